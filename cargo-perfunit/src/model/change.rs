@@ -1,0 +1,34 @@
+//! How much something changed, in the units that people read.
+
+use serde::{Deserialize, Serialize};
+
+/// A relative change of head against base, as fractions of base: `0.25` is 25 % slower, `-0.5` takes half the time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Best estimate.
+    pub estimate: f64,
+    /// Lower end of the confidence interval.
+    pub low: f64,
+    /// Upper end of the confidence interval.
+    pub high: f64,
+}
+
+/// Cohen's d and its class.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EffectSize {
+    /// (mean of head - mean of base) / pooled standard deviation, over processes; positive is slower.
+    pub d: f64,
+    /// Class of `|d|`.
+    pub class: EffectClass,
+}
+
+/// Classes of `|d|`: trivial <= 0.2 < small <= 0.5 < medium <= 0.8 < large ([ChenShang], after Cohen).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum EffectClass {
+    Trivial,
+    Small,
+    Medium,
+    Large,
+}

@@ -1,0 +1,13 @@
+//! The vocabulary: plain data that the stages hand to each other.
+//!
+//! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
+
+mod change;
+mod sides;
+mod test;
+mod verdict;
+
+pub use change::{Change, EffectClass, EffectSize};
+pub use sides::{Side, Sides};
+pub use test::{Capture, TargetId, TargetKind, TestId};
+pub use verdict::{Mode, Reason, Verdict};

@@ -1,0 +1,81 @@
+//! Base and head: the two versions that are compared.
+
+use std::fmt;
+
+/// One of the two versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The version compared against.
+    Base,
+    /// The version under test.
+    Head,
+}
+
+impl Side {
+    /// Both sides, base first: the order in which everything is built and reported.
+    pub const BOTH: [Side; 2] = [Side::Base, Side::Head];
+
+    /// The other side.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Base => Side::Head,
+            Side::Head => Side::Base,
+        }
+    }
+
+    /// Position in per-side arrays: base 0, head 1.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Side::Base => "base",
+            Side::Head => "head",
+        })
+    }
+}
+
+/// Something that exists once for each version.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sides<T> {
+    /// Of the version compared against.
+    pub base: T,
+    /// Of the version under test.
+    pub head: T,
+}
+
+impl<T> Sides<T> {
+    /// The value of one side.
+    pub fn get(&self, side: Side) -> &T {
+        match side {
+            Side::Base => &self.base,
+            Side::Head => &self.head,
+        }
+    }
+
+    /// The value of one side, to change it.
+    pub fn get_mut(&mut self, side: Side) -> &mut T {
+        match side {
+            Side::Base => &mut self.base,
+            Side::Head => &mut self.head,
+        }
+    }
+
+    /// Borrows both sides.
+    pub fn as_ref(&self) -> Sides<&T> {
+        Sides { base: &self.base, head: &self.head }
+    }
+
+    /// Applies `f` to base, then to head.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Sides<U> {
+        Sides { base: f(self.base), head: f(self.head) }
+    }
+
+    /// Applies `f` to base, then, unless that failed, to head.
+    pub fn try_map<U, E>(self, mut f: impl FnMut(Side, T) -> Result<U, E>) -> Result<Sides<U>, E> {
+        Ok(Sides { base: f(Side::Base, self.base)?, head: f(Side::Head, self.head)? })
+    }
+}

@@ -1,0 +1,125 @@
+//! What we say about a test, and why we say nothing.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The answer for one test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The interval excludes 0, the estimate is at or beyond the threshold, and fresh pairs confirmed it.
+    Slower,
+    /// As `Slower`, in the other direction.
+    Faster,
+    /// The interval excludes 0, but the change is smaller than the threshold: shown, never gated.
+    ChangedBelowThreshold,
+    /// The whole interval lies inside the threshold.
+    Same,
+    /// Measured, but the interval is too wide to tell.
+    Inconclusive,
+    /// Not measured, with a [`Reason`].
+    NotMeasured,
+}
+
+/// How a test was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The body is repeated in each process; the steady state is compared.
+    Steady,
+    /// The body cannot be repeated; its first call in each process is compared.
+    Cold,
+}
+
+/// Why a test has no verdict, or less of one. Each variant is one line in the report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Reason {
+    /// `#[ignore]`d and `--run-ignored` not given.
+    Ignored,
+    /// The optimiser removed the workload on both sides.
+    FoldedAway {
+        /// Time of one run on base.
+        ns: f64,
+    },
+    /// One run takes so long that too few pairs fit the budget.
+    TooLong {
+        /// Time of one run on base.
+        seconds: f64,
+        /// The budget per test that would suffice.
+        needed_seconds: f64,
+    },
+    /// Did not end within `--timeout`.
+    TimedOut {
+        /// `base` or `head`.
+        side: String,
+        /// The limit.
+        seconds: f64,
+    },
+    /// Fails on one side, or on both.
+    Fails {
+        /// `base`, `head` or `both`.
+        side: String,
+        /// Panic message or exit status.
+        detail: String,
+    },
+    /// Killed its process: abort, stack overflow, `exit`, signal.
+    Crashes {
+        /// `base`, `head` or `both`.
+        side: String,
+        /// Signal or exit status.
+        detail: String,
+    },
+    /// Exists only in head.
+    New,
+    /// Exists only in base.
+    Removed,
+    /// The test's own code differs, so that two workloads would be compared and not two versions.
+    TestChanged {
+        /// The changed item.
+        item: String,
+    },
+    /// Neither door captured it.
+    NotCaptured {
+        /// What stood in the way.
+        detail: String,
+    },
+    /// The whole run's `--budget` was used up before.
+    BudgetUsedUp,
+    /// Ctrl-C came before.
+    Interrupted,
+    /// A flagged change did not show on fresh pairs.
+    NotConfirmed,
+    /// The interval was still too wide when the test's budget ended.
+    TooNoisy,
+    /// Excluded by a filter of the command line.
+    Filtered,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Ignored => f.write_str("ignored (--run-ignored measures it)"),
+            Reason::FoldedAway { ns } => {
+                write!(f, "nothing left to measure: the optimiser removed the work ({ns:.1} ns per run)")
+            }
+            Reason::TooLong { seconds, needed_seconds } => {
+                write!(f, "too long: one run takes {seconds:.1} s (--per-test-budget {needed_seconds:.0}s would do)")
+            }
+            Reason::TimedOut { side, seconds } => write!(f, "did not end within {seconds:.0} s on {side} (--timeout)"),
+            Reason::Fails { side, detail } => write!(f, "fails on {side}: {detail}"),
+            Reason::Crashes { side, detail } => write!(f, "ends its process on {side}: {detail}"),
+            Reason::New => f.write_str("new: there is no base to compare with"),
+            Reason::Removed => f.write_str("removed in head"),
+            Reason::TestChanged { item } => {
+                write!(f, "the test's own code changed ({item}): two workloads, not two versions")
+            }
+            Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
+            Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
+            Reason::Interrupted => f.write_str("interrupted"),
+            Reason::NotConfirmed => f.write_str("a change was seen but did not show again on fresh pairs"),
+            Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
+            Reason::Filtered => f.write_str("excluded by the filter"),
+        }
+    }
+}

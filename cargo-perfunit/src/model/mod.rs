@@ -3,11 +3,13 @@
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
 mod change;
+mod outcome;
 mod sides;
 mod test;
 mod verdict;
 
 pub use change::{Change, EffectClass, EffectSize};
+pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
 pub use verdict::{Mode, Reason, Verdict};

@@ -1,0 +1,86 @@
+//! Expected failures: what was wrong, where, what to do, and the exit code. Anything else is our bug (code 70).
+
+use std::fmt;
+
+/// Exit codes, the ones of cargo-nextest where it has one. Documented in `docs/exit-codes.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ExitCode {
+    /// No regression.
+    Success = 0,
+    /// The command line is wrong.
+    Usage = 2,
+    /// Nothing to measure, with `--no-tests=fail`.
+    NothingToMeasure = 4,
+    /// A bug of ours.
+    Internal = 70,
+    /// At least one test got slower.
+    Regression = 100,
+    /// One of the two versions does not build.
+    BuildFailed = 101,
+    /// git or cargo metadata failed, or the environment is unusable.
+    SetupFailed = 102,
+    /// Selected tests fail on base and none could be measured.
+    TestsFailOnBase = 103,
+    /// At least one test is inconclusive, with `--deny inconclusive`.
+    Inconclusive = 105,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+/// An expected failure.
+#[derive(Debug)]
+pub struct Error {
+    code: ExitCode,
+    message: String,
+    hint: Option<String>,
+}
+
+/// The result of every stage.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// A failure with its exit code; `message` is lowercase and names the path, revision or command.
+    pub fn new(code: ExitCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    /// git, cargo metadata or the environment failed.
+    pub fn setup(message: impl Into<String>) -> Self {
+        Self::new(ExitCode::SetupFailed, message)
+    }
+
+    /// The command line is wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(ExitCode::Usage, message)
+    }
+
+    /// Adds what the user can do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> ExitCode {
+        self.code
+    }
+
+    /// What happened, without the hint.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

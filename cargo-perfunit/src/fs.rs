@@ -1,0 +1,109 @@
+//! `std::fs` with errors that name the path and say what we tried.
+
+use crate::error::{Error, Result};
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |error| {
+        let message = Error::setup(format!("cannot {verb} {}: {error}", path.display()));
+        match error.kind() {
+            io::ErrorKind::StorageFull => {
+                message.hint("free some disk space; `cargo perfunit clean` removes what the tool keeps")
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                message.hint("choose a writable folder with --target-dir or CARGO_TARGET_DIR")
+            }
+            _ => message,
+        }
+    }
+}
+
+/// Reads a file as bytes.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(failed("read", path))
+}
+
+/// Reads a file as text.
+pub fn read_to_string(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(failed("read", path))
+}
+
+/// Reads a file that may be absent.
+pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", path)(error)),
+    }
+}
+
+/// Writes a file, creating the folders above it.
+pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    if let Some(parent) = path.parent() {
+        create_dir_all(parent)?;
+    }
+    fs::write(path, contents).map_err(failed("write", path))
+}
+
+/// Writes a file so that a reader or a crash sees the old content or the new, never a part.
+pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    let temporary = path.with_extension(format!("tmp{}", std::process::id()));
+    write(&temporary, contents)?;
+    rename(&temporary, path)
+}
+
+/// Renames a file or folder.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).map_err(failed("create", to))
+}
+
+/// Creates a folder and those above it.
+pub fn create_dir_all(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(failed("create the folder", path))
+}
+
+/// Opens a file for writing, creating it.
+pub fn create(path: &Path) -> Result<File> {
+    File::create(path).map_err(failed("create", path))
+}
+
+/// Copies a file with its permissions, creating the folders above the copy.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    if let Some(parent) = to.parent() {
+        create_dir_all(parent)?;
+    }
+    fs::copy(from, to).map(drop).map_err(failed("write", to))
+}
+
+/// Removes a file that may be absent.
+pub fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder and all below it; it may be absent.
+pub fn remove_dir_all(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The paths in a folder, sorted; an absent folder has none.
+pub fn list_dir(path: &Path) -> Result<Vec<std::path::PathBuf>> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("list", path)(error)),
+    };
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<Vec<_>>>()
+        .map_err(failed("list", path))?;
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,135 @@
+//! The result of a run: what the pipeline hands to the report, and nothing else.
+
+use super::{Capture, Change, EffectSize, Mode, Reason, TestId, Verdict};
+use std::time::Duration;
+
+/// What was measured of one test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Head against base.
+    pub change: Change,
+    /// Time of one run of the test body on base, in nanoseconds (median over pairs).
+    pub base_ns: f64,
+    /// The same on head.
+    pub head_ns: f64,
+    /// Pairs of processes behind the interval.
+    pub pairs: usize,
+    /// The smallest change, as a fraction of base, that these pairs would have shown with 99 % probability.
+    pub detectable: f64,
+    /// Two-sided p value of "no change".
+    pub p_value: f64,
+    /// Cohen's d over processes.
+    pub effect: EffectSize,
+    /// Steady state or cold call.
+    pub mode: Mode,
+}
+
+/// Everything to say about one test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Which test.
+    pub test: TestId,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why it was not measured, or why it is inconclusive.
+    pub reason: Option<Reason>,
+    /// The figures; present unless `verdict` is `NotMeasured`.
+    pub measured: Option<Measured>,
+    /// How it was captured, once known.
+    pub capture: Option<Capture>,
+    /// Why it was selected, in words ("names `Parser::line`, changed in src/parser.rs").
+    pub selected_because: String,
+    /// Remarks beside the verdict ("differs from call to call").
+    pub notes: Vec<String>,
+}
+
+/// One of the two versions, as people name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionName {
+    /// What the user typed or what we chose: `main`, `HEAD~1`, `working tree`.
+    pub label: String,
+    /// Commit id in full; for a dirty working tree that of the commit below it.
+    pub commit: String,
+    /// True for a working tree that differs from `commit`.
+    pub dirty: bool,
+}
+
+/// What the figures depend on besides the code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Environment {
+    /// First line of `rustc -vV`.
+    pub rustc: String,
+    /// Host triple.
+    pub host: String,
+    /// Cargo profile of the build.
+    pub profile: String,
+    /// CPU model as the kernel names it.
+    pub cpu: String,
+    /// The core that ran the measured processes.
+    pub core: usize,
+    /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
+    pub paired_address_space: bool,
+    /// Whether code layout was controlled; without it differences below the threshold mean little.
+    pub layout_controlled: bool,
+}
+
+/// Wall time of the stages.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Stages {
+    /// Versions, source difference, selection, shadow tree.
+    pub prepare: Duration,
+    /// Both builds, including the toolchain part on first use.
+    pub build: Duration,
+    /// Pilots, pairs and confirmation.
+    pub measure: Duration,
+}
+
+/// What selection did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selection {
+    /// Tests found in the built targets.
+    pub found: usize,
+    /// Targets of the workspace that hold tests.
+    pub targets: usize,
+    /// Targets that the change can reach.
+    pub targets_reached: usize,
+    /// Changed items and inputs, in words, most telling first.
+    pub changes: Vec<String>,
+    /// Set when nothing was selected: why.
+    pub nothing_because: Option<String>,
+    /// Targets and kinds of test that we do not measure at all, each with its reason
+    /// ("doc tests of foo: run by rustdoc").
+    pub unmeasured_targets: Vec<String>,
+}
+
+/// The whole run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The version compared against.
+    pub base: VersionName,
+    /// The version under test.
+    pub head: VersionName,
+    /// What the figures depend on.
+    pub environment: Environment,
+    /// Which tests were taken, and why.
+    pub selection: Selection,
+    /// One entry for each test found in the built targets.
+    pub outcomes: Vec<Outcome>,
+    /// Warnings of all stages.
+    pub warnings: Vec<String>,
+    /// Where the time went.
+    pub stages: Stages,
+    /// Gate, as a fraction of base.
+    pub threshold: f64,
+    /// Probability of a false verdict per test before confirmation.
+    pub alpha: f64,
+    /// True if Ctrl-C cut the run short.
+    pub interrupted: bool,
+}
+
+impl Run {
+    /// How many tests have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).count()
+    }
+}

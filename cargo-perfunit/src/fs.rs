@@ -107,3 +107,9 @@ pub fn list_dir(path: &Path) -> Result<Vec<std::path::PathBuf>> {
     paths.sort();
     Ok(paths)
 }
+
+/// Lets the user run a file.
+pub fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed("make executable", path))
+}

@@ -1,9 +1,43 @@
 //! The engine of `cargo perfunit`.
 //!
-//! The order of the modules is the pipeline: a module may use only modules above it (`tests/tidy.rs` checks it).
+//! The order of the modules is the pipeline: a module may use only modules above it (`tests/it/tidy.rs` checks it).
 
 pub mod model;
 
 pub mod error;
 
 pub mod fs;
+
+pub mod cache;
+
+pub mod interrupt;
+
+pub mod process;
+
+pub mod term;
+
+pub mod progress;
+
+pub mod git;
+
+pub mod workspace;
+
+pub mod source;
+
+pub mod impact;
+
+pub mod shadow;
+
+pub mod build;
+
+pub mod stats;
+
+pub mod measure;
+
+pub mod report;
+
+pub mod pipeline;
+
+pub mod commands;
+
+pub mod cli;

@@ -1,1 +1,24 @@
-//! m
+//! Turns unit tests into performance tests while they are compiled.
+//!
+//! Input: the items a user marked `#[test]`, which resolves to [`macro@test`] because the shadow tree adds
+//! `#[cfg(test)] #[macro_use] extern crate perfunit_macros;` to every crate root. Output: the same test for libtest,
+//! whose body is handed to `perfunit_runtime::__private::run` as a function that can be called again and again.
+//!
+//! Invariants: no error of ours (what is not understood passes through as a plain test); the user's spans stay, so
+//! compile errors and panic locations do not move; the output names everything by absolute path and depends on
+//! neither edition nor prelude of the user's crate.
+//!
+//! `--cfg perfunit_transparent` leaves constants as they are (see [`opaque`]), to measure what keeping them opaque
+//! is worth.
+
+mod opaque;
+mod paths;
+mod test_attr;
+
+use proc_macro::TokenStream;
+
+/// Replaces the built-in `#[test]`, and expands to it; also usable by path as `#[perfunit_macros::test]`.
+#[proc_macro_attribute]
+pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
+    test_attr::expand(&args.into(), &item.into()).into()
+}

@@ -1,1 +1,42 @@
-//! r
+//! The part of cargo-perfunit that is linked into measured test executables.
+//!
+//! std only and silent: outside our protocol a test behaves as if we were not here. Inside it, one process serves one
+//! test: it runs the body in batches, in lockstep with the process of the other version, and leaves the times in a
+//! shared [`page`].
+//!
+//! Invariants: nothing allocates, locks or prints between the two clock readings of a batch; no global allocator and no
+//! exported symbol is defined; the process never returns into libtest once it has served.
+
+pub mod page;
+
+#[cfg(target_os = "linux")]
+mod calibrate;
+#[cfg(target_os = "linux")]
+mod request;
+#[cfg(target_os = "linux")]
+mod serve;
+#[cfg(target_os = "linux")]
+mod sys;
+
+/// The door for generated code: `perfunit-macros` and the runner. No one else may rely on it.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(target_os = "linux")]
+    pub use crate::request::{request, Request};
+    #[cfg(target_os = "linux")]
+    pub use crate::serve::serve_function;
+    pub use core::hint::black_box;
+
+    use std::process::Termination;
+
+    /// Runs the body of a captured test: once, or, when this process serves our protocol, as a repeated workload.
+    ///
+    /// `marker` is never read here: it lets the tool see in the executable that the macro captured the test.
+    #[inline(never)]
+    pub fn run<T: Termination>(marker: &'static str, body: fn() -> T) -> T {
+        black_box(marker);
+        #[cfg(target_os = "linux")]
+        crate::serve::take_over(body);
+        body()
+    }
+}

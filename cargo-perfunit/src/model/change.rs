@@ -22,7 +22,7 @@ pub struct EffectSize {
     pub class: EffectClass,
 }
 
-/// Classes of `|d|`: trivial <= 0.2 < small <= 0.5 < medium <= 0.8 < large ([ChenShang], after Cohen).
+/// Classes of `|d|`: trivial <= 0.2 < small <= 0.5 < medium <= 0.8 < large ((`ChenShang`), after Cohen).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names are the documentation")]

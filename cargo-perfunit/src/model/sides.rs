@@ -16,6 +16,7 @@ impl Side {
     pub const BOTH: [Side; 2] = [Side::Base, Side::Head];
 
     /// The other side.
+    #[must_use]
     pub fn other(self) -> Side {
         match self {
             Side::Base => Side::Head,

@@ -1,0 +1,53 @@
+//! The executable as cargo's test runner: instead of running a test executable it notes how cargo would run it.
+//!
+//! So the environment is cargo's own: `[env]`, `CARGO_*`, library paths, working folder; nothing of it is guessed.
+
+use crate::error::{Error, Result};
+use crate::fs;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// First argument by which `main` knows this role.
+pub const RUNNER_ARGUMENT: &str = "__capture-environment";
+/// Folder for the notes.
+pub(super) const FOLDER_VARIABLE: &str = "PERFUNIT_CAPTURE_DIR";
+
+/// How cargo runs one test executable.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The executable where cargo put it.
+    pub executable: PathBuf,
+    /// Working folder.
+    pub cwd: PathBuf,
+    /// The whole environment.
+    pub env: BTreeMap<String, String>,
+}
+
+/// The role's main: `arguments` are the executable and its arguments.
+pub fn capture(mut arguments: impl Iterator<Item = OsString>) -> Result<()> {
+    let folder = std::env::var_os(FOLDER_VARIABLE).ok_or_else(|| Error::usage(format!("{RUNNER_ARGUMENT} is called by cargo")))?;
+    let executable = arguments.next().ok_or_else(|| Error::usage("no executable given"))?;
+    let executable = std::path::absolute(&executable).map_err(|error| Error::setup(error.to_string()))?;
+    let cwd = std::env::current_dir().map_err(|error| Error::setup(error.to_string()))?;
+    let ours = |name: &str| name.starts_with("PERFUNIT_") || name == "RUSTC_WORKSPACE_WRAPPER";
+    let env = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| !ours(name))
+        .collect();
+    let note = Invocation { executable, cwd, env };
+    let text = serde_json::to_vec(&note).map_err(|error| Error::setup(error.to_string()))?;
+    fs::write(&Path::new(&folder).join(format!("{}.json", std::process::id())), text)
+}
+
+/// Reads the notes and empties the folder.
+pub fn collect(folder: &Path) -> Result<Vec<Invocation>> {
+    let mut notes = Vec::new();
+    for path in fs::list_dir(folder)? {
+        let note = serde_json::from_slice(&fs::read(&path)?);
+        notes.push(note.map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())))?);
+    }
+    fs::remove_dir_all(folder)?;
+    Ok(notes)
+}

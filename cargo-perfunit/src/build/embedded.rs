@@ -1,0 +1,40 @@
+//! The sources of runtime and macros, carried inside the executable so that they can be built for any toolchain.
+
+/// A file of an embedded crate: path inside the crate, content.
+pub type EmbeddedFile = (&'static str, &'static str);
+
+macro_rules! embed {
+    ($folder:literal: $($file:literal),* $(,)?) => {
+        &[$(($file, include_str!(concat!("../../embedded/", $folder, "/", $file)))),*]
+    };
+}
+
+/// `perfunit-runtime`, built by a plain rustc call.
+pub const RUNTIME: &[EmbeddedFile] =
+    embed!("runtime": "lib.rs", "page.rs", "calibrate.rs", "request.rs", "serve.rs", "sys.rs");
+
+/// The runner of door 2, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
+pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
+
+/// `perfunit-macros`, built by cargo because it depends on syn.
+pub const MACROS: &[EmbeddedFile] = embed!("macros": "lib.rs", "paths.rs", "test_attr.rs", "opaque/constant.rs", "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs");
+
+/// Our own lock file: the macros are built with the versions that we were tested with. Cargo drops what they do not use.
+pub const LOCK_FILE: &str = include_str!("../../../Cargo.lock");
+
+/// Manifest of the macros where they are built.
+pub const MACROS_MANIFEST: &str = r#"[package]
+name = "perfunit-macros"
+version = "0.1.0"
+edition = "2021"
+
+[lib]
+proc-macro = true
+
+[dependencies]
+proc-macro2 = "1"
+quote = "1"
+syn = { version = "3", features = ["full", "visit-mut"] }
+
+[workspace]
+"#;

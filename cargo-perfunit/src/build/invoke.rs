@@ -1,0 +1,260 @@
+//! Runs cargo on one side of the shadow tree.
+
+use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
+use super::kept::{self, Artifacts, SideBuild};
+use super::toolchain::Toolchain;
+use crate::cache::KeyBuilder;
+use crate::error::{Error, ExitCode, Result};
+use crate::model::{TargetId, TargetKind};
+use crate::progress::Progress;
+use crate::workspace::Cargo;
+use crate::{fs, interrupt, process, term};
+use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// Cargo's own options, as the user typed them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `--cargo-profile`.
+    pub profile: String,
+    /// Passed through: features, lock file policy, target triple, `-j`, `--config`.
+    pub arguments: Vec<String>,
+}
+
+/// One side to build.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Content of the side: file set and injections.
+    pub content_key: &'a str,
+    /// The workspace's manifest in the tree.
+    pub manifest: PathBuf,
+    /// Cargo's configuration files, outermost first.
+    pub config_files: Vec<PathBuf>,
+    /// The targets to build.
+    pub targets: &'a BTreeSet<TargetId>,
+    /// Build all test targets of the packages instead of naming them: cargo then leaves out those whose features are
+    /// not enabled instead of failing.
+    pub whole_packages: bool,
+    /// Our folder below cargo's target folder.
+    pub ours: &'a Path,
+}
+
+/// The end of a build.
+#[derive(Debug)]
+pub enum Built {
+    /// All executables are there.
+    Done(SideBuild),
+    /// rustc or cargo refused.
+    Failed(BuildFailure),
+}
+
+/// Why a side does not build.
+#[derive(Debug, Default)]
+pub struct BuildFailure {
+    /// Root files (in the tree) of the targets with errors.
+    pub roots: BTreeSet<PathBuf>,
+    /// True if only test targets failed, so that our doors may be the cause.
+    pub only_tests: bool,
+    /// Everything that cargo wrote.
+    pub output: String,
+}
+
+/// Builds a side, or returns it from an earlier run.
+pub fn build(cargo: &Cargo, toolchain: &Toolchain, options: &Options, request: &Request<'_>, progress: &Progress) -> Result<Built> {
+    let sides = request.ours.join("sides");
+    let key = side_key(toolchain, options, request)?;
+    if let Some(build) = kept::load(&sides, &key) {
+        return Ok(Built::Done(build));
+    }
+    let notes = request.ours.join("capture");
+    fs::remove_dir_all(&notes)?;
+    fs::create_dir_all(&notes)?;
+    let mut command = command(cargo, toolchain, options, request, &notes)?;
+    let mut child = process::spawn(&mut command)?;
+    let stderr = child.stderr.take();
+    let (artifacts, failure) = std::thread::scope(|scope| {
+        let output = scope.spawn(|| stderr.map_or_else(String::new, |stderr| follow(stderr, progress)));
+        let messages = read_messages(&mut child);
+        let output = output.join().unwrap_or_default();
+        messages.map(|(artifacts, roots)| (artifacts, BuildFailure { roots, only_tests: only_tests(&output), output }))
+    })?;
+    let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
+    if interrupt::requested() {
+        return Err(Error::new(ExitCode::Interrupted, "interrupted while building"));
+    }
+    if !status.success() {
+        return Ok(Built::Failed(failure));
+    }
+    let invocations = capture_role::collect(&notes)?;
+    kept::keep(&sides, &key, &artifacts, &invocations).map(Built::Done)
+}
+
+/// Everything that decides what the executables are.
+fn side_key(toolchain: &Toolchain, options: &Options, request: &Request<'_>) -> Result<String> {
+    let mut key = KeyBuilder::default()
+        .add(&toolchain.key)
+        .add(request.content_key)
+        .add(format!("{options:?} {:?} {} {}", request.targets, request.whole_packages, request.manifest.display()));
+    for config in &request.config_files {
+        key = key.add(fs::read_if_exists(config)?.unwrap_or_default());
+    }
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_build(&name.to_string_lossy())).collect();
+    variables.sort();
+    for (name, value) in variables {
+        key = key.add(name.as_encoded_bytes()).add(value.as_encoded_bytes());
+    }
+    key.finish()
+}
+
+fn decides_build(variable: &str) -> bool {
+    let prefixes = ["CARGO_PROFILE_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_ENCODED_", "CARGO_CFG_"];
+    let names = ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "AR"];
+    variable != "CARGO_TARGET_DIR" && (prefixes.iter().any(|prefix| variable.starts_with(prefix)) || names.contains(&variable))
+}
+
+fn command(cargo: &Cargo, toolchain: &Toolchain, options: &Options, request: &Request<'_>, notes: &Path) -> Result<Command> {
+    let own = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
+    let mut command = cargo.command();
+    command.args(["test", "--no-fail-fast", "--message-format", "json-render-diagnostics"]);
+    command.args(["--profile", &options.profile]);
+    command.args(["--color", if term::stderr_has_color() { "always" } else { "never" }]);
+    command.arg("--manifest-path").arg(&request.manifest);
+    command.arg("--target-dir").arg(request.ours.join("build"));
+    for config in &request.config_files {
+        command.arg("--config").arg(config);
+    }
+    // Last, so that a runner of the project does not run the tests now.
+    let runner = serde_json::to_string(&[own.to_string_lossy().as_ref(), RUNNER_ARGUMENT]).map_err(|error| Error::setup(error.to_string()))?;
+    let triple = target_triple(options).unwrap_or_else(|| cargo.host.clone());
+    command.args(&options.arguments);
+    command.arg("--config").arg(format!("target.{triple}.runner={runner}"));
+    command.args(selection(request));
+    command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
+    // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(command)
+}
+
+fn target_triple(options: &Options) -> Option<String> {
+    let position = options.arguments.iter().position(|argument| argument == "--target")?;
+    options.arguments.get(position + 1).cloned()
+}
+
+/// Cargo's flags for the targets.
+fn selection(request: &Request<'_>) -> Vec<String> {
+    let packages: BTreeSet<_> = request.targets.iter().map(|target| &target.package).collect();
+    let mut flags: Vec<String> = packages.into_iter().flat_map(|package| ["--package".to_owned(), package.clone()]).collect();
+    if request.whole_packages {
+        flags.push("--tests".to_owned());
+        return flags;
+    }
+    let mut named = BTreeSet::new();
+    for target in request.targets {
+        let (flag, name) = match target.kind {
+            TargetKind::Lib => ("--lib", None),
+            TargetKind::Bin => ("--bin", Some(&target.name)),
+            TargetKind::Test => ("--test", Some(&target.name)),
+            TargetKind::Example => ("--example", Some(&target.name)),
+            TargetKind::Bench => ("--bench", Some(&target.name)),
+        };
+        named.insert((flag, name));
+    }
+    flags.extend(named.into_iter().flat_map(|(flag, name)| std::iter::once(flag.to_owned()).chain(name.cloned())));
+    flags
+}
+
+/// Reads cargo's messages to their end: what was built, and the root files of targets with errors.
+fn read_messages(child: &mut Child) -> Result<(Artifacts, BTreeSet<PathBuf>)> {
+    let (mut artifacts, mut roots) = (Artifacts::default(), BTreeSet::new());
+    let Some(stdout) = child.stdout.take() else { return Ok((artifacts, roots)) };
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        match message.map_err(|error| Error::setup(format!("cannot read cargo's messages: {error}")))? {
+            Message::CompilerArtifact(artifact) => {
+                let Some(executable) = artifact.executable else { continue };
+                let target = &artifact.target;
+                if artifact.profile.test {
+                    artifacts.tests.push((executable.into(), kind(target), target.name.clone()));
+                } else if target.is_bin() {
+                    artifacts.binaries.push(executable.into());
+                }
+            }
+            Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
+                roots.insert(message.target.src_path.into());
+            }
+            _ => {}
+        }
+    }
+    Ok((artifacts, roots))
+}
+
+fn kind(target: &cargo_metadata::Target) -> TargetKind {
+    if target.is_bin() {
+        TargetKind::Bin
+    } else if target.is_test() {
+        TargetKind::Test
+    } else if target.is_example() {
+        TargetKind::Example
+    } else if target.is_bench() {
+        TargetKind::Bench
+    } else {
+        TargetKind::Lib
+    }
+}
+
+/// Shows what cargo compiles in the progress line and keeps all of it, in case the build fails.
+fn follow(stderr: ChildStderr, progress: &Progress) -> String {
+    let mut output = String::new();
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+        let text = String::from_utf8_lossy(&line);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        let words = plain.trim();
+        if ["Compiling", "Downloading", "Downloaded", "Updating", "Blocking"].iter().any(|verb| words.starts_with(verb)) {
+            progress.message(words.split(" (").next().unwrap_or(words));
+        }
+        output.push_str(&text);
+        line.clear();
+    }
+    output
+}
+
+/// Cargo ends with a line like: could not compile `demo` (lib test) due to 1 previous error.
+fn only_tests(output: &str) -> bool {
+    let plain = anstream::adapter::strip_str(output).to_string();
+    let mut failures = plain.lines().filter(|line| line.contains("could not compile `")).peekable();
+    failures.peek().is_some() && failures.all(|line| line.contains(" test)") || line.contains("(test \""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_test_targets_are_told_from_failures_of_the_code() {
+        assert!(only_tests("error: could not compile `demo` (lib test) due to 1 previous error\n"));
+        assert!(only_tests("error: could not compile `demo` (test \"it\") due to 2 previous errors\n"));
+        assert!(only_tests("error: could not compile `demo` (bin \"demo\" test) due to 2 previous errors\n"));
+        assert!(!only_tests("error: could not compile `demo` (lib) due to 1 previous error\n"));
+        assert!(!only_tests("error: failed to select a version for `x`\n"));
+    }
+
+    #[test]
+    fn named_targets_become_cargo_flags() {
+        let id = |kind, name: &str| TargetId { package: "demo".to_owned(), kind, name: name.to_owned() };
+        let targets = BTreeSet::from([id(TargetKind::Lib, "demo"), id(TargetKind::Test, "it")]);
+        let request = |whole_packages| Request {
+            content_key: "",
+            manifest: PathBuf::new(),
+            config_files: Vec::new(),
+            targets: &targets,
+            whole_packages,
+            ours: Path::new("/t"),
+        };
+        assert_eq!(selection(&request(false)).join(" "), "--package demo --lib --test it");
+        assert_eq!(selection(&request(true)).join(" "), "--package demo --tests");
+    }
+}

@@ -1,0 +1,127 @@
+//! The executables of one side, kept so that the same version is not built twice.
+
+use super::capture_role::Invocation;
+use super::rustc_role::HARNESS_SUFFIX;
+use super::dispatch_role;
+use crate::cache;
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::model::{TargetId, TargetKind};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Sides kept for later runs.
+const KEPT: usize = 8;
+/// Name of the note in a side's folder; written last: its presence says that the folder is complete.
+const NOTE: &str = "build.json";
+
+/// Who drives the tests of an executable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Harness {
+    /// Our runner: both doors are open.
+    Runner,
+    /// libtest: only what the macro captured can be measured.
+    Libtest,
+    /// The target's own main (`harness = false`).
+    Own,
+}
+
+/// A test executable of one side.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TestExecutable {
+    /// Which target it is.
+    pub target: TargetId,
+    /// Our copy.
+    pub path: PathBuf,
+    /// Working folder of its tests.
+    pub cwd: PathBuf,
+    /// Environment of its tests, as cargo sets it.
+    pub env: BTreeMap<String, String>,
+    /// Who drives it.
+    pub harness: Harness,
+}
+
+/// Everything built for one side.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SideBuild {
+    /// The side's folder; test executables lie in `deps`, the package's binaries beside it, as in cargo's own folder.
+    pub folder: PathBuf,
+    /// The test executables.
+    pub executables: Vec<TestExecutable>,
+}
+
+/// What cargo said it built.
+#[derive(Debug, Default)]
+pub(super) struct Artifacts {
+    /// Test executables: path, kind and name of the target.
+    pub tests: Vec<(PathBuf, TargetKind, String)>,
+    /// Binaries of the workspace.
+    pub binaries: Vec<PathBuf>,
+}
+
+/// A side built earlier under this key.
+pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
+    let folder = sides.join(key);
+    let build: SideBuild = serde_json::from_slice(&fs::read_if_exists(&folder.join(NOTE)).ok()??).ok()?;
+    if !build.executables.iter().all(|executable| executable.path.exists()) {
+        return None;
+    }
+    // Its use counts for pruning.
+    if let Ok(handle) = std::fs::File::open(&folder) {
+        let _ = handle.set_modified(std::time::SystemTime::now());
+    }
+    // Another side's binaries may have been built since; the stand-ins are the same for all, but must be there.
+    for binary in fs::list_dir(&folder).ok()?.iter().filter(|path| path.is_file() && !path.ends_with(NOTE)) {
+        let place = sides.parent()?.join("bin-exe").join(binary.file_name()?);
+        if !place.exists() {
+            return None;
+        }
+    }
+    Some(build)
+}
+
+/// Copies what cargo built into the side's folder.
+pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: &[Invocation]) -> Result<SideBuild> {
+    let folder = sides.join(key);
+    fs::remove_dir_all(&folder)?;
+    cache::prune(sides, KEPT - 1)?;
+    for binary in &artifacts.binaries {
+        fs::copy(binary, &folder.join(file_name(binary)))?;
+        dispatch_role::install(binary)?;
+    }
+    let mut executables = Vec::new();
+    for invocation in invocations {
+        let Some((built, kind, name)) = artifacts.tests.iter().find(|(path, ..)| *path == invocation.executable) else { continue };
+        let path = folder.join("deps").join(file_name(built));
+        fs::copy(built, &path)?;
+        let package = invocation.env.get("CARGO_PKG_NAME").cloned().unwrap_or_default();
+        executables.push(TestExecutable {
+            target: TargetId { package, kind: *kind, name: name.clone() },
+            path,
+            cwd: invocation.cwd.clone(),
+            env: invocation.env.clone(),
+            harness: harness(built)?,
+        });
+    }
+    executables.sort_by(|a, b| a.target.cmp(&b.target));
+    let build = SideBuild { folder: folder.clone(), executables };
+    let text = serde_json::to_vec(&build).map_err(|error| Error::setup(error.to_string()))?;
+    fs::write_atomically(&folder.join(NOTE), text)?;
+    Ok(build)
+}
+
+/// The rustc wrapper left a note beside every executable that it gave a harness.
+fn harness(built: &Path) -> Result<Harness> {
+    let note = PathBuf::from(format!("{}{HARNESS_SUFFIX}", built.display()));
+    Ok(match fs::read_if_exists(&note)?.as_deref() {
+        Some(b"runner") => Harness::Runner,
+        Some(_) => Harness::Libtest,
+        None => Harness::Own,
+    })
+}
+
+fn file_name(path: &Path) -> &std::ffi::OsStr {
+    path.file_name().unwrap_or(path.as_os_str())
+}

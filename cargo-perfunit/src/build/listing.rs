@@ -1,0 +1,138 @@
+//! The tests of an executable and how each was captured.
+
+use super::kept::{Harness, TestExecutable};
+use crate::error::{Error, Result};
+use crate::model::Capture;
+use crate::{fs, process};
+use perfunit_runtime::page::LIST_VARIABLE;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What the macro leaves in the executable for each test that it captured: `perfunit-test=crate::module::name;`.
+const MARKER: &[u8] = b"perfunit-test=";
+/// Longest test name that we look for behind a marker.
+const LONGEST_NAME: usize = 4096;
+
+/// A test in an executable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// As libtest prints it.
+    pub name: String,
+    /// `#[ignore]`.
+    pub ignored: bool,
+    /// Source file as rustc saw it and line, where the harness tells.
+    pub place: Option<(String, usize)>,
+    /// How it was captured; `None` if neither door did.
+    pub capture: Option<Capture>,
+}
+
+/// Lists the tests of an executable; one with a harness of its own has none that we can see.
+pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
+    let mut found = match executable.harness {
+        Harness::Runner => ask_runner(executable, scratch)?,
+        Harness::Libtest => ask_libtest(executable)?,
+        Harness::Own => Vec::new(),
+    };
+    let marked = marked_names(&fs::read(&executable.path)?);
+    for test in &mut found {
+        test.capture = if marked.contains(&test.name) {
+            Some(Capture::Macro)
+        } else if executable.harness == Harness::Runner {
+            Some(Capture::Runner)
+        } else {
+            None
+        };
+    }
+    Ok(found)
+}
+
+fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
+    let list = scratch.join(format!("list-{}", std::process::id()));
+    let mut command = command(executable);
+    run(command.env(LIST_VARIABLE, &list).stdout(Stdio::null()), executable)?;
+    let text = fs::read_to_string(&list)?;
+    fs::remove_file(&list)?;
+    Ok(text.lines().filter_map(parse_line).collect())
+}
+
+/// name, ignored, should_panic, file, line; separated by tabs.
+fn parse_line(line: &str) -> Option<Found> {
+    let mut fields = line.split('\t');
+    let (name, ignored, _should_panic) = (fields.next()?, fields.next()? == "true", fields.next()?);
+    let place = fields.next().zip(fields.next().and_then(|line| line.parse().ok()));
+    Some(Found { name: name.to_owned(), ignored, place: place.map(|(file, line)| (file.to_owned(), line)), capture: None })
+}
+
+fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
+    let names = |only_ignored: bool| -> Result<BTreeSet<String>> {
+        let mut command = command(executable);
+        command.args(["--list", "--format", "terse"]).args(only_ignored.then_some("--ignored"));
+        let output = run(command.stdout(Stdio::piped()), executable)?;
+        Ok(output.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    };
+    let ignored = names(true)?;
+    let all = names(false)?;
+    Ok(all.into_iter().map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None }).collect())
+}
+
+fn command(executable: &TestExecutable) -> Command {
+    let mut command = Command::new(&executable.path);
+    command.current_dir(&executable.cwd).env_clear().envs(&executable.env).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn run(command: &mut Command, executable: &TestExecutable) -> Result<String> {
+    let child = process::spawn(command)?;
+    let failed = |why: String| Error::setup(format!("cannot list the tests of {}: {why}", executable.target));
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(output.status.to_string()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Test names, without the crate's, that follow a marker in the executable's bytes.
+fn marked_names(bytes: &[u8]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut rest = bytes;
+    while let Some(start) = find(rest, MARKER) {
+        rest = &rest[start + MARKER.len()..];
+        let window = &rest[..rest.len().min(LONGEST_NAME)];
+        let Some(end) = window.iter().position(|byte| *byte == b';') else { continue };
+        if let Some((_, name)) = std::str::from_utf8(&window[..end]).ok().and_then(|path| path.split_once("::")) {
+            names.insert(name.to_owned());
+        }
+    }
+    names
+}
+
+/// Position of `needle`; looks for its first byte first, which is quick enough for executables of many megabytes.
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    while let Some(offset) = haystack[from..].iter().position(|byte| *byte == needle[0]) {
+        let start = from + offset;
+        if haystack[start..].starts_with(needle) {
+            return Some(start);
+        }
+        from = start + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marked_names_lose_the_crate_and_survive_noise() {
+        let bytes = b"\x7fELF..perfunit-test=demo::a::b;\0perfunit-test=demo::c;xperfunit-tes perfunit-test=\xff;";
+        assert_eq!(marked_names(bytes), BTreeSet::from(["a::b".to_owned(), "c".to_owned()]));
+    }
+
+    #[test]
+    fn a_line_of_the_runner_is_understood() {
+        let found = parse_line("a::b\ttrue\tfalse\tsrc/a.rs\t12").unwrap();
+        assert_eq!((found.name.as_str(), found.ignored, found.place), ("a::b", true, Some(("src/a.rs".to_owned(), 12))));
+    }
+}

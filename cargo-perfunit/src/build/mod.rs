@@ -1,0 +1,23 @@
+//! From a shadow tree to test executables that serve our protocol.
+//!
+//! Input: a tree that holds one side, the toolchain, the options of the command line. Output: [`SideBuild`], the
+//! executables copied into a folder of that side, each with the environment that cargo would run it in. Invariants:
+//! nothing in a manifest or lock file is edited; what changes the machine code is part of the wrapper's path; a side
+//! that was built before is not built again.
+
+mod capture_role;
+mod dispatch_role;
+mod embedded;
+mod invoke;
+mod kept;
+mod listing;
+mod rustc_role;
+mod toolchain;
+
+pub use capture_role::{RUNNER_ARGUMENT, capture};
+pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
+pub use invoke::{BuildFailure, Built, Options, Request, build};
+pub use kept::{Harness, SideBuild, TestExecutable};
+pub use listing::{Found, list_tests};
+pub use rustc_role::{WRAPPER_NAME, wrap};
+pub use toolchain::{Toolchain, Variant, prepare};

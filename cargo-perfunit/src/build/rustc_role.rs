@@ -1,0 +1,261 @@
+//! The executable as cargo's `RUSTC_WORKSPACE_WRAPPER`: opens both doors in test crates and makes the machine code of
+//! two versions comparable.
+//!
+//! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
+//! executable, in a folder named by its content; the environment decides nothing.
+
+use crate::cache::KeyBuilder;
+use crate::error::{Error, Result};
+use crate::{fs, process};
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// File name by which `main` knows this role.
+pub const WRAPPER_NAME: &str = "perfunit-rustc";
+/// The wrapper's settings, beside it.
+pub const CONFIG_NAME: &str = "wrapper.json";
+/// Suffix of the file left beside a test executable that libtest or our runner drives; its content says which.
+pub const HARNESS_SUFFIX: &str = ".perfunit";
+
+/// What the wrapper adds.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WrapperConfig {
+    /// Runtime library.
+    pub runtime: PathBuf,
+    /// Runner library; absent where door 2 is closed.
+    pub runner: Option<PathBuf>,
+    /// Macro library.
+    pub macros: PathBuf,
+    /// The user's own workspace wrapper, called between us and rustc.
+    pub chained: Option<PathBuf>,
+}
+
+impl WrapperConfig {
+    /// Reads the settings from the wrapper's folder.
+    pub fn load(dir: &Path) -> Result<Self> {
+        let path = dir.join(CONFIG_NAME);
+        serde_json::from_slice(&fs::read(&path)?)
+            .map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean --cache`"))
+    }
+
+    /// Writes the settings into the wrapper's folder, last: their presence says that the folder is complete.
+    pub fn save(&self, dir: &Path) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::setup(error.to_string()))?;
+        fs::write_atomically(&dir.join(CONFIG_NAME), text)
+    }
+}
+
+/// The role's main: becomes rustc (or the user's wrapper). Returns only on failure.
+pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
+    let Some(rustc) = arguments.next() else {
+        return Error::usage(format!("{WRAPPER_NAME} is called by cargo, with rustc as its first argument"));
+    };
+    let arguments: Vec<OsString> = arguments.collect();
+    match prepare(rustc, arguments) {
+        Ok(mut command) => {
+            let _ = process::die_with_parent();
+            Error::setup(format!("cannot start rustc: {}", command.exec()))
+        }
+        Err(error) => error,
+    }
+}
+
+fn prepare(rustc: OsString, arguments: Vec<OsString>) -> Result<Command> {
+    let executable = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
+    let config = WrapperConfig::load(executable.parent().unwrap_or(Path::new("/")))?;
+    let call = Call::parse(&arguments);
+    let mut command = match &config.chained {
+        Some(wrapper) => {
+            let mut command = Command::new(wrapper);
+            command.arg(&rustc);
+            command
+        }
+        None => Command::new(&rustc),
+    };
+    if !call.compiles() {
+        command.args(arguments);
+        return Ok(command);
+    }
+    command.args(call.kept_arguments(&arguments));
+    let identity = |name: &str| std::env::var(name).unwrap_or_default();
+    let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"))?;
+    command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
+    if !call.is_build_script() {
+        // With 16 units an unrelated edit changes what is inlined elsewhere.
+        command.args(["-C", "codegen-units=1"]);
+    }
+    if call.test || call.cfg_test {
+        open_doors(&mut command, &config, &call)?;
+    }
+    for (name, value) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_BIN_EXE_")) {
+        command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
+    }
+    Ok(command)
+}
+
+fn open_doors(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
+    let library = |name: &str, path: &Path| format!("{name}={}", path.display());
+    command.args(["--cap-lints", "allow"]);
+    command.args(["--extern", &library("perfunit_runtime", &config.runtime)]);
+    command.args(["--extern", &library("perfunit_macros", &config.macros)]);
+    if !call.test {
+        return Ok(());
+    }
+    if let Some(runner) = &config.runner {
+        command.env("RUSTC_BOOTSTRAP", "1");
+        // A leading `::` means an external crate only since 2018.
+        let path = if call.edition == "2015" { "perfunit_runner::main" } else { "::perfunit_runner::main" };
+        command.arg("-Zcrate-attr=feature(custom_test_frameworks)");
+        command.arg(format!("-Zcrate-attr=test_runner({path})"));
+        command.args(["--extern", &library("perfunit_runner", runner)]);
+        if let Some(folder) = runner.parent() {
+            command.arg("-L").arg(format!("dependency={}", folder.display()));
+        }
+    }
+    if let Some(out_dir) = &call.out_dir {
+        let name = format!("{}{}{HARNESS_SUFFIX}", call.crate_name, call.extra_filename);
+        fs::write(&Path::new(out_dir).join(name), if config.runner.is_some() { "runner" } else { "libtest" })?;
+    }
+    Ok(())
+}
+
+/// The parts of a rustc command line that matter here.
+#[derive(Debug, Default, PartialEq)]
+struct Call {
+    crate_name: String,
+    edition: String,
+    extra_filename: String,
+    out_dir: Option<String>,
+    test: bool,
+    cfg_test: bool,
+    /// Everything that tells two compilations of one crate apart: types, features, optimisation.
+    identity: Vec<String>,
+}
+
+impl Call {
+    fn parse(arguments: &[OsString]) -> Self {
+        let mut call = Call { edition: "2015".to_owned(), ..Call::default() };
+        let text: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+        let mut rest = text.iter().map(AsRef::as_ref).peekable();
+        while let Some(argument) = rest.next() {
+            let mut value = |flag: &str| match argument.strip_prefix(flag)? {
+                "" => rest.peek().map(|next: &&str| (*next).to_owned()),
+                inline => inline.strip_prefix('=').map(str::to_owned),
+            };
+            if argument == "--test" {
+                call.test = true;
+            } else if let Some(name) = value("--crate-name") {
+                call.crate_name = name;
+            } else if let Some(edition) = value("--edition") {
+                call.edition = edition;
+            } else if let Some(dir) = value("--out-dir") {
+                call.out_dir = Some(dir);
+            } else if let Some(kind) = value("--crate-type") {
+                call.identity.push(format!("type {kind}"));
+            } else if let Some(cfg) = value("--cfg") {
+                call.cfg_test |= cfg == "test";
+                call.identity.push(format!("cfg {cfg}"));
+            } else if let Some(target) = value("--target") {
+                call.identity.push(format!("target {target}"));
+            } else if let Some(option) = value("-C") {
+                if let Some(name) = option.strip_prefix("extra-filename=") {
+                    call.extra_filename = name.to_owned();
+                } else if option.starts_with("opt-level") || option.starts_with("panic") {
+                    call.identity.push(option);
+                }
+            }
+        }
+        call.identity.sort();
+        call
+    }
+
+    /// False for cargo's questions about the compiler.
+    fn compiles(&self) -> bool {
+        !self.crate_name.is_empty() && self.crate_name != "___"
+    }
+
+    fn is_build_script(&self) -> bool {
+        self.crate_name.starts_with("build_script_")
+    }
+
+    /// The arguments without those that we set ourselves.
+    fn kept_arguments<'a>(&self, arguments: &'a [OsString]) -> Vec<&'a OsStr> {
+        let mut kept = Vec::with_capacity(arguments.len());
+        let mut rest = arguments.iter().map(OsString::as_os_str);
+        let doors = self.test || self.cfg_test;
+        while let Some(argument) = rest.next() {
+            let text = argument.to_string_lossy();
+            match &*text {
+                "-C" => {
+                    let Some(value) = rest.next() else { break };
+                    if !is_ours(&value.to_string_lossy()) {
+                        kept.extend([argument, value]);
+                    }
+                }
+                "--cap-lints" if doors => {
+                    rest.next();
+                }
+                _ if text.strip_prefix("-C").is_some_and(is_ours) => {}
+                _ if doors && text.starts_with("--cap-lints=") => {}
+                _ => kept.push(argument),
+            }
+        }
+        kept
+    }
+
+    /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
+    fn metadata(&self, package: &str, manifest_dir: &str) -> Result<String> {
+        let start = KeyBuilder::default().add(package).add(manifest_dir).add(&self.crate_name).add(if self.test { "test" } else { "" });
+        self.identity.iter().fold(start, KeyBuilder::add).finish()
+    }
+}
+
+fn is_ours(codegen_option: &str) -> bool {
+    let name = codegen_option.split('=').next().unwrap_or_default();
+    matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_test_call_is_understood_in_both_spellings() {
+        let line = "--crate-name demo --edition=2021 src/lib.rs --cfg feature=\"std\" --test -C opt-level=3 -C metadata=abc -C extra-filename=-1f --out-dir /t/deps";
+        let call = Call::parse(&arguments(line));
+        assert_eq!((call.crate_name.as_str(), call.edition.as_str()), ("demo", "2021"));
+        assert_eq!((call.test, call.cfg_test, call.extra_filename.as_str()), (true, false, "-1f"));
+        assert_eq!(call.out_dir.as_deref(), Some("/t/deps"));
+        assert_eq!(call.identity, ["cfg feature=\"std\"", "opt-level=3"]);
+    }
+
+    #[test]
+    fn questions_about_the_compiler_pass_through() {
+        assert!(!Call::parse(&arguments("-vV")).compiles());
+        assert!(!Call::parse(&arguments("- --crate-name ___ --print=file-names")).compiles());
+    }
+
+    #[test]
+    fn our_options_replace_cargos() {
+        let line = arguments("--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn");
+        let call = Call::parse(&line);
+        let kept: Vec<_> = call.kept_arguments(&line).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        assert_eq!(kept.join(" "), "--crate-name demo --test -C opt-level=3");
+    }
+
+    #[test]
+    fn metadata_depends_on_features_but_not_on_cargos_value() {
+        let metadata = |line: &str| Call::parse(&arguments(line)).metadata("demo", "/tree").unwrap();
+        let plain = metadata("--crate-name demo --test -C metadata=abc");
+        assert_eq!(plain, metadata("--crate-name demo --test -C metadata=def"));
+        assert_ne!(plain, metadata("--crate-name demo --test --cfg feature=\"x\""));
+        assert_ne!(plain, metadata("--crate-name demo"));
+    }
+}

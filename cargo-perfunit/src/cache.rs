@@ -1,0 +1,103 @@
+//! Content hashes and the user's cache folder.
+
+use crate::error::{Error, Result};
+use crate::fs;
+use git2::{ObjectType, Oid};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// A key made of content: equal parts in equal order give the same key on every machine.
+#[derive(Debug, Default)]
+pub struct KeyBuilder(Vec<u8>);
+
+impl KeyBuilder {
+    /// Adds a part; its length is included, so that parts cannot run into each other.
+    #[must_use]
+    pub fn add(mut self, part: impl AsRef<[u8]>) -> Self {
+        let part = part.as_ref();
+        self.0.extend((part.len() as u64).to_le_bytes());
+        self.0.extend(part);
+        self
+    }
+
+    /// 16 hexadecimal digits.
+    pub fn finish(&self) -> Result<String> {
+        hash(&self.0)
+    }
+}
+
+/// 16 hexadecimal digits that stand for these bytes. git's object hash: it is at hand, and we need no secrecy.
+pub fn hash(bytes: &[u8]) -> Result<String> {
+    let oid = Oid::hash_object(ObjectType::Blob, bytes).map_err(|error| Error::setup(format!("cannot hash: {}", error.message())))?;
+    Ok(oid.to_string()[..16].to_owned())
+}
+
+/// The folder for what is built once per toolchain: `PERFUNIT_CACHE_DIR`, else `XDG_CACHE_HOME`, else `~/.cache`; the
+/// given fallback (below the target folder) if none of these can be written.
+pub fn folder(fallback: &Path) -> Result<PathBuf> {
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let chosen = var("PERFUNIT_CACHE_DIR")
+        .or_else(|| var("XDG_CACHE_HOME").map(|dir| dir.join("cargo-perfunit")))
+        .or_else(|| var("HOME").map(|dir| dir.join(".cache/cargo-perfunit")))
+        .filter(|dir| private_dir(dir).is_ok());
+    if let Some(dir) = chosen {
+        return Ok(dir);
+    }
+    let dir = fallback.join("cache");
+    private_dir(&dir)?;
+    Ok(dir)
+}
+
+/// Creates a folder that only this user can enter.
+pub fn private_dir(dir: &Path) -> Result<()> {
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::setup(format!("cannot create the folder {}: {error}", dir.display()))
+                .hint("choose a writable folder with --target-dir or CARGO_TARGET_DIR"))
+        }
+        _ if dir.is_dir() => Ok(()),
+        _ => Err(Error::setup(format!("{} is not a folder", dir.display()))),
+    }
+}
+
+/// Removes all but the `keep` newest entries of a folder, by modification time.
+pub fn prune(dir: &Path, keep: usize) -> Result<()> {
+    let mut entries: Vec<_> = fs::list_dir(dir)?
+        .into_iter()
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .collect();
+    entries.sort();
+    let surplus = entries.len().saturating_sub(keep);
+    for (_, path) in entries.into_iter().take(surplus) {
+        fs::remove_dir_all(&path)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        let key = |parts: &[&str]| parts.iter().fold(KeyBuilder::default(), |key, part| key.add(part)).finish().unwrap();
+        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
+        assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
+    }
+
+    #[test]
+    fn pruning_keeps_the_newest() {
+        let dir = tempfile::tempdir().unwrap();
+        for (age, name) in [(30, "old"), (20, "middle"), (10, "new")] {
+            let path = dir.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            let time = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+            std::fs::File::open(&path).unwrap().set_modified(time).unwrap();
+        }
+        prune(dir.path(), 1).unwrap();
+        assert_eq!(fs::list_dir(dir.path()).unwrap(), [dir.path().join("new")]);
+    }
+}

@@ -1,0 +1,8 @@
+//! The command line: arguments as typed ([`Arguments`]), then resolved into what the stages take.
+
+mod arguments;
+mod resolve;
+mod values;
+
+pub use arguments::{Arguments, CleanArguments, Command, DemoArguments, DiffArguments, ListArguments, MessageFormat, NoTests, parse};
+pub use resolve::{clean_options, diff_options, list_options, terminal};

@@ -1,0 +1,122 @@
+//! From arguments as typed to what the stages take.
+
+use super::arguments::{CleanArguments, CommonArguments, DiffArguments, ListArguments, MeasuringArguments, PackageArguments, RunIgnored};
+use crate::build;
+use crate::commands::CleanOptions;
+use crate::error::{Error, Result};
+use crate::git::Request;
+use crate::model::TargetKind;
+use crate::pipeline::{Filter, Ignored, Measuring, Options, Scope};
+use crate::term::{self, Terminal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Probability of a false verdict per test, before confirmation.
+const ALPHA: f64 = 0.01;
+
+/// Sets up the output.
+pub fn terminal(common: &CommonArguments) -> Terminal {
+    term::set_color(common.color);
+    Terminal { quiet: common.quiet }
+}
+
+/// Resolves `diff`.
+pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
+    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, transparent_constants } = arguments.measuring;
+    let measuring = Measuring { threshold, alpha: ALPHA, timeout, budget, per_test_budget, seed: seed.unwrap_or_else(|| fastrand::u64(..)) };
+    options(&arguments.common, measuring, !transparent_constants)
+}
+
+/// Resolves `list`.
+pub fn list_options(arguments: &ListArguments) -> Result<Options> {
+    let unused = Duration::from_secs(10);
+    let measuring = Measuring { threshold: 0.1, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
+    let mut options = options(&arguments.common, measuring, true)?;
+    options.all_tests |= arguments.all;
+    Ok(options)
+}
+
+/// Resolves `clean`.
+pub fn clean_options(arguments: &CleanArguments) -> Result<CleanOptions> {
+    let CleanArguments { cache, manifest_path, target_dir } = arguments;
+    Ok(CleanOptions { folder: folder()?, manifest: manifest_path.clone(), target_dir: target_dir.clone(), cache: *cache })
+}
+
+fn options(common: &CommonArguments, measuring: Measuring, opaque_constants: bool) -> Result<Options> {
+    let cargo = &common.cargo;
+    let manifest = cargo.manifest_path.as_deref().map(real).transpose()?;
+    let folder = match manifest.as_deref().and_then(Path::parent) {
+        Some(parent) => parent.to_owned(),
+        None => folder()?,
+    };
+    Ok(Options {
+        folder,
+        manifest,
+        target_dir: cargo.target_dir.clone(),
+        request: Request::parse(common.base.as_deref(), common.head.as_deref())?,
+        scope: scope(&common.packages),
+        filter: filter(common),
+        all_tests: common.all_tests,
+        build: build::Options { profile: cargo.cargo_profile.clone(), arguments: cargo_arguments(common) },
+        opaque_constants,
+        measuring,
+    })
+}
+
+/// The current folder without symbolic links, as git and cargo see it.
+fn folder() -> Result<PathBuf> {
+    std::env::current_dir().and_then(|dir| dir.canonicalize()).map_err(|error| Error::setup(format!("cannot find the current folder: {error}")))
+}
+
+fn real(manifest: &Path) -> Result<PathBuf> {
+    if manifest.file_name().is_none_or(|name| name != "Cargo.toml") {
+        return Err(Error::usage(format!("--manifest-path must be a path to a Cargo.toml, not {}", manifest.display())));
+    }
+    manifest.canonicalize().map_err(|error| Error::usage(format!("--manifest-path {}: {error}", manifest.display())))
+}
+
+fn scope(packages: &PackageArguments) -> Scope {
+    let mut targets = Vec::new();
+    if packages.lib {
+        targets.push((TargetKind::Lib, None));
+    }
+    if packages.bins {
+        targets.push((TargetKind::Bin, None));
+    }
+    targets.extend(packages.bin.iter().map(|name| (TargetKind::Bin, Some(name.clone()))));
+    targets.extend(packages.test.iter().map(|name| (TargetKind::Test, Some(name.clone()))));
+    Scope {
+        packages: packages.package.clone(),
+        workspace: packages.workspace,
+        exclude: packages.exclude.clone(),
+        targets,
+    }
+}
+
+fn filter(common: &CommonArguments) -> Filter {
+    let ignored = match common.run_ignored {
+        RunIgnored::Default => Ignored::Skip,
+        RunIgnored::Only => Ignored::Only,
+        RunIgnored::All => Ignored::Include,
+    };
+    Filter { names: common.filter.clone(), exact: common.exact, skip: common.skip.clone(), ignored }
+}
+
+/// The flags that go to cargo as they are.
+fn cargo_arguments(common: &CommonArguments) -> Vec<String> {
+    let cargo = &common.cargo;
+    let mut arguments = Vec::new();
+    let mut with_value = |flag: &str, value: &String| arguments.extend([flag.to_owned(), value.clone()]);
+    cargo.features.iter().for_each(|features| with_value("--features", features));
+    cargo.jobs.iter().for_each(|jobs| with_value("--jobs", jobs));
+    cargo.config.iter().for_each(|config| with_value("--config", config));
+    let switches = [
+        (cargo.all_features, "--all-features"),
+        (cargo.no_default_features, "--no-default-features"),
+        (cargo.locked, "--locked"),
+        (cargo.offline, "--offline"),
+        (cargo.frozen, "--frozen"),
+    ];
+    arguments.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+    arguments
+}

@@ -1,0 +1,35 @@
+//! `cargo perfunit clean`.
+
+use crate::error::{ExitCode, Result};
+use crate::term::Terminal;
+use crate::workspace::{self, Cargo};
+use crate::{cache, fs, pipeline};
+use std::path::PathBuf;
+
+/// What to remove.
+#[derive(Debug, Clone)]
+pub struct CleanOptions {
+    /// Where the user stands.
+    pub folder: PathBuf,
+    /// `--manifest-path`.
+    pub manifest: Option<PathBuf>,
+    /// `--target-dir`.
+    pub target_dir: Option<PathBuf>,
+    /// Also the parts kept for all projects.
+    pub cache: bool,
+}
+
+/// Removes our folder below the target folder.
+pub fn clean(options: &CleanOptions, terminal: Terminal) -> Result<ExitCode> {
+    let cargo = Cargo::find(&options.folder)?;
+    let location = workspace::locate(&cargo, &options.folder, options.manifest.as_deref())?;
+    let ours = pipeline::our_folder(&location, options.target_dir.as_deref())?;
+    let cache = cache::folder(&ours)?;
+    fs::remove_dir_all(&ours)?;
+    terminal.status("Removed", &ours.display().to_string());
+    if options.cache {
+        fs::remove_dir_all(&cache)?;
+        terminal.status("Removed", &cache.display().to_string());
+    }
+    Ok(ExitCode::Success)
+}

@@ -1,0 +1,11 @@
+//! One short file per subcommand: run the pipeline, print the report, choose the exit code.
+
+mod clean;
+mod demo;
+mod diff;
+mod list;
+
+pub use clean::{CleanOptions, clean};
+pub use demo::demo;
+pub use diff::{DiffOutput, diff};
+pub use list::{ListOutput, list};

@@ -1,0 +1,115 @@
+//! The wording of everything that can be wrong with a repository.
+
+use crate::error::Error;
+use git2::ErrorCode;
+use std::path::Path;
+
+const FETCH_MORE: &str = "the clone is shallow: run `git fetch --unshallow`, in GitHub Actions set `fetch-depth: 0` for actions/checkout, \
+     in GitLab CI set `GIT_DEPTH: 0`";
+
+/// Any failure of libgit2 that has no better words.
+pub(super) fn failed(doing: impl Into<String>) -> impl FnOnce(git2::Error) -> Error {
+    let doing = doing.into();
+    move |error| Error::setup(format!("cannot {doing}: {}", error.message()))
+}
+
+/// No repository could be opened for `start`.
+pub(super) fn not_opened(start: &Path, error: &git2::Error) -> Error {
+    let start = start.display();
+    match error.code() {
+        ErrorCode::NotFound => Error::setup(format!("{start} is not in a git repository"))
+            .hint("versions are read from git: run `git init` and commit, or name a crate in a repository with --manifest-path"),
+        ErrorCode::Owner => Error::setup(format!("git does not trust the repository of {start}: it belongs to another user"))
+            .hint("trust it with `git config --global --add safe.directory <its root>`, as git itself demands"),
+        _ => Error::setup(format!("cannot open the git repository of {start}: {}", error.message())),
+    }
+}
+
+/// A repository without files to compare.
+pub(super) fn bare(repository: &Path) -> Error {
+    Error::setup(format!("{} is a bare repository, without a working tree", repository.display()))
+        .hint("run this in a clone or in a linked worktree (`git worktree add <folder>`)")
+}
+
+/// `HEAD` names a branch without commits.
+pub(super) fn no_commits() -> Error {
+    Error::setup("the repository has no commits yet: there is nothing to compare with")
+        .hint("commit once, change something, and run this again")
+}
+
+/// A revision that does not exist; `near` are names that do.
+pub(super) fn unknown_revision(name: &str, near: &[String], shallow: bool) -> Error {
+    let error = Error::setup(format!("unknown revision `{name}`"));
+    match near {
+        [] if shallow => error.hint(FETCH_MORE),
+        [] => error.hint("`git fetch` brings what the remote has; `git branch --all` lists what is here"),
+        names => error.hint(format!("did you mean `{}`?", names.join("` or `"))),
+    }
+}
+
+/// A short commit id or name that fits several objects.
+pub(super) fn ambiguous_revision(name: &str) -> Error {
+    Error::setup(format!("revision `{name}` is ambiguous"))
+        .hint("write more digits of the commit id, or the full name of the ref")
+}
+
+/// A revision that is a file or a folder.
+pub(super) fn not_a_commit(name: &str) -> Error {
+    Error::setup(format!("`{name}` is not a commit")).hint("name a branch, a tag or a commit id")
+}
+
+/// Two commits without a common ancestor.
+pub(super) fn no_merge_base(base: &str, head: &str, shallow: bool) -> Error {
+    let error = Error::setup(format!("`{base}` and `{head}` have no common ancestor here"));
+    if shallow {
+        error.hint(FETCH_MORE)
+    } else {
+        error.hint(format!("`{base}..{head}` compares the two commits as they are"))
+    }
+}
+
+/// The parent of the only commit that there is.
+pub(super) fn no_parent(head: &str, shallow: bool) -> Error {
+    if shallow {
+        Error::setup(format!("the parent of `{head}` is missing")).hint(FETCH_MORE)
+    } else {
+        Error::setup(format!("`{head}` is the first commit: there is nothing to compare with"))
+            .hint("change something, or name the version to compare with")
+    }
+}
+
+/// A blob or tree that the object database should hold.
+pub(super) fn missing_object(what: &str, error: &git2::Error) -> Error {
+    let failure = Error::setup(format!("cannot read {what}: {}", error.message()));
+    if error.code() == ErrorCode::NotFound {
+        failure.hint(
+            "in a partial clone (`--filter`), `git diff --stat <base> <head>` fetches what both versions need; \
+             otherwise `git fsck` tells what is damaged",
+        )
+    } else {
+        failure
+    }
+}
+
+/// The index or the working tree could not be read.
+pub(super) fn no_status(error: &git2::Error) -> Error {
+    let failure = Error::setup(format!("cannot read the state of the working tree: {}", error.message()));
+    // Extensions of the index that libgit2 1.9 does not read: `sdir` (sparse index) and `link` (split index).
+    if error.message().contains("mandatory extension") {
+        failure.hint("`git sparse-checkout reapply --no-sparse-index` and `git update-index --no-split-index` write a plain index")
+    } else {
+        failure
+    }
+}
+
+/// A tree entry that git itself refuses to check out.
+pub(super) fn hostile_name(path: &Path) -> Error {
+    Error::setup(format!("the version holds a file named `{}`", path.display()))
+        .hint("git refuses such trees; `git fsck` tells which commit brought it")
+}
+
+/// A large file of the working tree that is no longer what it was when the run began.
+pub(super) fn changed_meanwhile(path: &Path) -> Error {
+    Error::setup(format!("{} changed while it was being compared", path.display()))
+        .hint("run again when nothing writes to the working tree")
+}

@@ -1,0 +1,106 @@
+//! The workspace as far as reaching is concerned: packages, targets, files, local dependencies.
+
+use crate::model::TargetId;
+use crate::source::FileInTarget;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Files of a target by path, as [`crate::source::modules`] finds them.
+pub type Files = BTreeMap<String, FileInTarget>;
+
+/// The workspace. All paths are from the root of the repository, with `/`, without one at the end; the root is `""`.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    /// Folder of the workspace's manifest and lock file.
+    pub root: String,
+    /// Members and other local packages.
+    pub packages: Vec<PackageNode>,
+    /// For each local package all external packages that it depends on, directly or not, for builds, tests and build
+    /// scripts. A package that is absent or has none depends on any.
+    pub external: BTreeMap<String, BTreeSet<String>>,
+    /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.
+    pub outside: Vec<String>,
+}
+
+/// A local package.
+#[derive(Debug, Clone, Default)]
+pub struct PackageNode {
+    /// Package name.
+    pub name: String,
+    /// Folder of its manifest.
+    pub dir: String,
+    /// Its local path dependencies.
+    pub dependencies: Vec<Dependency>,
+    /// Its targets.
+    pub targets: Vec<TargetNode>,
+    /// Root file of the build script.
+    pub build_script: Option<String>,
+    /// False for a path dependency outside the workspace: its own tests are not ours.
+    pub member: bool,
+}
+
+/// A dependency on a local package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dependency {
+    /// Name of that package.
+    pub package: String,
+    /// True for a dev-dependency that is not also a normal or build dependency.
+    pub dev: bool,
+}
+
+/// A target of a package.
+#[derive(Debug, Clone)]
+pub struct TargetNode {
+    /// Which.
+    pub id: TargetId,
+    /// Its root file.
+    pub root: String,
+    /// Its files, the root file included.
+    pub files: Files,
+    /// Whether it is built as a test executable.
+    pub has_tests: bool,
+}
+
+impl Graph {
+    /// The innermost package around a file, unless that file lies in a package outside the workspace.
+    pub(crate) fn nearest_package(&self, path: &str) -> Option<usize> {
+        let inside = |dir: &str| is_below(path, dir);
+        let (position, package) = self
+            .packages
+            .iter()
+            .enumerate()
+            .filter(|(_, package)| inside(&package.dir))
+            .max_by_key(|(_, package)| package.dir.len())?;
+        let is_outside = self.outside.iter().any(|dir| inside(dir) && dir.len() > package.dir.len());
+        (!is_outside).then_some(position)
+    }
+
+    /// True for files in folders of packages outside the workspace.
+    pub(crate) fn is_outside(&self, path: &str) -> bool {
+        self.nearest_package(path).is_none() && self.outside.iter().any(|dir| is_below(path, dir))
+    }
+}
+
+/// True if the path is inside the folder.
+pub(crate) fn is_below(path: &str, dir: &str) -> bool {
+    dir.is_empty() || path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_package_is_nearest() {
+        let package = |dir: &str| PackageNode { dir: dir.to_owned(), ..PackageNode::default() };
+        let graph = Graph {
+            packages: vec![package(""), package("crates/a")],
+            outside: vec!["fuzz".to_owned()],
+            ..Graph::default()
+        };
+        assert_eq!(graph.nearest_package("src/lib.rs"), Some(0));
+        assert_eq!(graph.nearest_package("crates/a/src/lib.rs"), Some(1));
+        assert_eq!(graph.nearest_package("crates/ab/src/lib.rs"), Some(0));
+        assert_eq!(graph.nearest_package("fuzz/main.rs"), None);
+        assert!(graph.is_outside("fuzz/main.rs") && !graph.is_outside("main.rs"));
+    }
+}

@@ -1,0 +1,40 @@
+//! Ctrl-C: the run ends early and still reports what it finished; a second one ends the tool at once.
+
+use crate::error::{Error, Result};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// The process group of everything we started; 0 while there is none.
+static GROUP: AtomicI32 = AtomicI32::new(0);
+
+/// Installs the handler for SIGINT, SIGTERM and SIGHUP; once per process.
+pub fn install() -> Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(i32::from(crate::error::ExitCode::Interrupted as u8));
+        }
+        end_group(Signal::SIGTERM);
+    })
+    .map_err(|error| Error::setup(format!("cannot install the Ctrl-C handler: {error}")))
+}
+
+/// True once the user asked us to stop.
+pub fn requested() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// Tells the handler which process group to end.
+pub fn watch_group(group: Pid) {
+    GROUP.store(group.as_raw(), Ordering::SeqCst);
+}
+
+/// Signals everything we started; the group's leader, the keeper, ignores all but SIGKILL.
+fn end_group(signal: Signal) {
+    let group = GROUP.load(Ordering::SeqCst);
+    if group > 0 {
+        // It may have ended already.
+        let _ = kill(Pid::from_raw(-group), signal);
+    }
+}

@@ -1,0 +1,159 @@
+//! What a pilot tells about a test: measurable, and how; or not, and why. Pure.
+
+use super::lockstep::{PairEnd, Shape, SideEnd, describe};
+use crate::model::{Reason, Side};
+use crate::stats;
+use perfunit_runtime::page::state;
+use std::time::Duration;
+
+/// Below this on both sides there is no work left: a call and a loop step take about 1 ns themselves.
+const FOLDED_NS: f64 = 3.0;
+/// Pairs that the first look needs.
+const FEWEST_PAIRS: f64 = stats::LOOKS[0] as f64;
+
+/// What to do with a test after its pilot.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Class {
+    /// Repeat it.
+    Steady(Shape),
+    /// It passes once but not twice, or not in one process with itself.
+    NotRepeatable(String),
+    /// Its first call failed: find out whose fault it is.
+    Suspect,
+    /// Nothing to measure.
+    Not(Reason),
+}
+
+/// Classifies a pilot.
+pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
+    if let Some(side) = pilot.timed_out {
+        let end = pilot.sides.get(side);
+        if end.state == state::REPEATING || end.state == state::DONE {
+            return Class::NotRepeatable("a later call does not end".to_owned());
+        }
+        return Class::Not(Reason::TimedOut { side: side.to_string(), seconds: timeout.as_secs_f64() });
+    }
+    for side in Side::BOTH {
+        let end = pilot.sides.get(side);
+        match end.state {
+            state::FAILED_LATER => return Class::NotRepeatable(later_failure(end)),
+            // Its process ended although the first call had passed.
+            state::REPEATING if end.status.is_some() => return Class::NotRepeatable(later_failure(end)),
+            state::WRONG_VERSION => return Class::Not(Reason::NotCaptured { detail: "runtime of another version".to_owned() }),
+            _ => {}
+        }
+    }
+    if !pilot.complete() {
+        return Class::Suspect;
+    }
+    let base_ns = per_run(&pilot.sides.base, pilot.shape);
+    let head_ns = per_run(&pilot.sides.head, pilot.shape);
+    if base_ns < FOLDED_NS && head_ns < FOLDED_NS {
+        return Class::Not(Reason::FoldedAway { ns: base_ns });
+    }
+    // The calibration is not repeated, the rest is.
+    let needed = FEWEST_PAIRS * 1.3 * pair_seconds(base_ns, head_ns, pilot);
+    if needed > budget.as_secs_f64() {
+        return Class::Not(Reason::TooLong { seconds: base_ns.max(head_ns) / 1e9, needed_seconds: needed.ceil() });
+    }
+    Class::Steady(pilot.shape)
+}
+
+fn pair_seconds(base_ns: f64, head_ns: f64, pilot: &PairEnd) -> f64 {
+    let Shape { repetitions, batches, warm } = pilot.shape;
+    let runs = if batches == 1 { 1.0 } else { f64::from(batches) * (repetitions as f64 + f64::from(warm)) + 1.0 };
+    runs * (base_ns + head_ns) / 1e9 + 0.003
+}
+
+fn later_failure(end: &SideEnd) -> String {
+    match (&end.message, end.status) {
+        (message, _) if !message.is_empty() => format!("a later call fails: {message}"),
+        (_, Some(status)) if !status.success() => format!("a later call ends the process: {}", describe(status)),
+        _ => "a later call fails".to_owned(),
+    }
+}
+
+/// Time of one run in a pair, ns: the 10 % quantile of the batches, which dodges interrupts; with few long batches the
+/// median.
+pub fn per_run(end: &SideEnd, shape: Shape) -> f64 {
+    if shape.batches == 0 {
+        return end.first_ns;
+    }
+    let quantile = if end.times.len() >= 20 { 0.1 } else { 0.5 };
+    stats::quantile(&mut end.times.clone(), quantile) / shape.repetitions.max(1) as f64
+}
+
+/// Why a first call did not pass, or `None` if it did.
+pub fn first_failure(end: &SideEnd, side: &str) -> Option<Reason> {
+    let side = side.to_owned();
+    match (end.state, end.status) {
+        (state::DONE | state::REPEATING | state::FAILED_LATER, _) => None,
+        (state::FAILED_FIRST, _) => {
+            let detail = if end.message.is_empty() { "returned an error, or did not panic as it should" } else { &end.message };
+            Some(Reason::Fails { side, detail: detail.to_owned() })
+        }
+        (state::STARTING, Some(status)) if status.success() => {
+            Some(Reason::NotCaptured { detail: "its body is never reached when it is run alone".to_owned() })
+        }
+        (_, status) => {
+            let detail = status.map_or_else(|| "killed".to_owned(), describe);
+            Some(Reason::Crashes { side, detail })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Sides;
+
+    fn end(state: u32, ns: f64) -> SideEnd {
+        SideEnd { state, status: None, first_ns: ns, times: vec![ns * 10.0; 40], message: String::new(), whole_function: false }
+    }
+
+    fn pilot(base: SideEnd, head: SideEnd) -> PairEnd {
+        let shape = Shape { repetitions: 10, batches: 40, warm: 1 };
+        PairEnd { sides: Sides { base, head }, shape, timed_out: None, took: Duration::from_millis(20) }
+    }
+
+    #[track_caller]
+    fn check(pilot: &PairEnd, expected: &Class) {
+        assert_eq!(&classify(pilot, Duration::from_secs(10), Duration::from_secs(10)), expected);
+    }
+
+    #[test]
+    fn a_complete_pilot_is_repeated_in_its_shape() {
+        let pilot = pilot(end(state::DONE, 1000.0), end(state::DONE, 900.0));
+        check(&pilot, &Class::Steady(pilot.shape));
+    }
+
+    #[test]
+    fn work_that_is_gone_on_one_side_only_is_measured() {
+        let gone = pilot(end(state::DONE, 1.0), end(state::DONE, 1.0));
+        check(&gone, &Class::Not(Reason::FoldedAway { ns: 1.0 }));
+        let half = pilot(end(state::DONE, 1.0), end(state::DONE, 100.0));
+        check(&half, &Class::Steady(half.shape));
+    }
+
+    #[test]
+    fn a_later_failure_is_not_repeatable_and_a_first_one_suspect() {
+        check(&pilot(end(state::DONE, 5.0), end(state::FAILED_LATER, 5.0)), &Class::NotRepeatable("a later call fails".to_owned()));
+        check(&pilot(end(state::FAILED_FIRST, 5.0), end(state::STARTING, 0.0)), &Class::Suspect);
+    }
+
+    #[test]
+    fn a_hang_is_blamed_on_the_side_whose_turn_it_was() {
+        let mut hung = pilot(end(state::REPEATING, 5.0), end(state::FIRST_CALL, 5.0));
+        hung.timed_out = Some(Side::Head);
+        check(&hung, &Class::Not(Reason::TimedOut { side: "head".to_owned(), seconds: 10.0 }));
+    }
+
+    #[test]
+    fn eight_pairs_must_fit_the_budget() {
+        let mut long = pilot(end(state::DONE, 2e9), end(state::DONE, 2e9));
+        long.shape = Shape { repetitions: 1, batches: 1, warm: 0 };
+        long.sides.base.times = vec![2e9];
+        long.sides.head.times = vec![2e9];
+        check(&long, &Class::Not(Reason::TooLong { seconds: 2.0, needed_seconds: 42.0 }));
+    }
+}

@@ -1,0 +1,218 @@
+//! The whole run: one test after the other, then fresh pairs for those that were flagged.
+
+use super::bench::{Bench, Config};
+use super::lockstep::Programs;
+use super::screen::{self, Settled};
+use crate::build::{SideBuild, TestExecutable};
+use crate::error::Result;
+use crate::interrupt;
+use crate::model::{Capture, Measured, Reason, Sides, TestId, Verdict};
+use crate::progress::Progress;
+use crate::stats;
+use std::time::{Duration, Instant};
+
+/// Part of the whole run's remaining budget that is kept for confirming what was flagged.
+const KEPT_FOR_CONFIRMATION: u32 = 8;
+
+/// A test to measure.
+#[derive(Debug, Clone)]
+pub struct Subject<'a> {
+    /// Which test.
+    pub test: TestId,
+    /// Its executable on each side.
+    pub executables: Sides<&'a TestExecutable>,
+}
+
+/// The figures behind a verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What was measured.
+    pub measured: Measured,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+/// The end of one test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// The figures, or why there are none.
+    pub result: std::result::Result<Figures, Reason>,
+    /// Why a verdict is inconclusive.
+    pub reason: Option<Reason>,
+    /// How it was captured, once it ran.
+    pub capture: Option<Capture>,
+}
+
+impl Ended {
+    fn without_figures(reason: Reason) -> Self {
+        Self { result: Err(reason), reason: None, capture: None }
+    }
+
+    fn is_flagged(&self) -> bool {
+        matches!(&self.result, Ok(figures) if matches!(figures.verdict, Verdict::Slower | Verdict::Faster))
+    }
+}
+
+/// Measures all subjects in the given order; one entry for each, in that order.
+pub fn measure_all(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subjects: &[Subject<'_>],
+    progress: &Progress,
+) -> Result<Vec<Ended>> {
+    let mut random = fastrand::Rng::with_seed(config.seed);
+    let screening = Config { deadline: config.deadline.map(before_confirmation), ..config.clone() };
+    let started = Instant::now();
+    let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
+    for (done, subject) in subjects.iter().enumerate() {
+        progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
+        let (end, way) = screen_one(bench, &screening, sides, subject, &mut random)?;
+        ended.push(end);
+        ways.push(way);
+        progress.advance();
+    }
+    confirm(bench, config, sides, subjects, &ways, &mut ended, progress, &mut random)?;
+    Ok(ended)
+}
+
+fn before_confirmation(deadline: Instant) -> Instant {
+    let left = deadline.saturating_duration_since(Instant::now());
+    Instant::now() + left - left / KEPT_FOR_CONFIRMATION
+}
+
+fn time_left(started: Instant, done: usize, total: usize) -> String {
+    if done < 3 {
+        return String::new();
+    }
+    let left: Duration = started.elapsed() / u32::try_from(done).unwrap_or(u32::MAX) * u32::try_from(total - done).unwrap_or(0);
+    format!(", about {} s left", left.as_secs() + 1)
+}
+
+fn screen_one(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subject: &Subject<'_>,
+    random: &mut fastrand::Rng,
+) -> Result<(Ended, Option<Settled>)> {
+    if interrupt::requested() {
+        return Ok((Ended::without_figures(Reason::Interrupted), None));
+    }
+    if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Ok((Ended::without_figures(Reason::BudgetUsedUp), None));
+    }
+    let programs = programs(sides, subject);
+    let settled = match screen::settle(bench, config, &programs, random)? {
+        Ok(settled) => settled,
+        Err(reason) => return Ok((Ended::without_figures(reason), None)),
+    };
+    let result = screen::measure(bench, config, &programs, &settled, config.alpha, random)?;
+    let reason = why_inconclusive(&result);
+    Ok((Ended { result, reason, capture: Some(settled.capture) }, Some(settled)))
+}
+
+fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {
+    Programs {
+        executables: subject.executables,
+        folders: Sides { base: &sides.base.folder, head: &sides.head.folder },
+        test: &subject.test.name,
+    }
+}
+
+fn why_inconclusive(result: &std::result::Result<Figures, Reason>) -> Option<Reason> {
+    matches!(result, Ok(figures) if figures.verdict == Verdict::Inconclusive).then_some(Reason::TooNoisy)
+}
+
+/// Flagged tests must show the same change on fresh pairs, at a level that keeps the whole run's false alarms below
+/// 1 %. The fresh pairs alone give the reported figures: the first ones were selected for being extreme.
+#[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
+fn confirm(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subjects: &[Subject<'_>],
+    ways: &[Option<Settled>],
+    ended: &mut [Ended],
+    progress: &Progress,
+    random: &mut fastrand::Rng,
+) -> Result<()> {
+    let measured = ended.iter().filter(|end| end.result.is_ok()).count();
+    let alpha = stats::confirmation_alpha(config.alpha, measured);
+    for ((end, subject), way) in ended.iter_mut().zip(subjects).zip(ways) {
+        let (true, Some(settled)) = (end.is_flagged(), way) else { continue };
+        progress.message(format!("{}, once more to be sure", subject.test));
+        let fresh = screen::measure(bench, config, &programs(sides, subject), settled, alpha, random)?;
+        *end = confirmed(end, fresh);
+    }
+    Ok(())
+}
+
+/// Joins the first verdict of a flagged test with the one on fresh pairs.
+fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
+    let capture = first.capture;
+    match (&first.result, fresh) {
+        (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => Ended { result: Ok(figures), reason: None, capture },
+        (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
+            figures.notes.push("a larger change was seen first and did not show again on fresh pairs".to_owned());
+            Ended { result: Ok(figures), reason: None, capture }
+        }
+        (Ok(_), Ok(mut figures)) => {
+            figures.verdict = Verdict::Inconclusive;
+            Ended { result: Ok(figures), reason: Some(Reason::NotConfirmed), capture }
+        }
+        (Ok(flagged), Err(why)) => {
+            let mut figures = flagged.clone();
+            figures.verdict = Verdict::Inconclusive;
+            Ended { result: Ok(figures), reason: Some(why), capture }
+        }
+        (Err(_), _) => first.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Change, EffectClass, EffectSize, Mode};
+
+    fn figures(verdict: Verdict, estimate: f64) -> Figures {
+        let measured = Measured {
+            change: Change { estimate, low: estimate - 0.01, high: estimate + 0.01 },
+            base_ns: 100.0,
+            head_ns: 100.0 * (1.0 + estimate),
+            pairs: 8,
+            detectable: 0.02,
+            p_value: 0.001,
+            effect: EffectSize { d: 1.0, class: EffectClass::Large },
+            mode: Mode::Steady,
+        };
+        Figures { verdict, measured, notes: Vec::new() }
+    }
+
+    #[track_caller]
+    fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<Reason>) {
+        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
+        let end = confirmed(&first, fresh);
+        assert_eq!(end.result.unwrap().verdict, verdict);
+        assert_eq!(end.reason, reason);
+    }
+
+    #[test]
+    fn only_the_same_verdict_on_fresh_pairs_confirms() {
+        check(Ok(figures(Verdict::Slower, 0.25)), Verdict::Slower, None);
+        check(Ok(figures(Verdict::Same, 0.0)), Verdict::Same, None);
+        check(Ok(figures(Verdict::ChangedBelowThreshold, 0.05)), Verdict::ChangedBelowThreshold, None);
+        check(Ok(figures(Verdict::Faster, -0.3)), Verdict::Inconclusive, Some(Reason::NotConfirmed));
+        check(Ok(figures(Verdict::Inconclusive, 0.3)), Verdict::Inconclusive, Some(Reason::NotConfirmed));
+        check(Err(Reason::Interrupted), Verdict::Inconclusive, Some(Reason::Interrupted));
+    }
+
+    #[test]
+    fn the_figures_of_a_confirmed_test_are_those_of_the_fresh_pairs() {
+        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
+        let end = confirmed(&first, Ok(figures(Verdict::Slower, 0.25)));
+        assert!((end.result.unwrap().measured.change.estimate - 0.25).abs() < 1e-12);
+    }
+}

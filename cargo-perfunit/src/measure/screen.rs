@@ -1,0 +1,195 @@
+//! One test: pilot, then pairs until the rule is content or the budget used up.
+
+use super::bench::{Bench, Config};
+use super::classify::{Class, classify, first_failure, per_run};
+use super::lockstep::{self, Pads, PairEnd, Programs, Task};
+use super::schedule::Figures;
+use crate::error::Result;
+use crate::interrupt;
+use crate::model::{Capture, EffectClass, EffectSize, Measured, Mode, Reason, Side, Sides, Verdict};
+use crate::stats::{self, LOOKS, Look, Rule};
+use std::time::{Duration, Instant};
+
+/// Pairs that may fail before a test counts as not measurable in its mode.
+const FAILURES_BORNE: usize = 2;
+/// Below this a cycle is several percent of the time.
+const TINY_NS: f64 = 50.0;
+/// A difference of fewer ns than this is a handful of cycles, as a moved loop makes them: shown, not judged.
+const FEWEST_NS: f64 = 3.0;
+/// A cold call is noisier than any repeated one: no threshold below this.
+const COLD_THRESHOLD: f64 = 0.05;
+/// Times of one body that differ by this factor within a process.
+const VARIES: f64 = 1.5;
+
+/// A test with its way of being measured settled.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    /// The pairs' task.
+    pub task: Task,
+    /// How it was captured.
+    pub capture: Capture,
+    /// Remarks found on the way.
+    pub notes: Vec<String>,
+}
+
+/// The pairs of one test.
+#[derive(Debug, Default)]
+struct Pairs {
+    log_ratios: Vec<f64>,
+    times: Sides<Vec<f64>>,
+}
+
+/// Runs the pilot and settles how to measure, or says why not.
+pub fn settle(bench: &Bench, config: &Config, programs: &Programs<'_>, random: &mut fastrand::Rng) -> Result<std::result::Result<Settled, Reason>> {
+    let pilot = lockstep::run(bench, programs, Task::Pilot, Pads::draw(random), config.timeout)?;
+    if interrupt::requested() {
+        return Ok(Err(Reason::Interrupted));
+    }
+    let whole = pilot.sides.base.whole_function || pilot.sides.head.whole_function;
+    let capture = if whole { Capture::Runner } else { Capture::Macro };
+    let settled = |task, notes| Ok(Ok(Settled { task, capture, notes }));
+    match classify(&pilot, config.timeout, config.per_test_budget) {
+        Class::Steady(shape) => settled(Task::Steady(shape), remarks(&pilot)),
+        Class::NotRepeatable(why) => settled(Task::Cold, vec![format!("not repeatable in one process ({why}): first calls are compared")]),
+        Class::Not(reason) => Ok(Err(reason)),
+        Class::Suspect => match suspects(bench, config, programs, random)? {
+            Some(reason) => Ok(Err(reason)),
+            None => settled(Task::Cold, vec!["base and head do not run side by side: first calls are compared".to_owned()]),
+        },
+    }
+}
+
+fn remarks(pilot: &PairEnd) -> Vec<String> {
+    let varies = Side::BOTH.into_iter().any(|side| {
+        let mut times = pilot.sides.get(side).times.clone();
+        // A batch of many runs averages them; a spread shows where a batch is one run.
+        pilot.shape.repetitions == 1 && times.len() >= 5 && stats::quantile(&mut times, 0.75) > VARIES * stats::quantile(&mut times, 0.25)
+    });
+    if varies { vec!["its work differs from call to call".to_owned()] } else { Vec::new() }
+}
+
+/// The first call failed on some side while the other's process was alive: does it by itself?
+fn suspects(bench: &Bench, config: &Config, programs: &Programs<'_>, random: &mut fastrand::Rng) -> Result<Option<Reason>> {
+    let mut failures = Sides { base: None, head: None };
+    for side in Side::BOTH {
+        let end = lockstep::run(bench, programs, Task::Solo(side), Pads::draw(random), config.timeout)?;
+        if interrupt::requested() {
+            return Ok(Some(Reason::Interrupted));
+        }
+        *failures.get_mut(side) = if end.timed_out.is_some() {
+            Some(Reason::TimedOut { side: side.to_string(), seconds: config.timeout.as_secs_f64() })
+        } else {
+            first_failure(end.sides.get(side), &side.to_string())
+        };
+    }
+    Ok(match (failures.base, failures.head) {
+        (Some(reason), Some(_)) => Some(on_both(reason)),
+        (base, head) => base.or(head),
+    })
+}
+
+fn on_both(reason: Reason) -> Reason {
+    match reason {
+        Reason::Fails { detail, .. } => Reason::Fails { side: "both".to_owned(), detail },
+        Reason::Crashes { detail, .. } => Reason::Crashes { side: "both".to_owned(), detail },
+        other => other,
+    }
+}
+
+/// Measures pairs until the rule decides, the budget ends or pairs fail.
+pub fn measure(
+    bench: &Bench,
+    config: &Config,
+    programs: &Programs<'_>,
+    settled: &Settled,
+    alpha: f64,
+    random: &mut fastrand::Rng,
+) -> Result<std::result::Result<Figures, Reason>> {
+    let mode = if settled.task == Task::Cold { Mode::Cold } else { Mode::Steady };
+    let threshold = if mode == Mode::Cold { config.threshold.max(COLD_THRESHOLD) } else { config.threshold };
+    let rule = Rule { alpha, threshold };
+    let end = config.deadline.map_or_else(|| Instant::now() + config.per_test_budget, |deadline| deadline.min(Instant::now() + config.per_test_budget));
+    let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
+    let decision = loop {
+        if interrupt::requested() {
+            return Ok(Err(Reason::Interrupted));
+        }
+        if Instant::now() >= end || pairs.log_ratios.len() >= LOOKS[LOOKS.len() - 1] {
+            break stats::conclude(&rule, &pairs.log_ratios);
+        }
+        let pair = lockstep::run(bench, programs, settled.task, Pads::draw(random), config.timeout)?;
+        if !pair.complete() {
+            if interrupt::requested() {
+                return Ok(Err(Reason::Interrupted));
+            }
+            failures.push(pair);
+            if failures.len() > FAILURES_BORNE {
+                return Ok(Err(failure(&failures, config.timeout)));
+            }
+            continue;
+        }
+        pairs.add(&pair);
+        if let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios) {
+            break Some(decision);
+        }
+    };
+    let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };
+    Ok(Ok(figures(&pairs, &decision, mode, settled)))
+}
+
+impl Pairs {
+    fn add(&mut self, pair: &PairEnd) {
+        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
+        self.log_ratios.push((ns.head / ns.base).ln());
+        self.times.base.push(ns.base);
+        self.times.head.push(ns.head);
+    }
+}
+
+fn out_of_time(config: &Config) -> Reason {
+    let over = config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    if over { Reason::BudgetUsedUp } else { Reason::TooNoisy }
+}
+
+/// Why pairs of a test that had passed its pilot did not complete.
+fn failure(failures: &[PairEnd], timeout: Duration) -> Reason {
+    for pair in failures {
+        if let Some(side) = pair.timed_out {
+            return Reason::TimedOut { side: side.to_string(), seconds: timeout.as_secs_f64() };
+        }
+        for side in Side::BOTH {
+            let end = pair.sides.get(side);
+            let ended_badly = end.status.is_some() && end.state != perfunit_runtime::page::state::DONE;
+            if ended_badly {
+                let detail = if end.message.is_empty() { "passes once and not again".to_owned() } else { end.message.clone() };
+                return Reason::Fails { side: format!("{side}, not always"), detail };
+            }
+        }
+    }
+    Reason::Fails { side: "either side, not always".to_owned(), detail: "its process did not finish".to_owned() }
+}
+
+fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Settled) -> Figures {
+    let used = decision.pairs.min(pairs.log_ratios.len());
+    let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
+    let (base_ns, head_ns) = (stats::median(&mut base.to_vec()), stats::median(&mut head.to_vec()));
+    let measured = Measured {
+        change: decision.change,
+        base_ns,
+        head_ns,
+        pairs: used,
+        detectable: decision.detectable,
+        p_value: decision.p_value,
+        // Without any spread d is infinite or undefined; the interval says it all.
+        effect: stats::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
+        mode,
+    };
+    let mut notes = settled.notes.clone();
+    let mut verdict = decision.verdict;
+    let few_cycles = base_ns.max(head_ns) < TINY_NS && (head_ns - base_ns).abs() < FEWEST_NS;
+    if few_cycles && matches!(verdict, Verdict::Slower | Verdict::Faster) {
+        verdict = Verdict::ChangedBelowThreshold;
+        notes.push(format!("a few cycles ({:+.1} ns of {base_ns:.1} ns): shown, not judged", head_ns - base_ns));
+    }
+    Figures { verdict, measured, notes }
+}

@@ -1,0 +1,165 @@
+//! Builds both sides with the same doors open; closes a door that a crate cannot stand, on both sides.
+
+use super::not_interrupted;
+use super::options::Options;
+use super::select::Selected;
+use super::setup::Setup;
+use crate::build::{self, BuildFailure, Built, Request, SideBuild, Toolchain, Variant};
+use crate::cache::{self, KeyBuilder};
+use crate::error::{Error, ExitCode, Result};
+use crate::git::FileSet;
+use crate::model::{Side, Sides, TargetId};
+use crate::progress::Progress;
+use crate::shadow::Injections;
+use crate::term;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Both sides, built.
+#[derive(Debug)]
+pub struct BuiltSides {
+    /// The executables of each side.
+    pub sides: Sides<SideBuild>,
+    /// The injections that both were built with; a checkout without them would make cargo build again.
+    pub injections: Injections,
+    /// Which doors had to be closed, and for whom.
+    pub warnings: Vec<String>,
+}
+
+/// Which doors are open.
+#[derive(Debug)]
+struct Doors {
+    /// Crate roots without our macro.
+    without_macro: BTreeSet<String>,
+    variant: Variant,
+    warnings: Vec<String>,
+}
+
+/// Builds base, then head; starts over with fewer doors when a test target does not compile with them.
+pub fn both_sides(setup: &mut Setup, options: &Options, selected: &Selected) -> Result<BuiltSides> {
+    let targets: BTreeSet<TargetId> = selected.targets.keys().cloned().collect();
+    let roots = roots(selected, &targets);
+    let variant = Variant { runner: true, opaque: options.opaque_constants };
+    let mut doors = Doors { without_macro: BTreeSet::new(), variant, warnings: Vec::new() };
+    let cache = cache::folder(&setup.ours)?;
+    'doors: loop {
+        let toolchain = build::prepare(&setup.cargo, &cache, doors.variant, setup.terminal)?;
+        let injections: BTreeSet<String> = roots.difference(&doors.without_macro).cloned().collect();
+        let mut built = Vec::new();
+        for side in Side::BOTH {
+            not_interrupted()?;
+            match one_side(setup, options, selected, &toolchain, side, &targets, &injections)? {
+                Built::Done(build) => built.push(build),
+                Built::Failed(failure) => {
+                    doors.narrow(setup, side, &failure, &injections)?;
+                    continue 'doors;
+                }
+            }
+        }
+        let (Some(head), Some(base)) = (built.pop(), built.pop()) else { return Err(Error::setup("a side was not built")) };
+        return Ok(BuiltSides { sides: Sides { base, head }, injections: injections.into_iter().collect(), warnings: doors.warnings });
+    }
+}
+
+/// The root files of all targets of the packages that are built: cargo may build more than we name.
+fn roots(selected: &Selected, targets: &BTreeSet<TargetId>) -> BTreeSet<String> {
+    let packages: BTreeSet<&str> = targets.iter().map(|target| target.package.as_str()).collect();
+    let built = selected.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
+    built.flat_map(|package| &package.targets).filter(|target| target.tested).map(|target| target.root.clone()).collect()
+}
+
+fn one_side(
+    setup: &mut Setup,
+    options: &Options,
+    selected: &Selected,
+    toolchain: &Toolchain,
+    side: Side,
+    targets: &BTreeSet<TargetId>,
+    injections: &BTreeSet<String>,
+) -> Result<Built> {
+    let progress = Progress::spinner(setup.terminal, "Building");
+    progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));
+    let files = setup.files.get(side);
+    setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
+    let content_key = KeyBuilder::default().add(files.key()).add(format!("{injections:?}")).finish()?;
+    let request = Request {
+        content_key: &content_key,
+        manifest: setup.tree.path(Path::new(&selected.workspace.root).join("Cargo.toml")),
+        config_files: config_files(setup, files),
+        targets,
+        whole_packages: whole_packages(selected, targets),
+        ours: &setup.ours,
+    };
+    build::build(&setup.cargo, toolchain, &options.build, &request, &progress)
+}
+
+/// Naming targets is only for when some of a package's are left out, and only if none needs a feature: cargo refuses to
+/// build a named target whose features are off, and silently leaves it out otherwise.
+fn whole_packages(selected: &Selected, targets: &BTreeSet<TargetId>) -> bool {
+    let packages: BTreeSet<&str> = targets.iter().map(|target| target.package.as_str()).collect();
+    let tested = || {
+        let built = selected.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
+        built.flat_map(|package| &package.targets).filter(|target| target.tested)
+    };
+    tested().all(|target| targets.contains(&target.id)) || tested().any(|target| target.requires_features && targets.contains(&target.id))
+}
+
+/// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
+/// in the version being built. Those of `/` and of `CARGO_HOME` cargo finds by itself.
+fn config_files(setup: &Setup, files: &FileSet) -> Vec<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let root = setup.repository.root();
+    let start = setup.location.manifest.parent().unwrap_or(root);
+    let mut found = Vec::new();
+    for folder in start.ancestors().filter(|folder| folder.parent().is_some()) {
+        let folder = folder.join(".cargo");
+        if Some(&folder) == home.as_ref() {
+            continue;
+        }
+        // The name without extension is the older one and wins if both exist.
+        for name in ["config", "config.toml"] {
+            let live = folder.join(name);
+            let tracked = live.strip_prefix(root).ok().filter(|relative| files.entries.contains_key(*relative));
+            let path = match tracked {
+                Some(relative) => setup.tree.path(relative),
+                // Ignored by git, or outside of the repository: the same for both sides.
+                None if live.is_file() => live,
+                None => continue,
+            };
+            found.push(path);
+            break;
+        }
+    }
+    found.reverse();
+    found
+}
+
+impl Doors {
+    /// Decides what to leave out after a failure, or that the failure is the code's own.
+    fn narrow(&mut self, setup: &Setup, side: Side, failure: &BuildFailure, injections: &BTreeSet<String>) -> Result<()> {
+        let root = setup.tree.root();
+        let failed: BTreeSet<String> = failure
+            .roots
+            .iter()
+            .filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_string_lossy().into_owned()))
+            .filter(|path| injections.contains(path))
+            .collect();
+        if failure.only_tests && !failed.is_empty() {
+            let names = failed.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            self.warnings.push(format!("the tests of {names} do not compile with our #[test]; they are measured as whole functions"));
+            self.without_macro.extend(failed);
+            return Ok(());
+        }
+        if failure.only_tests && self.variant.runner {
+            self.variant.runner = false;
+            self.warnings.push("the tests do not compile with our test runner; tests made by other macros are not measured".to_owned());
+            return Ok(());
+        }
+        let name = Setup::name(setup.comparison.versions.get(side));
+        term::eprint(&failure.output);
+        Err(Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build")).hint(match side {
+            Side::Base => "cargo's errors are above; compare with a version that builds: `cargo perfunit diff REV`",
+            Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
+        }))
+    }
+}

@@ -1,0 +1,128 @@
+//! Measures the candidates on the same data files, base's first.
+
+use super::build::BuiltSides;
+use super::candidates::{Candidate, Candidates, not_measured};
+use super::environment;
+use super::options::Options;
+use super::setup::Setup;
+use crate::error::Result;
+use crate::interrupt;
+use crate::measure::{Bench, Config, Ended, Subject, measure_all};
+use crate::model::{Environment, Outcome, Reason, Side, Sides};
+use crate::progress::Progress;
+use std::time::Instant;
+
+/// What the run found out.
+#[derive(Debug)]
+pub struct Measured {
+    /// One for each test, measured or not.
+    pub outcomes: Vec<Outcome>,
+    /// Of the measurement.
+    pub environment: Environment,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Paths named in the warning about tests that write into the tree.
+const NAMED_PATHS: usize = 3;
+
+/// Measures all candidates.
+pub fn measure(setup: &mut Setup, options: &Options, built: &BuiltSides, candidates: Candidates, deadline: Option<Instant>) -> Result<Measured> {
+    let measuring = &options.measuring;
+    let config = Config {
+        timeout: measuring.timeout,
+        per_test_budget: measuring.per_test_budget,
+        deadline,
+        threshold: measuring.threshold,
+        alpha: measuring.alpha,
+        seed: measuring.seed,
+    };
+    let bench = Bench::open(&setup.ours)?;
+    let mut warnings = Vec::new();
+    // Both sides see base's files: otherwise two workloads would be compared.
+    checkout(setup, built, Side::Base)?;
+    let mut ended = round(setup, &bench, &config, built, &candidates.chosen)?;
+    note_writes(setup, built, Side::Base, &mut warnings)?;
+    with_heads_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
+    let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(|(candidate, end)| outcome(candidate, end)).collect();
+    outcomes.extend(candidates.excluded);
+    let environment = environment::describe(setup, options, Some(&bench));
+    if !bench.paired_address_space {
+        warnings.push("this system does not let us switch off address space randomisation: the same certainty takes 4 to 10 times as long".to_owned());
+    }
+    Ok(Measured { outcomes, environment, warnings })
+}
+
+fn round(setup: &Setup, bench: &Bench, config: &Config, built: &BuiltSides, candidates: &[Candidate]) -> Result<Vec<Ended>> {
+    let executable = |side: Side, candidate: &Candidate| {
+        built.sides.get(side).executables.iter().find(|executable| executable.target == candidate.test.target)
+    };
+    let subjects: Vec<Subject<'_>> = candidates
+        .iter()
+        .filter_map(|candidate| {
+            let executables = Sides { base: executable(Side::Base, candidate)?, head: executable(Side::Head, candidate)? };
+            Some(Subject { test: candidate.test.clone(), executables })
+        })
+        .collect();
+    let progress = Progress::bar(setup.terminal, "Measuring", subjects.len());
+    measure_all(bench, config, &built.sides.as_ref(), &subjects, &progress)
+}
+
+/// Tests that fail on head with base's data files get a second chance on both sides with head's.
+fn with_heads_files(
+    setup: &mut Setup,
+    bench: &Bench,
+    config: &Config,
+    built: &BuiltSides,
+    candidates: &[Candidate],
+    ended: &mut [Ended],
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    let fails_on_head = |end: &Ended| matches!(&end.result, Err(Reason::Fails { side, .. }) if side == "head");
+    let again: Vec<usize> = (0..ended.len()).filter(|index| fails_on_head(&ended[*index])).collect();
+    let data_differs = setup.files.base.changed(&setup.files.head).iter().any(|path| path.extension().is_none_or(|extension| extension != "rs"));
+    if again.is_empty() || !data_differs || interrupt::requested() {
+        return Ok(());
+    }
+    checkout(setup, built, Side::Head)?;
+    let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
+    for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?) {
+        if let Ok(figures) = &mut end.result {
+            figures.notes.push("measured with head's data files: it does not pass with base's".to_owned());
+            ended[index] = end;
+        }
+    }
+    note_writes(setup, built, Side::Head, warnings)
+}
+
+fn checkout(setup: &mut Setup, built: &BuiltSides, side: Side) -> Result<()> {
+    setup.tree.checkout(&setup.repository, setup.files.get(side), &built.injections).map(drop)
+}
+
+/// Undoes what tests wrote into the tree, and says so: the next run of such a test may find another world.
+fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut Vec<String>) -> Result<()> {
+    let written = setup.tree.restore(&setup.repository, setup.files.get(side), &built.injections)?;
+    if !written.is_empty() {
+        let named: Vec<_> = written.iter().take(NAMED_PATHS).map(|path| path.display().to_string()).collect();
+        let more = written.len().saturating_sub(NAMED_PATHS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        warnings.push(format!("tests wrote into their package's folder (in our copy of it): {}{more}", named.join(", ")));
+    }
+    Ok(())
+}
+
+fn outcome(candidate: Candidate, end: Ended) -> Outcome {
+    let capture = end.capture.or(candidate.capture);
+    match end.result {
+        Ok(figures) => Outcome {
+            test: candidate.test,
+            verdict: figures.verdict,
+            reason: end.reason,
+            measured: Some(figures.measured),
+            capture,
+            selected_because: candidate.because,
+            notes: figures.notes,
+        },
+        Err(reason) => not_measured(candidate.test, reason, capture, &candidate.because),
+    }
+}

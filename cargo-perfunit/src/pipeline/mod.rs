@@ -1,0 +1,105 @@
+//! The whole story on one screen: from what the user asked to a [`Run`].
+//!
+//! Each step is a function of the one before; there is no way back. The steps live in the files beside this one, the
+//! thinking in the modules above.
+
+mod build;
+mod candidates;
+mod environment;
+mod measure;
+mod options;
+mod select;
+mod setup;
+
+pub use options::{Filter, Ignored, Measuring, Options, Scope};
+pub use setup::{Setup, our_folder};
+
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::model::{Outcome, Run, Selection, Stages, TestId, VersionName};
+use crate::report::list::{Listed, Listing};
+use crate::term::Terminal;
+use std::time::Instant;
+
+/// `cargo perfunit diff`.
+pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
+    let started = Instant::now();
+    let mut setup = setup::open(options, terminal)?;
+    let selected = select::select(&mut setup, options)?;
+    let prepared = started.elapsed();
+    let mut run = empty_run(&setup, options, selected.summary());
+    run.stages.prepare = prepared;
+    run.warnings.append(&mut setup.warnings);
+    if selected.targets.is_empty() {
+        return Ok(run);
+    }
+    let built = build::both_sides(&mut setup, options, &selected)?;
+    let candidates = candidates::find(&setup, options, &selected, &built)?;
+    run.stages.build = started.elapsed() - prepared;
+    run.selection = candidates.describe(run.selection, &selected);
+    run.warnings.extend(built.warnings.iter().cloned());
+    let deadline = options.measuring.budget.map(|budget| started + budget);
+    let measured = measure::measure(&mut setup, options, &built, candidates, deadline)?;
+    run.environment = measured.environment;
+    run.outcomes = measured.outcomes;
+    run.warnings.extend(measured.warnings);
+    run.stages.measure = started.elapsed() - run.stages.prepare - run.stages.build;
+    run.interrupted = interrupt::requested();
+    Ok(run)
+}
+
+/// `cargo perfunit list`: everything of `diff` but the measuring.
+pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
+    let mut setup = setup::open(options, terminal)?;
+    let selected = select::select(&mut setup, options)?;
+    let (base, head) = names(&setup);
+    if selected.targets.is_empty() {
+        return Ok(Listing { base, head, tests: Vec::new(), selection: selected.summary() });
+    }
+    let built = build::both_sides(&mut setup, options, &selected)?;
+    let candidates = candidates::find(&setup, options, &selected, &built)?;
+    let selection = candidates.describe(selected.summary(), &selected);
+    let mut tests: Vec<Listed> = Vec::new();
+    for (test, because, capture) in candidates.measurable() {
+        tests.push(Listed { test: test.clone(), capture, selected_because: Some(because.to_owned()), reason: None });
+    }
+    for outcome in candidates.into_excluded() {
+        let Outcome { test, capture, reason, .. } = outcome;
+        tests.push(Listed { test, capture, selected_because: None, reason });
+    }
+    Ok(Listing { base, head, tests, selection })
+}
+
+/// Stops between steps after Ctrl-C.
+fn not_interrupted() -> Result<()> {
+    if interrupt::requested() {
+        return Err(Error::new(crate::error::ExitCode::Interrupted, "interrupted before anything was measured"));
+    }
+    Ok(())
+}
+
+fn names(setup: &Setup) -> (VersionName, VersionName) {
+    let versions = &setup.comparison.versions;
+    (versions.base.name.clone(), versions.head.name.clone())
+}
+
+fn empty_run(setup: &Setup, options: &Options, selection: Selection) -> Run {
+    let (base, head) = names(setup);
+    Run {
+        base,
+        head,
+        environment: environment::describe(setup, options, None),
+        selection,
+        outcomes: Vec::new(),
+        warnings: Vec::new(),
+        stages: Stages::default(),
+        threshold: options.measuring.threshold,
+        alpha: options.measuring.alpha,
+        interrupted: false,
+    }
+}
+
+/// The key under which a test is found on both sides.
+fn id(target: &crate::model::TargetId, name: &str) -> TestId {
+    TestId { target: target.clone(), name: name.to_owned() }
+}

@@ -1,0 +1,117 @@
+//! What the user asked for, resolved: no strings with units, no choices left open.
+
+use crate::build;
+use crate::git::Request;
+use crate::model::{TargetId, TargetKind};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A comparison to make.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where the user stands.
+    pub folder: PathBuf,
+    /// `--manifest-path`.
+    pub manifest: Option<PathBuf>,
+    /// `--target-dir`.
+    pub target_dir: Option<PathBuf>,
+    /// Which versions.
+    pub request: Request,
+    /// Which packages and targets.
+    pub scope: Scope,
+    /// Which tests.
+    pub filter: Filter,
+    /// Take all tests in scope, whether the change reaches them or not.
+    pub all_tests: bool,
+    /// Cargo's options.
+    pub build: build::Options,
+    /// Keep constants in test bodies opaque to the optimiser.
+    pub opaque_constants: bool,
+    /// How to measure and decide.
+    pub measuring: Measuring,
+}
+
+/// Cargo's package and target selection.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// `-p`; empty for cargo's default.
+    pub packages: Vec<String>,
+    /// `--workspace`.
+    pub workspace: bool,
+    /// `--exclude`.
+    pub exclude: Vec<String>,
+    /// The kinds and names that were asked for; empty for all.
+    pub targets: Vec<(TargetKind, Option<String>)>,
+}
+
+impl Scope {
+    /// True if the target's kind and name were asked for.
+    pub fn has_target(&self, target: &TargetId) -> bool {
+        self.targets.is_empty()
+            || self.targets.iter().any(|(kind, name)| *kind == target.kind && name.as_ref().is_none_or(|name| *name == target.name))
+    }
+}
+
+/// Which ignored tests to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ignored {
+    /// None.
+    #[default]
+    Skip,
+    /// Only those.
+    Only,
+    /// Those too.
+    Include,
+}
+
+/// Test names to take.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Take tests that contain one of these; all if empty.
+    pub names: Vec<String>,
+    /// The names must be equal, not contained.
+    pub exact: bool,
+    /// Leave out tests that contain one of these.
+    pub skip: Vec<String>,
+    /// Ignored tests.
+    pub ignored: Ignored,
+}
+
+impl Filter {
+    /// True if the name passes.
+    pub fn takes(&self, name: &str) -> bool {
+        let is = |filter: &String| if self.exact { name == filter } else { name.contains(filter.as_str()) };
+        (self.names.is_empty() || self.names.iter().any(is)) && !self.skip.iter().any(is)
+    }
+}
+
+/// How to measure and decide.
+#[derive(Debug, Clone)]
+pub struct Measuring {
+    /// Gate, as a fraction of base.
+    pub threshold: f64,
+    /// Probability of a false verdict per test before confirmation.
+    pub alpha: f64,
+    /// Longest life of one measured process.
+    pub timeout: Duration,
+    /// Longest whole run.
+    pub budget: Option<Duration>,
+    /// Longest measuring of one test.
+    pub per_test_budget: Duration,
+    /// Seed of the random shifts.
+    pub seed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_substrings_or_whole_names() {
+        let filter = |exact| Filter { names: vec!["a::b".to_owned()], exact, skip: vec!["slow".to_owned()], ..Filter::default() };
+        assert!(filter(false).takes("x::a::bc"));
+        assert!(!filter(false).takes("a::b_slow"));
+        assert!(filter(true).takes("a::b") && !filter(true).takes("a::bc"));
+        assert!(Filter::default().takes("anything"));
+    }
+}

@@ -1,0 +1,214 @@
+//! What the change can reach: source difference, workspace graph, targets.
+
+use super::options::Options;
+use super::setup::Setup;
+use crate::error::{Error, Result};
+use crate::git::{FileSet, Repository, Request};
+use crate::impact::{self, Files, Graph, PackageNode, TargetNode};
+use crate::model::{Selection, Side, Sides, TargetId};
+use crate::shadow::Injections;
+use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
+use crate::workspace::{self, Package, Workspace};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The targets to build, and what is known about the change.
+#[derive(Debug)]
+pub struct Selected {
+    /// Head's workspace.
+    pub workspace: Workspace,
+    /// What differs.
+    pub diff: SourceDiff,
+    /// Targets to build, with the reason in words.
+    pub targets: BTreeMap<TargetId, String>,
+    /// Targets in scope that hold tests.
+    pub in_scope: BTreeSet<TargetId>,
+    /// Files of each target and side.
+    pub target_files: BTreeMap<TargetId, Sides<Files>>,
+    nothing_because: Option<String>,
+}
+
+impl Selected {
+    /// For the report, before tests are known.
+    pub fn summary(&self) -> Selection {
+        let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
+        let doctests = self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
+        Selection {
+            found: 0,
+            targets: self.in_scope.len(),
+            targets_reached: self.targets.len(),
+            changes: changes(&self.diff),
+            nothing_because: self.nothing_because.clone(),
+            unmeasured_targets: doctests.map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name)).collect(),
+        }
+    }
+}
+
+/// Compares the sources and decides which targets to build.
+pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
+    let diff = source_diff(setup)?;
+    let workspace = load_workspace(setup, options)?;
+    let in_scope = in_scope(setup, options, &workspace)?;
+    let (graph, target_files) = graph(setup, &workspace, &diff)?;
+    let targets: BTreeMap<TargetId, String> = if options.all_tests {
+        in_scope.iter().map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
+    } else {
+        let reached = impact::reach(&graph, &diff).targets;
+        let first = |causes: Vec<impact::Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
+        reached.into_iter().filter(|(target, _)| in_scope.contains(target)).map(|(target, causes)| (target, first(causes))).collect()
+    };
+    let nothing_because = targets.is_empty().then(|| nothing_because(setup, &diff, &in_scope));
+    Ok(Selected { workspace, diff, targets, in_scope, target_files, nothing_because })
+}
+
+fn source_diff(setup: &Setup) -> Result<SourceDiff> {
+    let files = &setup.files;
+    let mut changes = Vec::new();
+    for path in files.base.changed(&files.head) {
+        let read = |set: &FileSet| set.entries.get(&path).map(|entry| setup.repository.read(entry, &path)).transpose();
+        changes.push(FileChange { path: path.to_string_lossy().into_owned(), base: read(&files.base)?, head: read(&files.head)? });
+    }
+    let texts = OnceCell::new();
+    let mentioned = |name: &str| texts.get_or_init(|| all_rust(&setup.repository, files)).windows(name.len()).any(|window| window == name.as_bytes());
+    Ok(source::diff(&changes, &mentioned))
+}
+
+/// All Rust code of both sides, to look for file names in.
+fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (path, entry) in files.base.entries.iter().chain(&files.head.entries) {
+        if path.extension().is_some_and(|extension| extension == "rs") && seen.insert(entry.id) {
+            text.extend(repository.read(entry, path).unwrap_or_default());
+        }
+    }
+    text
+}
+
+/// Head's workspace: from the user's tree if that is what head is, else from the shadow tree.
+fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
+    let live = matches!(options.request, Request::Against { head: None, .. });
+    if live {
+        return workspace::load(&setup.cargo, setup.repository.root(), &setup.location.workspace_root.join("Cargo.toml"));
+    }
+    setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
+    let root = setup.location.workspace_root.strip_prefix(setup.repository.root()).unwrap_or(Path::new(""));
+    let manifest = setup.tree.path(root.join("Cargo.toml"));
+    if !manifest.exists() {
+        let name = Setup::name(&setup.comparison.versions.head);
+        return Err(Error::setup(format!("head ({name}) has no {}", root.join("Cargo.toml").display())));
+    }
+    workspace::load(&setup.cargo, &setup.tree.root(), &manifest)
+}
+
+/// The targets that cargo would test with these flags.
+fn in_scope(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<BTreeSet<TargetId>> {
+    let scope = &options.scope;
+    let members: BTreeSet<&str> = workspace.packages.iter().filter(|package| package.member).map(|package| package.name.as_str()).collect();
+    for name in scope.packages.iter().chain(&scope.exclude) {
+        if !members.contains(name.as_str()) {
+            let known: Vec<_> = members.iter().copied().collect();
+            return Err(Error::usage(format!("there is no package `{name}` in the workspace")).hint(format!("it has {}", known.join(", "))));
+        }
+    }
+    let wanted = |package: &Package| {
+        package.member
+            && if scope.workspace {
+                !scope.exclude.contains(&package.name)
+            } else if scope.packages.is_empty() {
+                setup.location.default_packages.contains(&package.name)
+            } else {
+                scope.packages.contains(&package.name)
+            }
+    };
+    let targets = workspace.packages.iter().filter(|package| wanted(package)).flat_map(|package| &package.targets);
+    Ok(targets.filter(|target| target.tested && scope.has_target(&target.id)).map(|target| target.id.clone()).collect())
+}
+
+type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
+
+/// The graph for `impact`, with the files of both sides: a removed file belongs to the target that had it.
+fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<(Graph, TargetFiles)> {
+    let mut files = TargetFiles::new();
+    let mut packages = Vec::new();
+    for package in &workspace.packages {
+        let mut targets = Vec::new();
+        for target in &package.targets {
+            let sides = Sides { base: Side::Base, head: Side::Head }.map(|side| modules(setup, side, &target.root));
+            let mut union = sides.head.clone();
+            for (path, info) in &sides.base {
+                union.entry(path.clone()).or_insert_with(|| info.clone());
+            }
+            files.insert(target.id.clone(), sides);
+            targets.push(TargetNode { id: target.id.clone(), root: target.root.clone(), files: union, has_tests: target.tested });
+        }
+        let dependencies = package.dependencies.iter().map(|d| impact::Dependency { package: d.package.clone(), dev: d.dev }).collect();
+        packages.push(PackageNode {
+            name: package.name.clone(),
+            dir: package.dir.clone(),
+            dependencies,
+            targets,
+            build_script: package.build_script.clone(),
+            member: package.member,
+        });
+    }
+    let outside = outside_packages(&setup.files.head, workspace);
+    let external = external(setup, workspace, diff)?;
+    Ok((Graph { root: workspace.root.clone(), packages, external, outside }, files))
+}
+
+fn modules(setup: &Setup, side: Side, root: &str) -> Files {
+    let files = setup.files.get(side);
+    let read = |path: &str| {
+        let path = Path::new(path);
+        files.entries.get(path).and_then(|entry| setup.repository.read(entry, path).ok())
+    };
+    source::modules(root, &read).files
+}
+
+/// Folders with a manifest of their own that is no part of the workspace.
+fn outside_packages(files: &FileSet, workspace: &Workspace) -> Vec<String> {
+    let known: BTreeSet<&str> = workspace.packages.iter().map(|package| package.dir.as_str()).chain([workspace.root.as_str()]).collect();
+    let manifests = files.entries.keys().filter(|path| path.ends_with("Cargo.toml"));
+    let folders = manifests.filter_map(|path| path.parent()).map(|dir| dir.to_string_lossy().into_owned());
+    folders.filter(|dir| !known.contains(dir.as_str())).collect()
+}
+
+/// Which external packages each package depends on; only needed, and only asked for, if the lock file changed.
+fn external(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let locked = |kind: &InputKind| matches!(kind, InputKind::LockFile { packages } if !packages.is_empty());
+    if !diff.inputs.iter().any(|input| locked(&input.kind)) {
+        return Ok(BTreeMap::new());
+    }
+    setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
+    let manifest = setup.tree.path(Path::new(&workspace.root).join("Cargo.toml"));
+    // Without the graph (no network, say) every package counts as depending on everything.
+    Ok(workspace::external_dependencies(&setup.cargo, &manifest).unwrap_or_default())
+}
+
+/// Changed items and inputs in words.
+fn changes(diff: &SourceDiff) -> Vec<String> {
+    let items = diff.items.iter().map(|item| format!("{} {item}", item.change));
+    items.chain(diff.inputs.iter().map(|input| format!("changed {}", input.path))).collect()
+}
+
+fn nothing_because(setup: &Setup, diff: &SourceDiff, in_scope: &BTreeSet<TargetId>) -> String {
+    if in_scope.is_empty() {
+        return "the chosen packages have no test targets".to_owned();
+    }
+    let files = setup.files.base.changed(&setup.files.head).len();
+    let count = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    if files == 0 {
+        return "the two versions are identical".to_owned();
+    }
+    if !diff.is_empty() {
+        return format!("the change ({count}) is in code that no test target in scope depends on");
+    }
+    let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
+    match comments {
+        0 => format!("only documentation and files that no build reads differ ({count})"),
+        _ if comments == diff.irrelevant.len() => format!("only comments, documentation comments and formatting differ ({count})"),
+        _ => format!("only comments, documentation and formatting differ ({count})"),
+    }
+}

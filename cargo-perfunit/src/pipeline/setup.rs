@@ -1,0 +1,132 @@
+//! Where we are: repository, workspace, toolchain, our folder and its lock.
+
+use super::options::Options;
+use crate::cache;
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::git::{Comparison, FileSet, Repository, Version};
+use crate::model::Sides;
+use crate::shadow::Tree;
+use crate::term::Terminal;
+use crate::workspace::{self, Cargo, Location};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// Everything that the later steps stand on.
+pub struct Setup {
+    /// The toolchain.
+    pub cargo: Cargo,
+    /// The user's repository, read only.
+    pub repository: Repository,
+    /// The user's workspace.
+    pub location: Location,
+    /// Our folder below cargo's target folder.
+    pub ours: PathBuf,
+    /// The two versions.
+    pub comparison: Comparison,
+    /// The files of both.
+    pub files: Sides<FileSet>,
+    /// The shadow tree.
+    pub tree: Tree,
+    /// Output.
+    pub terminal: Terminal,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// Held until the end of the run.
+    _lock: File,
+}
+
+impl Setup {
+    /// A version with its label and short commit, for people.
+    pub fn name(version: &Version) -> String {
+        let name = &version.name;
+        let commit = name.commit.get(..7).unwrap_or(&name.commit);
+        if name.label.starts_with(commit) { name.label.clone() } else { format!("{}, {commit}", name.label) }
+    }
+}
+
+/// Finds everything and takes the lock.
+pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
+    supported_platform()?;
+    let mut repository = Repository::discover(&options.folder)?;
+    let cargo = Cargo::find(&options.folder)?;
+    let location = workspace::locate(&cargo, &options.folder, options.manifest.as_deref())?;
+    if !location.workspace_root.starts_with(repository.root()) {
+        let (workspace, git) = (location.workspace_root.display(), repository.root().display());
+        return Err(Error::setup(format!("the workspace root {workspace} lies outside of the git repository {git}"))
+            .hint("run the tool in a package whose workspace is part of its repository"));
+    }
+    let ours = our_folder(&location, options.target_dir.as_deref())?;
+    repository.exclude(&[location.target_directory.clone(), ours.clone()])?;
+    let comparison = repository.resolve(&options.request)?;
+    if let Some(note) = &comparison.note {
+        terminal.status("Comparing", note);
+    }
+    let lock = lock(&ours, terminal)?;
+    let versions = &comparison.versions;
+    let files = Sides { base: repository.files(&versions.base)?, head: repository.files(&versions.head)? };
+    let warnings = files.head.warnings.clone();
+    let outside = workspace::load(&cargo, repository.root(), &location.workspace_root.join("Cargo.toml"))?.outside;
+    let tree = open_tree(&ours, repository.root(), outside.iter().map(PathBuf::as_path))?;
+    Ok(Setup { cargo, repository, location, ours, comparison, files, tree, terminal, warnings, _lock: lock })
+}
+
+fn supported_platform() -> Result<()> {
+    if cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))) {
+        return Ok(());
+    }
+    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    Err(Error::setup(format!("{os} on {arch} is not supported: lockstep pairs need Linux futexes, memfd and personality"))
+        .hint("run it in a Linux container or CI job on x86-64 or aarch64"))
+}
+
+/// Our folder: `perfunit` below the target folder, apart by workspace where several share one target folder.
+pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<PathBuf> {
+    let target = match target_dir {
+        Some(dir) => std::path::absolute(dir).map_err(|error| Error::usage(format!("--target-dir {}: {error}", dir.display())))?,
+        None => location.target_directory.clone(),
+    };
+    if target.starts_with(&location.workspace_root) {
+        return Ok(target.join("perfunit"));
+    }
+    let workspace = cache::hash(location.workspace_root.as_os_str().as_encoded_bytes())?;
+    Ok(target.join(format!("perfunit-{workspace}")).join("perfunit"))
+}
+
+/// One run at a time: they share the tree.
+fn lock(ours: &Path, terminal: Terminal) -> Result<File> {
+    fs::create_dir_all(ours)?;
+    // Not every project ignores its target folder.
+    let ignore = ours.join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "*\n")?;
+    }
+    let path = ours.join("lock");
+    let file = fs::create(&path)?;
+    let failed = |error: std::io::Error| Error::setup(format!("cannot lock {}: {error}", path.display()));
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            terminal.status("Blocking", "waiting for another `cargo perfunit` in this workspace");
+            file.lock().map_err(failed)?;
+        }
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    Ok(file)
+}
+
+/// Opens the tree such that relative path dependencies on folders outside the repository resolve.
+fn open_tree<'a>(ours: &Path, root: &Path, outside: impl Iterator<Item = &'a Path>) -> Result<Tree> {
+    let outside: Vec<&Path> = outside.collect();
+    let common = outside.iter().fold(root.to_owned(), |common, path| common_ancestor(&common, path));
+    let relative = |path: &Path| path.strip_prefix(&common).unwrap_or(path).to_string_lossy().into_owned();
+    let mut tree = Tree::open(&ours.join("shadow"), &if outside.is_empty() { String::new() } else { relative(root) })?;
+    for path in outside {
+        tree.link_outside(&relative(path), path);
+    }
+    Ok(tree)
+}
+
+fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
+    a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+}

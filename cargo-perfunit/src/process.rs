@@ -1,0 +1,104 @@
+//! Starting processes so that none outlives us.
+//!
+//! Everything we start joins the process group of a *keeper*, a small process of our own that waits for its standard
+//! input to end and then kills the group. So even `kill -9` of the tool leaves nothing behind. Being a subreaper, the
+//! tool also finds what a test left behind.
+
+use crate::error::{Error, Result};
+use crate::interrupt;
+use nix::sys::signal::{SigHandler, Signal, kill, signal};
+use nix::unistd::Pid;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+/// `argv[0]` of the keeper, by which `main` knows the role and `pkill cargo-perfunit` spares it.
+pub const KEEPER_NAME: &str = "perfunit-keeper";
+
+static KEEPER: OnceLock<Child> = OnceLock::new();
+
+/// Starts a command in the keeper's group, on standard streams that the caller has set.
+///
+/// Must be called from the main thread: the kernel ends a child together with the *thread* that started it.
+pub fn spawn(command: &mut Command) -> Result<Child> {
+    let group = group()?;
+    // SAFETY: only system calls that are safe between fork and exec; no allocation.
+    unsafe {
+        command.pre_exec(move || {
+            nix::unistd::setpgid(Pid::from_raw(0), group)?;
+            die_with_parent()?;
+            Ok(())
+        });
+    }
+    command.spawn().map_err(|error| {
+        Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy()))
+    })
+}
+
+/// Kills what finished tests left behind (children that were re-parented to us), and reaps it. Returns how many.
+///
+/// Call only while no child is wanted any more.
+pub fn kill_leftovers() -> usize {
+    let keeper = KEEPER.get().map_or(0, |child| child.id());
+    let path = format!("/proc/self/task/{}/children", std::process::id());
+    let Ok(children) = std::fs::read_to_string(path) else { return 0 };
+    let mut killed = 0;
+    for child in children.split_whitespace().filter_map(|id| id.parse::<u32>().ok()).filter(|id| *id != keeper) {
+        let child = Pid::from_raw(child.cast_signed());
+        let _ = kill(child, Signal::SIGKILL);
+        let _ = nix::sys::wait::waitpid(child, None);
+        killed += 1;
+    }
+    killed
+}
+
+/// The keeper's group, started on first use.
+fn group() -> Result<Pid> {
+    if KEEPER.get().is_none() {
+        let keeper = start_keeper()?;
+        let _ = KEEPER.set(keeper);
+    }
+    let keeper = KEEPER.get().ok_or_else(|| Error::setup("the keeper process did not start"))?;
+    Ok(Pid::from_raw(keeper.id().cast_signed()))
+}
+
+fn start_keeper() -> Result<Child> {
+    // Orphans come to us instead of init; where that is refused they are left to the keeper.
+    // SAFETY: takes no pointers.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    let executable = std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
+    let keeper = Command::new(executable)
+        .arg0(KEEPER_NAME)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .current_dir("/")
+        .process_group(0)
+        .spawn()
+        .map_err(|error| Error::setup(format!("cannot start the keeper process: {error}")))?;
+    interrupt::watch_group(Pid::from_raw(keeper.id().cast_signed()));
+    Ok(keeper)
+}
+
+/// The keeper's whole life: ends its group, itself included, when the tool is gone.
+pub fn keep() -> ! {
+    for ignored in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        // SAFETY: installs no handler of ours, only "ignore".
+        let _ = unsafe { signal(ignored, SigHandler::SigIgn) };
+    }
+    let mut rest = Vec::new();
+    let _ = std::io::stdin().read_to_end(&mut rest);
+    let _ = kill(Pid::from_raw(0), Signal::SIGKILL);
+    std::process::exit(0)
+}
+
+/// Has the kernel kill this process when its parent thread ends. Survives exec.
+pub fn die_with_parent() -> std::io::Result<()> {
+    // SAFETY: takes no pointers.
+    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } == 0 {
+        Ok(())
+    } else {
+        Err(std::io::Error::last_os_error())
+    }
+}

@@ -1,0 +1,109 @@
+//! What a reader must know before trusting the figures; nothing where nothing applies.
+
+use super::format::{count, one_line, threshold};
+use super::screen::Screen;
+use super::style::{Text, WARN};
+use crate::model::{Reason, Run, Verdict};
+
+/// Tests with figures.
+pub fn measured(run: &Run) -> usize {
+    run.outcomes.len() - run.count(Verdict::NotMeasured)
+}
+
+/// Writes all that apply, gravest first.
+pub fn write(run: &Run, screen: &mut Screen) {
+    if run.interrupted {
+        screen.status("Interrupted", WARN, &Text::plain(interrupted(run)));
+    }
+    for note in notes(run) {
+        screen.status("Note", WARN, &Text::plain(note));
+    }
+    for (warning, times) in counted(&run.warnings) {
+        let again = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        screen.status("Warning", WARN, &Text::plain(warning + &again));
+    }
+}
+
+fn interrupted(run: &Run) -> String {
+    let done = measured(run);
+    let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted));
+    // A test stopped halfway has figures and the reason at once; it counts as measured.
+    let planned = done + left.filter(|outcome| outcome.verdict == Verdict::NotMeasured).count();
+    format!("stopped by Ctrl-C: {done} of {} measured", count(planned, "test"))
+}
+
+fn notes(run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    if measured(run) == 0 {
+        return notes;
+    }
+    if !run.environment.layout_controlled {
+        let gate = threshold(run.threshold);
+        notes.push(format!("code layout is not controlled yet: differences below {gate} are shown, not judged"));
+    }
+    if !run.environment.paired_address_space {
+        notes.push("base and head ran with random addresses of their own: the same certainty takes longer".to_owned());
+    }
+    notes
+}
+
+/// Each warning once, in order of first appearance, with how often it came.
+fn counted(warnings: &[String]) -> Vec<(String, usize)> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for warning in warnings.iter().map(|warning| one_line(warning)) {
+        match counted.iter_mut().find(|(known, _)| *known == warning) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((warning, 1)),
+        }
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::format::{Glyphs, without_escapes};
+    use crate::report::samples::{measured as figures, outcome, run, unmeasured};
+
+    #[track_caller]
+    fn check(run: &Run, expected: &str) {
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(run, &mut screen);
+        assert_eq!(without_escapes(&screen.finish()), expected);
+    }
+
+    #[test]
+    fn a_clean_run_has_none() {
+        check(&run(vec![outcome("a", Verdict::Same, Some(figures(1e3, 0.0)))]), "");
+    }
+
+    #[test]
+    fn uncontrolled_layout_and_random_addresses_are_said() {
+        let mut run = run(vec![outcome("a", Verdict::Same, Some(figures(1e3, 0.0)))]);
+        run.environment.layout_controlled = false;
+        run.environment.paired_address_space = false;
+        let expected = "        \
+        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  base and head ran with random addresses of their own: the same certainty takes longer
+";
+        check(&run, expected);
+        run.outcomes.clear();
+        check(&run, "");
+    }
+
+    #[test]
+    fn an_interrupted_run_says_how_far_it_came() {
+        let mut half = outcome("a", Verdict::Inconclusive, Some(figures(1e3, 0.0)));
+        half.reason = Some(Reason::Interrupted);
+        let mut run = run(vec![half, unmeasured("b", Some(Reason::Interrupted)), unmeasured("c", None)]);
+        run.interrupted = true;
+        check(&run, " Interrupted  stopped by Ctrl-C: 1 of 2 tests measured\n");
+    }
+
+    #[test]
+    fn repeated_warnings_are_counted() {
+        let mut run = run(Vec::new());
+        run.warnings = ["b", "a\nb", "b"].map(str::to_owned).to_vec();
+        check(&run, "     Warning  b (2 times)\n     Warning  a b\n");
+    }
+}

@@ -1,0 +1,138 @@
+//! A measured test as a row of figures.
+
+use super::format::{self, Glyphs};
+use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
+use super::table::{COLUMNS, Row};
+use crate::model::{EffectClass, Measured, Mode, Outcome, Verdict};
+use anstyle::Style;
+use std::cmp::Ordering;
+
+/// Below this time on base a processor cycle is some per cent, so the difference in nanoseconds is shown as well.
+const TINY_NS: f64 = 50.0;
+
+/// Whether rows carry everything known about a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// The figures alone.
+    Brief,
+    /// Statistics, why it was selected, and remarks below.
+    Full,
+}
+
+/// The outcomes of one verdict, most telling first: the largest change in either direction.
+pub fn sorted(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
+    let mut group: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
+    group.sort_by(|a, b| largest_first(a, b).then_with(|| a.test.cmp(&b.test)));
+    group
+}
+
+fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
+    let size = |outcome: &Outcome| outcome.measured.as_ref().map_or(0.0, |m| m.change.estimate.abs());
+    size(b).total_cmp(&size(a))
+}
+
+/// The row of one test.
+pub fn row(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
+    let (status, style) = status(outcome.verdict);
+    Row {
+        status,
+        style,
+        name: test_id(&outcome.test),
+        cells: outcome.measured.as_ref().map(|m| cells(m, style, glyphs)).unwrap_or_default(),
+        remark: outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string())),
+        details: if detail == Detail::Full { details(outcome) } else { Vec::new() },
+    }
+}
+
+/// The status word of a verdict.
+fn status(verdict: Verdict) -> (&'static str, Style) {
+    match verdict {
+        Verdict::Slower => ("Slower", BAD),
+        Verdict::Faster => ("Faster", GOOD),
+        Verdict::ChangedBelowThreshold => ("Changed", WARN),
+        Verdict::Same => ("Same", GOOD),
+        Verdict::Inconclusive => ("Inconclusive", WARN),
+        Verdict::NotMeasured => ("Not measured", STRONG),
+    }
+}
+
+fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
+    let change = measured.change;
+    let mode = if measured.mode == Mode::Cold { "(cold)" } else { "" };
+    [
+        Text::plain(format::duration(measured.base_ns, glyphs)),
+        Text::new(DIM, glyphs.arrow()),
+        Text::plain(format::duration(measured.head_ns, glyphs)),
+        Text::new(style, format::percent(change.estimate)),
+        Text::plain(tiny_difference(measured).unwrap_or_default()),
+        Text::new(DIM, "["),
+        Text::new(DIM, format!("{},", format::percent(change.low))),
+        Text::new(DIM, format::percent(change.high)),
+        Text::new(DIM, "]"),
+        Text::new(WARN, mode),
+    ]
+}
+
+fn tiny_difference(measured: &Measured) -> Option<String> {
+    (measured.base_ns < TINY_NS).then(|| format::difference(measured.head_ns - measured.base_ns))
+}
+
+/// Change and interval in one phrase: `+4.1 % (+1.2 ns) [+3.0 %, +5.2 %]`.
+pub fn phrase(measured: &Measured) -> String {
+    let change = measured.change;
+    let difference = tiny_difference(measured).map(|ns| format!(" ({ns})")).unwrap_or_default();
+    let cold = if measured.mode == Mode::Cold { " (cold)" } else { "" };
+    let [estimate, low, high] = [change.estimate, change.low, change.high].map(format::percent);
+    format!("{estimate}{difference} [{low}, {high}]{cold}")
+}
+
+fn details(outcome: &Outcome) -> Vec<String> {
+    let selected = (!outcome.selected_because.is_empty())
+        .then(|| format!("selected: {}", format::one_line(&outcome.selected_because)));
+    let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(note)));
+    outcome.measured.iter().map(statistics).chain(selected).chain(notes).collect()
+}
+
+fn statistics(measured: &Measured) -> String {
+    let Measured { pairs, detectable, p_value, effect, mode, .. } = measured;
+    let class = match effect.class {
+        EffectClass::Trivial => "trivial",
+        EffectClass::Small => "small",
+        EffectClass::Medium => "medium",
+        EffectClass::Large => "large",
+    };
+    let mode = match mode {
+        Mode::Steady => "steady state",
+        Mode::Cold => "cold call",
+    };
+    format!(
+        "{}, Cohen's d {} ({class}), {}, detectable {}, {mode}",
+        format::p_value(*p_value),
+        format::number(effect.d),
+        format::count(*pairs, "pair"),
+        format::magnitude(*detectable),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples::{measured, outcome};
+
+    #[test]
+    fn the_largest_change_comes_first_then_the_name() {
+        let outcomes = [("c", 0.2), ("b", 0.3), ("a", 0.2), ("d", f64::NAN)]
+            .map(|(name, change)| outcome(name, Verdict::Slower, Some(measured(1e3, change))));
+        let names: Vec<&str> = sorted(&outcomes, Verdict::Slower).iter().map(|o| o.test.name.as_str()).collect();
+        assert_eq!(names, ["d", "b", "a", "c"]);
+    }
+
+    #[test]
+    fn tiny_tests_show_nanoseconds_and_cold_ones_say_so() {
+        let mut tiny = measured(4.0, 0.25);
+        assert_eq!(phrase(&tiny), "+25.0 % (+1.0 ns) [+24.0 %, +26.0 %]");
+        tiny.base_ns = 50.0;
+        tiny.mode = Mode::Cold;
+        assert_eq!(phrase(&tiny), "+25.0 % [+24.0 %, +26.0 %] (cold)");
+    }
+}

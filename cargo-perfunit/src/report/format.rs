@@ -1,0 +1,235 @@
+//! Numbers and names as words: durations, percentages, counts, commits.
+
+use std::time::Duration;
+
+/// What stands in for a figure that is not a finite number.
+const UNKNOWN: &str = "?";
+
+/// The characters beyond ASCII that a terminal can show, or their stand-ins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glyphs {
+    /// `µs`, `→`, `…`, `─`.
+    Unicode,
+    /// `us`, `->`, `...`, `-`.
+    Ascii,
+}
+
+impl Glyphs {
+    fn pick<'a>(self, unicode: &'a str, ascii: &'a str) -> &'a str {
+        match self {
+            Glyphs::Unicode => unicode,
+            Glyphs::Ascii => ascii,
+        }
+    }
+
+    /// From base to head.
+    pub fn arrow(self) -> &'static str {
+        self.pick("→", "->")
+    }
+
+    /// Where something was left out.
+    pub fn ellipsis(self) -> &'static str {
+        self.pick("…", "...")
+    }
+
+    /// One column of a horizontal line.
+    pub fn bar(self) -> &'static str {
+        self.pick("─", "-")
+    }
+}
+
+/// A time of `ns` nanoseconds with three significant digits and its unit: `1.21 µs`, `12.1 ms`, `121 s`.
+pub fn duration(ns: f64, glyphs: Glyphs) -> String {
+    if !ns.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let units = [(1.0, "ns"), (1e3, glyphs.pick("µs", "us")), (1e6, "ms")];
+    // 999.5 would round to a fourth digit, so it belongs to the next unit.
+    let (scale, unit) = units.into_iter().find(|(scale, _)| ns.abs() / scale < 999.5).unwrap_or((1e9, "s"));
+    let value = ns / scale;
+    let decimals = match value.abs() {
+        size if size == 0.0 || size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A difference of `ns` nanoseconds, signed, as coarse as two times of three digits allow: `+1.2 ns`, `-0.35 ns`.
+pub fn difference(ns: f64) -> String {
+    signed(ns, "ns")
+}
+
+/// A fraction as a signed percentage with one decimal, two below 1 %: `+30.6 %`, `-0.42 %`.
+pub fn percent(fraction: f64) -> String {
+    signed(fraction * 100.0, "%")
+}
+
+/// A fraction as a percentage without sign: `3.1 %`, `0.42 %`.
+pub fn magnitude(fraction: f64) -> String {
+    percent(fraction.abs()).trim_start_matches('+').to_owned()
+}
+
+/// A threshold as it was typed: `10 %`, `2.5 %`, `0.33 %`.
+pub fn threshold(fraction: f64) -> String {
+    if !fraction.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let digits = format!("{:.2}", fraction * 100.0);
+    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn signed(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    // What rounds to 1.00 has a decimal less, like everything above it.
+    let decimals = if value.abs() < 0.995 { 2 } else { 1 };
+    let text = format!("{value:+.decimals$} {unit}");
+    // Zero has no direction.
+    if let Some(zero) = text.strip_prefix("-0.00") { format!("+0.00{zero}") } else { text }
+}
+
+/// A p value: `p = 0.013`, `p < 0.0001`.
+pub fn p_value(p: f64) -> String {
+    if p < 1e-4 {
+        "p < 0.0001".to_owned()
+    } else if p.is_finite() {
+        format!("p = {p:.*}", if p < 0.0095 { 4 } else { 3 })
+    } else {
+        format!("p = {UNKNOWN}")
+    }
+}
+
+/// A number without unit, such as Cohen's d, with two decimals.
+pub fn number(value: f64) -> String {
+    if value.is_finite() { format!("{value:.2}") } else { UNKNOWN.to_owned() }
+}
+
+/// Wall time that a person waited: `8.3 s`, `2 min 5 s`.
+pub fn seconds(time: Duration) -> String {
+    if time.as_secs_f64() < 59.95 {
+        return format!("{:.1} s", time.as_secs_f64());
+    }
+    let whole = (time + Duration::from_millis(500)).as_secs();
+    format!("{} min {} s", whole / 60, whole % 60)
+}
+
+/// A count with its noun, which takes a plain `s`: `1 test`, `31 tests`.
+pub fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The first seven characters of a commit id, as git shortens it.
+pub fn short_commit(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
+}
+
+/// Text of unknown origin (a panic message, a path) on one line, without escape sequences and control characters.
+pub fn one_line(text: &str) -> String {
+    let plain = without_escapes(text).replace(char::is_control, " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Drops ANSI control sequences (`ESC [ parameters final`, ECMA-48 section 5.4).
+pub(super) fn without_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, sequence)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        let end = sequence.find(|c| ('@'..='~').contains(&c)).map_or(sequence.len(), |at| at + 1);
+        rest = &sequence[end..];
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check<T: Copy>(show: impl Fn(T) -> String, cases: &[(T, &str)]) {
+        for &(value, expected) in cases {
+            assert_eq!(show(value), expected);
+        }
+    }
+
+    #[test]
+    fn durations_have_three_significant_digits() {
+        check(
+            |ns| duration(ns, Glyphs::Unicode),
+            &[
+                (0.0, "0 ns"),
+                (0.412_3, "0.412 ns"),
+                (0.999_7, "1.00 ns"),
+                (1.234, "1.23 ns"),
+                (12.34, "12.3 ns"),
+                (99.96, "100 ns"),
+                (999.4, "999 ns"),
+                (999.6, "1.00 µs"),
+                (1_580.0, "1.58 µs"),
+                (2.5e6, "2.50 ms"),
+                (1.21e9, "1.21 s"),
+                (1.5e12, "1500 s"),
+                (f64::NAN, "?"),
+                (f64::INFINITY, "?"),
+            ],
+        );
+        assert_eq!(duration(1_580.0, Glyphs::Ascii), "1.58 us");
+    }
+
+    #[test]
+    fn percentages_are_signed_and_finer_below_one() {
+        check(
+            percent,
+            &[
+                (0.306, "+30.6 %"),
+                (-0.5, "-50.0 %"),
+                (0.0042, "+0.42 %"),
+                (0.00996, "+1.0 %"),
+                (0.0, "+0.00 %"),
+                (-0.000_001, "+0.00 %"),
+                (49.0, "+4900.0 %"),
+                (f64::NAN, "?"),
+            ],
+        );
+        check(magnitude, &[(-0.031, "3.1 %"), (0.002, "0.20 %"), (f64::INFINITY, "?")]);
+    }
+
+    #[test]
+    fn thresholds_read_as_typed() {
+        check(threshold, &[(0.1, "10 %"), (0.02, "2 %"), (0.025, "2.5 %"), (0.0033, "0.33 %"), (f64::NAN, "?")]);
+    }
+
+    #[test]
+    fn differences_have_as_many_digits_as_times_allow() {
+        check(difference, &[(1.23, "+1.2 ns"), (-0.351, "-0.35 ns"), (12.0, "+12.0 ns")]);
+    }
+
+    #[test]
+    fn p_values_do_not_pretend_to_be_zero() {
+        check(p_value, &[(0.0, "p < 0.0001"), (0.000_52, "p = 0.0005"), (0.013, "p = 0.013"), (f64::NAN, "p = ?")]);
+    }
+
+    #[test]
+    fn wall_time_has_minutes() {
+        check(|s| seconds(Duration::from_secs_f64(s)), &[(0.04, "0.0 s"), (8.31, "8.3 s"), (124.6, "2 min 5 s")]);
+        assert_eq!(seconds(Duration::from_secs_f64(59.97)), "1 min 0 s");
+    }
+
+    #[test]
+    fn one_has_no_plural() {
+        check(|n| count(n, "test"), &[(0, "0 tests"), (1, "1 test"), (2, "2 tests")]);
+    }
+
+    #[test]
+    fn commits_are_shortened_to_seven() {
+        check(|c| short_commit(c).to_owned(), &[("3f2a91c0aa", "3f2a91c"), ("3f2", "3f2"), ("", "")]);
+    }
+
+    #[test]
+    fn foreign_text_stays_on_its_line_and_brings_no_colours() {
+        check(one_line, &[("a\n  \u{1b}[1;31mred\u{1b}[0m\tb\u{7}", "a red b"), ("cut \u{1b}[3", "cut")]);
+    }
+}

@@ -1,0 +1,383 @@
+//! `--message-format json`: the whole run as one document, described in `docs/json.md`.
+
+use super::wire::{Reason, SCHEMA_VERSION, Selection, Test, Version, capture, finite, pretty};
+use crate::model::{self, EffectClass, Measured, Mode, Outcome, Run, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// The document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The version compared against.
+    pub base: Version,
+    /// The version under test.
+    pub head: Version,
+    /// What the figures depend on besides the code.
+    pub environment: Environment,
+    /// Which tests were taken, and why.
+    pub selection: Selection,
+    /// One entry for each outcome, in the order of the run.
+    pub tests: Vec<TestResult>,
+    /// The figures of the whole run.
+    pub summary: Summary,
+    /// Warnings of all stages.
+    pub warnings: Vec<String>,
+    /// Whether Ctrl-C cut the run short.
+    pub interrupted: bool,
+}
+
+/// What the figures depend on besides the code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// First line of `rustc -vV`.
+    pub rustc: String,
+    /// Host triple.
+    pub host: String,
+    /// Cargo profile of the build.
+    pub profile: String,
+    /// CPU model.
+    pub cpu: String,
+    /// The core that ran the measured processes.
+    pub core: usize,
+    /// Whether both processes of a pair had the same address space.
+    pub paired_address_space: bool,
+    /// Whether code layout was controlled.
+    pub layout_controlled: bool,
+}
+
+/// What is known about one test; figures are `null` for a test that was not measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Which test.
+    #[serde(flatten)]
+    pub test: Test,
+    /// `slower`, `faster`, `changed-below-threshold`, `same`, `inconclusive` or `not-measured`.
+    pub verdict: String,
+    /// Why it was not measured, or why it is inconclusive.
+    pub reason: Option<Reason>,
+    /// Head against base.
+    pub change: Option<Change>,
+    /// Time of one run of the test body on base, in nanoseconds.
+    pub base_ns: Option<f64>,
+    /// The same on head.
+    pub head_ns: Option<f64>,
+    /// Pairs of processes behind the interval.
+    pub pairs: Option<usize>,
+    /// `steady` or `cold`.
+    pub mode: Option<String>,
+    /// The smallest change that these pairs would have shown with 99 % probability, as a fraction of base.
+    pub detectable: Option<f64>,
+    /// Two-sided p value of "no change".
+    pub p_value: Option<f64>,
+    /// Effect size.
+    pub cohens_d: Option<CohensD>,
+    /// `macro` or `runner`, once known.
+    pub capture: Option<String>,
+    /// Why it was selected, in words; empty if it was not.
+    pub selected_because: String,
+    /// Remarks beside the verdict.
+    pub notes: Vec<String>,
+}
+
+/// A relative change as fractions of base; positive is slower.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Best estimate.
+    pub estimate: Option<f64>,
+    /// Lower end of the confidence interval.
+    pub low: Option<f64>,
+    /// Upper end of the confidence interval.
+    pub high: Option<f64>,
+}
+
+/// Cohen's d and its class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CohensD {
+    /// (mean of head - mean of base) / pooled standard deviation, over processes.
+    pub d: Option<f64>,
+    /// `trivial`, `small`, `medium` or `large`.
+    pub class: String,
+}
+
+/// The figures of the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Entries of `tests` with each verdict.
+    pub verdicts: Verdicts,
+    /// Tests with figures.
+    pub measured: usize,
+    /// Tests found in the built targets.
+    pub found: usize,
+    /// Gate, as a fraction of base.
+    pub threshold: Option<f64>,
+    /// Probability of a false verdict per test before confirmation.
+    pub alpha: Option<f64>,
+    /// Wall time of the stages.
+    pub seconds: Seconds,
+}
+
+/// Counts by the words of `verdict`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names are those of the verdicts")]
+pub struct Verdicts {
+    pub slower: usize,
+    pub faster: usize,
+    pub changed_below_threshold: usize,
+    pub same: usize,
+    pub inconclusive: usize,
+    pub not_measured: usize,
+}
+
+/// Wall time of the stages in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Seconds {
+    /// Versions, source difference, selection, shadow tree.
+    pub prepare: f64,
+    /// Both builds.
+    pub build: f64,
+    /// Pilots, pairs and confirmation.
+    pub measure: f64,
+}
+
+/// The document as pretty JSON with a trailing newline.
+pub fn render(run: &Run) -> String {
+    pretty(&Document::from(run))
+}
+
+impl From<&Run> for Document {
+    fn from(run: &Run) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            base: Version::from(&run.base),
+            head: Version::from(&run.head),
+            environment: Environment::from(&run.environment),
+            selection: Selection::from(&run.selection),
+            tests: run.outcomes.iter().map(TestResult::from).collect(),
+            summary: Summary::from(run),
+            warnings: run.warnings.clone(),
+            interrupted: run.interrupted,
+        }
+    }
+}
+
+impl From<&model::Environment> for Environment {
+    fn from(environment: &model::Environment) -> Self {
+        Self {
+            rustc: environment.rustc.clone(),
+            host: environment.host.clone(),
+            profile: environment.profile.clone(),
+            cpu: environment.cpu.clone(),
+            core: environment.core,
+            paired_address_space: environment.paired_address_space,
+            layout_controlled: environment.layout_controlled,
+        }
+    }
+}
+
+impl From<&Outcome> for TestResult {
+    fn from(outcome: &Outcome) -> Self {
+        let measured = outcome.measured.as_ref();
+        Self {
+            test: Test::from(&outcome.test),
+            verdict: verdict(outcome.verdict).to_owned(),
+            reason: outcome.reason.as_ref().map(Reason::from),
+            change: measured.map(|m| Change::from(m.change)),
+            base_ns: measured.and_then(|m| finite(m.base_ns)),
+            head_ns: measured.and_then(|m| finite(m.head_ns)),
+            pairs: measured.map(|m| m.pairs),
+            mode: measured.map(|m| mode(m.mode).to_owned()),
+            detectable: measured.and_then(|m| finite(m.detectable)),
+            p_value: measured.and_then(|m| finite(m.p_value)),
+            cohens_d: measured.map(CohensD::from),
+            capture: outcome.capture.map(capture),
+            selected_because: outcome.selected_because.clone(),
+            notes: outcome.notes.clone(),
+        }
+    }
+}
+
+impl From<model::Change> for Change {
+    fn from(change: model::Change) -> Self {
+        Self { estimate: finite(change.estimate), low: finite(change.low), high: finite(change.high) }
+    }
+}
+
+impl From<&Measured> for CohensD {
+    fn from(measured: &Measured) -> Self {
+        let class = match measured.effect.class {
+            EffectClass::Trivial => "trivial",
+            EffectClass::Small => "small",
+            EffectClass::Medium => "medium",
+            EffectClass::Large => "large",
+        };
+        Self { d: finite(measured.effect.d), class: class.to_owned() }
+    }
+}
+
+impl From<&Run> for Summary {
+    fn from(run: &Run) -> Self {
+        let verdicts = Verdicts {
+            slower: run.count(Verdict::Slower),
+            faster: run.count(Verdict::Faster),
+            changed_below_threshold: run.count(Verdict::ChangedBelowThreshold),
+            same: run.count(Verdict::Same),
+            inconclusive: run.count(Verdict::Inconclusive),
+            not_measured: run.count(Verdict::NotMeasured),
+        };
+        let model::Stages { prepare, build, measure } = run.stages;
+        let [prepare, build, measure] = [prepare, build, measure].map(|time| time.as_secs_f64());
+        Self {
+            verdicts,
+            measured: run.outcomes.len() - verdicts.not_measured,
+            found: run.selection.found,
+            threshold: finite(run.threshold),
+            alpha: finite(run.alpha),
+            seconds: Seconds { prepare, build, measure },
+        }
+    }
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Slower => "slower",
+        Verdict::Faster => "faster",
+        Verdict::ChangedBelowThreshold => "changed-below-threshold",
+        Verdict::Same => "same",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::NotMeasured => "not-measured",
+    }
+}
+
+fn mode(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Steady => "steady",
+        Mode::Cold => "cold",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples::{full, measured, outcome, run};
+    use serde_json::{Value, json};
+
+    fn value(run: &Run) -> Value {
+        serde_json::from_str(&render(run)).unwrap()
+    }
+
+    #[test]
+    fn the_document_reads_back_as_it_was() {
+        let mut run = full();
+        // serde_json reads some decimals one bit off; halves and quarters it reads exactly.
+        for figures in run.outcomes.iter_mut().filter_map(|outcome| outcome.measured.as_mut()) {
+            *figures = Measured { change: model::Change { estimate: 0.5, low: 0.25, high: 0.75 }, ..*figures };
+            (figures.base_ns, figures.head_ns) = (1024.0, 1536.0);
+        }
+        let text = render(&run);
+        assert!(text.starts_with("{\n  \"schema_version\": 1,\n") && text.ends_with("\n}\n"));
+        assert_eq!(serde_json::from_str::<Document>(&text).unwrap(), Document::from(&run));
+    }
+
+    #[test]
+    fn the_frame_has_every_promised_field() {
+        let mut run = full();
+        run.warnings.push("git is slow today".into());
+        let mut document = value(&run);
+        document["tests"] = json!([]);
+        let commit = "3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3";
+        let head = "8d01e7b6a5948372615049382716f5e4d3c2b1a0";
+        let expected = json!({
+            "schema_version": 1,
+            "base": {"label": "main", "commit": commit, "dirty": false},
+            "head": {"label": "working tree", "commit": head, "dirty": true},
+            "environment": {
+                "rustc": "rustc 1.95.0", "host": "x86_64-unknown-linux-gnu", "profile": "bench", "cpu": "Xeon",
+                "core": 1, "paired_address_space": true, "layout_controlled": false,
+            },
+            "selection": {
+                "found": 412, "targets": 12, "targets_reached": 3,
+                "changes": ["fn Parser::line in src/parser.rs", "Cargo.lock: memchr 2.7.4 to 2.8.0"],
+                "nothing_because": null, "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
+            },
+            "tests": [],
+            "summary": {
+                "verdicts": {
+                    "slower": 2, "faster": 1, "changed-below-threshold": 2, "same": 1, "inconclusive": 1,
+                    "not-measured": 3,
+                },
+                "measured": 7, "found": 412, "threshold": 0.1, "alpha": 0.01,
+                "seconds": {"prepare": 0.4, "build": 12.1, "measure": 8.3},
+            },
+            "warnings": ["git is slow today"],
+            "interrupted": false,
+        });
+        assert_eq!(document, expected);
+    }
+
+    #[test]
+    fn a_measured_test_has_every_promised_field() {
+        let mut slower = outcome("parser::tests::long", Verdict::Slower, Some(measured(1024.0, 0.5)));
+        slower.notes.push("differs from call to call".into());
+        let expected = json!({
+            "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
+            "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
+            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "mode": "steady", "detectable": 0.0041,
+            "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "capture": "macro",
+            "selected_because": "names `Parser::line`, changed in src/parser.rs",
+            "notes": ["differs from call to call"],
+        });
+        assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
+    }
+
+    #[test]
+    fn a_test_without_figures_has_nulls_and_a_reason() {
+        let document = value(&full());
+        let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "net::tests::dns").unwrap();
+        let expected = json!({
+            "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "net::tests::dns",
+            "verdict": "not-measured",
+            "reason": {
+                "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
+            },
+            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "mode": null, "detectable": null,
+            "p_value": null, "cohens_d": null, "capture": null, "selected_because": "", "notes": [],
+        });
+        assert_eq!(*test, expected);
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_null() {
+        let mut broken = measured(f64::NAN, f64::INFINITY);
+        broken.p_value = f64::NAN;
+        broken.effect.d = f64::NEG_INFINITY;
+        let mut run = run(vec![outcome("a", Verdict::Inconclusive, Some(broken))]);
+        run.threshold = f64::NAN;
+        let document = value(&run);
+        let test = &document["tests"][0];
+        assert_eq!(test["change"], json!({"estimate": null, "low": null, "high": null}));
+        assert_eq!(test["cohens_d"], json!({"d": null, "class": "large"}));
+        assert!(
+            [&test["base_ns"], &test["head_ns"], &test["p_value"], &document["summary"]["threshold"]]
+                .iter()
+                .all(|figure| figure.is_null())
+        );
+        assert_eq!(serde_json::from_value::<Document>(document).unwrap(), Document::from(&run));
+    }
+
+    #[test]
+    fn verdicts_are_the_words_of_the_model() {
+        let verdicts = [
+            Verdict::Slower,
+            Verdict::Faster,
+            Verdict::ChangedBelowThreshold,
+            Verdict::Same,
+            Verdict::Inconclusive,
+            Verdict::NotMeasured,
+        ];
+        for word in verdicts {
+            assert_eq!(serde_json::to_value(word).unwrap(), verdict(word));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
+
+use super::format::{Glyphs, count, one_line};
+use super::screen::Screen;
+use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
+use super::text::heading;
+use super::wire::{self, SCHEMA_VERSION, Version, pretty};
+use crate::model::{Capture, Reason, Selection, TargetId, TestId, VersionName};
+use serde::{Deserialize, Serialize};
+
+/// Indent of a test below its target.
+const TEST: usize = 4;
+/// Indent of what goes below a test.
+const BELOW: usize = 8;
+/// With fewer columns than this for the reasons, they go below the names.
+const NARROWEST_REASON: usize = 32;
+
+/// What selection found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    /// The version compared against.
+    pub base: VersionName,
+    /// The version under test.
+    pub head: VersionName,
+    /// Every test found, in the order to show; within a target those that use changed code directly come first.
+    pub tests: Vec<Listed>,
+    /// What selection did.
+    pub selection: Selection,
+}
+
+/// One test found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// Which test.
+    pub test: TestId,
+    /// How it was captured, if it was.
+    pub capture: Option<Capture>,
+    /// Why it was selected, in words; `None` if it was not.
+    pub selected_because: Option<String>,
+    /// Why it cannot be measured.
+    pub reason: Option<Reason>,
+}
+
+/// What to show and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListOptions {
+    /// Every test found with how it was captured, not only the selected ones.
+    pub all: bool,
+    /// Columns; 0 for no limit, as when the output is not a terminal.
+    pub width: usize,
+    /// Characters beyond ASCII.
+    pub unicode: bool,
+}
+
+/// The list with ANSI colours, one trailing newline.
+pub fn text(listing: &Listing, options: &ListOptions) -> String {
+    let glyphs = if options.unicode { Glyphs::Unicode } else { Glyphs::Ascii };
+    let mut screen = Screen::new(options.width, glyphs);
+    heading(&listing.base, &listing.head, &mut screen);
+    let shown = listing.tests.iter().filter(|listed| options.all || listed.selected_because.is_some());
+    let lines: Vec<(&TargetId, Line)> = shown.map(|listed| (&listed.test.target, Line::of(listed, options))).collect();
+    let longest = lines.iter().map(|(_, line)| line.head.width()).max().unwrap_or(0);
+    for target in targets(&lines) {
+        screen.blank();
+        screen.line(&Text::new(TARGET, target.to_string()).and(":"));
+        for (_, line) in lines.iter().filter(|(owner, _)| *owner == target) {
+            line.write(longest, &mut screen);
+        }
+    }
+    screen.blank();
+    for target in &listing.selection.unmeasured_targets {
+        screen.status("Not measured", STRONG, &Text::plain(one_line(target)));
+    }
+    screen.status("Summary", GOOD, &summary(listing));
+    screen.finish()
+}
+
+/// The list as pretty JSON with a trailing newline; every test found, selected or not.
+pub fn json(listing: &Listing) -> String {
+    pretty(&ListDocument::from(listing))
+}
+
+/// Targets in order of first appearance.
+fn targets<'a>(lines: &[(&'a TargetId, Line)]) -> Vec<&'a TargetId> {
+    let mut targets: Vec<&TargetId> = Vec::new();
+    for (target, _) in lines {
+        if !targets.contains(target) {
+            targets.push(target);
+        }
+    }
+    targets
+}
+
+/// A test: its name (and capture) on the left, what there is to say on the right.
+struct Line {
+    head: Text,
+    why: Text,
+}
+
+impl Line {
+    fn of(listed: &Listed, options: &ListOptions) -> Self {
+        let name = test_name(&listed.test.name);
+        let head = if options.all { Text::new(DIM, captured(listed.capture)).join(name) } else { name };
+        let because = listed.selected_because.as_deref().map(one_line);
+        let obstacle = listed.reason.as_ref().map(|reason| one_line(&reason.to_string()));
+        let why = match (because, obstacle) {
+            (Some(because), Some(obstacle)) => Text::plain(because).with(DIM, format!("  [{obstacle}]")),
+            (Some(because), None) => Text::plain(because),
+            (None, Some(obstacle)) => Text::new(DIM, format!("[{obstacle}]")),
+            (None, None) => Text::new(DIM, "cannot have changed"),
+        };
+        Self { head, why }
+    }
+
+    fn write(&self, longest: usize, screen: &mut Screen) {
+        let column = TEST + longest + 2;
+        let start = Text::default().pad(TEST).join(self.head.clone());
+        if screen.width() > 0 && screen.width() < column + NARROWEST_REASON {
+            screen.line(&start);
+            screen.below(BELOW, &self.why);
+            return;
+        }
+        let mut lines = self.why.wrapped(screen.room(column)).into_iter();
+        let gap = column - start.width();
+        screen.line(&start.pad(gap).join(lines.next().unwrap_or_default()));
+        for line in lines {
+            screen.line(&Text::default().pad(column).join(line));
+        }
+    }
+}
+
+/// How a test was captured, as a column.
+fn captured(capture: Option<Capture>) -> &'static str {
+    match capture {
+        Some(Capture::Macro) => "macro   ",
+        Some(Capture::Runner) => "runner  ",
+        None => "-       ",
+    }
+}
+
+fn summary(listing: &Listing) -> Text {
+    let Selection { found, targets, targets_reached, nothing_because, .. } = &listing.selection;
+    let selected = listing.tests.iter().filter(|listed| listed.selected_because.is_some()).count();
+    // Targets that cannot have changed may not have been built, and then their tests were not counted.
+    let subject = if *found > 0 { format!("{selected} of {}", count(*found, "test")) } else { "no test".to_owned() };
+    let text = Text::new(STRONG, subject).and(" can have changed");
+    match nothing_because {
+        Some(because) if selected == 0 => text.and(format!(": {}", one_line(because))),
+        _ if *targets > 0 => text.and(format!(", in {targets_reached} of {}", count(*targets, "target"))),
+        _ => text,
+    }
+}
+
+/// The JSON form of a [`Listing`], described in `docs/json.md`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ListDocument {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The version compared against.
+    pub base: Version,
+    /// The version under test.
+    pub head: Version,
+    /// What selection did.
+    pub selection: wire::Selection,
+    /// Every test found.
+    pub tests: Vec<ListedTest>,
+}
+
+/// One test found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ListedTest {
+    /// Which test.
+    #[serde(flatten)]
+    pub test: wire::Test,
+    /// Whether it can have changed.
+    pub selected: bool,
+    /// Why, in words.
+    pub selected_because: Option<String>,
+    /// `macro` or `runner`.
+    pub capture: Option<String>,
+    /// Why it cannot be measured.
+    pub reason: Option<wire::Reason>,
+}
+
+impl From<&Listing> for ListDocument {
+    fn from(listing: &Listing) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            base: Version::from(&listing.base),
+            head: Version::from(&listing.head),
+            selection: wire::Selection::from(&listing.selection),
+            tests: listing.tests.iter().map(ListedTest::from).collect(),
+        }
+    }
+}
+
+impl From<&Listed> for ListedTest {
+    fn from(listed: &Listed) -> Self {
+        Self {
+            test: wire::Test::from(&listed.test),
+            selected: listed.selected_because.is_some(),
+            selected_because: listed.selected_because.clone(),
+            capture: listed.capture.map(wire::capture),
+            reason: listed.reason.as_ref().map(wire::Reason::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

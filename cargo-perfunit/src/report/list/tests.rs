@@ -1,0 +1,150 @@
+use super::*;
+use crate::model::TargetKind;
+use crate::report::format::without_escapes;
+use crate::report::samples::{base, head, selection, test};
+use serde_json::{Value, json};
+
+const WIDE: ListOptions = ListOptions { all: false, width: 0, unicode: false };
+
+fn listed(name: &str, because: Option<&str>, reason: Option<Reason>) -> Listed {
+    let selected_because = because.map(str::to_owned);
+    Listed { test: test(name), capture: Some(Capture::Macro), selected_because, reason }
+}
+
+fn listing() -> Listing {
+    let target = TargetId { package: "mycrate".into(), kind: TargetKind::Test, name: "api".into() };
+    let mut integration = listed("roundtrip", Some("reaches `Parser::line`, changed in src/parser.rs"), None);
+    integration.test.target = target;
+    integration.capture = Some(Capture::Runner);
+    let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { detail: "tokio::test".into() }));
+    lost.capture = None;
+    let mut selection = selection();
+    selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
+    let tests = vec![
+        listed("parser::tests::long", Some("names `Parser::line`, changed in src/parser.rs"), None),
+        integration,
+        listed("all", Some("names `Parser::line`, changed in src/parser.rs"), Some(Reason::Ignored)),
+        listed("lexer::tests::tiny", None, None),
+        lost,
+    ];
+    Listing { base: base(), head: head(), tests, selection }
+}
+
+#[track_caller]
+fn check(listing: &Listing, options: ListOptions, expected: &str) {
+    assert_eq!(without_escapes(&text(listing, &options)), expected);
+}
+
+#[test]
+fn selected_tests_are_grouped_by_target_with_their_reason() {
+    check(
+        &listing(),
+        WIDE,
+        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+
+mycrate:
+    parser::tests::long  names `Parser::line`, changed in src/parser.rs
+    all                  names `Parser::line`, changed in src/parser.rs  [ignored (--run-ignored measures it)]
+
+mycrate::api:
+    roundtrip            reaches `Parser::line`, changed in src/parser.rs
+
+Not measured  doc tests of mycrate: run by rustdoc
+     Summary  3 of 412 tests can have changed, in 3 of 12 targets
+",
+    );
+}
+
+#[test]
+fn all_shows_every_test_and_how_it_was_captured() {
+    check(
+        &listing(),
+        ListOptions { all: true, unicode: true, ..WIDE },
+        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+
+mycrate:
+    macro   parser::tests::long  names `Parser::line`, changed in src/parser.rs
+    macro   all                  names `Parser::line`, changed in src/parser.rs  [ignored (--run-ignored measures it)]
+    macro   lexer::tests::tiny   cannot have changed
+    -       lexer::tests::tokio  [not captured: tokio::test]
+
+mycrate::api:
+    runner  roundtrip            reaches `Parser::line`, changed in src/parser.rs
+
+Not measured  doc tests of mycrate: run by rustdoc
+     Summary  3 of 412 tests can have changed, in 3 of 12 targets
+",
+    );
+}
+
+#[test]
+fn reasons_wrap_in_their_column_or_go_below_the_name() {
+    let mut listing = listing();
+    listing.tests.truncate(2);
+    listing.selection.unmeasured_targets.clear();
+    check(
+        &listing,
+        ListOptions { width: 60, ..WIDE },
+        "   Comparing  main (3f2a91c) -> working tree (8d01e7b +
+              changes)
+
+mycrate:
+    parser::tests::long  names `Parser::line`, changed in
+                         src/parser.rs
+
+mycrate::api:
+    roundtrip            reaches `Parser::line`, changed in
+                         src/parser.rs
+
+     Summary  2 of 412 tests can have changed, in 3 of 12
+              targets
+",
+    );
+    listing.tests.truncate(1);
+    check(
+        &listing,
+        ListOptions { width: 56, ..WIDE },
+        "   Comparing  main (3f2a91c) -> working tree (8d01e7b +
+              changes)
+
+mycrate:
+    parser::tests::long
+        names `Parser::line`, changed in src/parser.rs
+
+     Summary  1 of 412 tests can have changed, in 3 of
+              12 targets
+",
+    );
+}
+
+#[test]
+fn an_empty_list_says_why() {
+    let mut listing = listing();
+    listing.tests.clear();
+    listing.selection.unmeasured_targets.clear();
+    listing.selection.nothing_because = Some("only comments differ (3 files)".into());
+    let heading = "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)\n\n";
+    let because = "can have changed: only comments differ (3 files)\n";
+    check(&listing, WIDE, &format!("{heading}     Summary  0 of 412 tests {because}"));
+    listing.selection.found = 0;
+    check(&listing, WIDE, &format!("{heading}     Summary  no test {because}"));
+}
+
+#[test]
+fn the_json_form_has_every_test() {
+    let listing = listing();
+    let text = json(&listing);
+    assert!(text.ends_with("\n}\n"));
+    assert_eq!(serde_json::from_str::<ListDocument>(&text).unwrap(), ListDocument::from(&listing));
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&document["schema_version"], document["tests"].as_array().unwrap().len()), (&json!(1), 5));
+    assert_eq!(document["base"]["label"], "main");
+    assert_eq!(document["selection"]["found"], 412);
+    let integration = json!({
+        "package": "mycrate", "target": "mycrate::api", "target_kind": "test", "name": "roundtrip", "selected": true,
+        "selected_because": "reaches `Parser::line`, changed in src/parser.rs", "capture": "runner", "reason": null,
+    });
+    assert_eq!(document["tests"][1], integration);
+    assert_eq!(document["tests"][4]["selected"], false);
+    assert_eq!(document["tests"][4]["reason"]["kind"], "not-captured");
+}

@@ -1,0 +1,24 @@
+//! What people and programs read at the end: a [`Run`](crate::model::Run) becomes a terminal summary or a JSON
+//! document, a [`Listing`] becomes the answer of `cargo perfunit list`.
+//!
+//! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
+//! verbosity come in as [`TextOptions`], colours go out as ANSI codes that the terminal module strips where they are
+//! not wanted. The order of everything printed follows from the input alone.
+
+mod caveats;
+mod figures;
+pub mod format;
+pub mod json;
+pub mod list;
+mod screen;
+mod style;
+mod table;
+pub mod text;
+mod unmeasured;
+pub mod wire;
+
+pub use list::{ListOptions, Listed, Listing};
+pub use text::TextOptions;
+
+#[cfg(test)]
+mod samples;

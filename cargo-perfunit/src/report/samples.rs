@@ -1,0 +1,115 @@
+//! Runs that the tests of this module render.
+
+use crate::model::{
+    Capture, Change, EffectClass, EffectSize, Environment, Measured, Mode, Outcome, Reason, Run, Selection, Stages,
+    TargetId, TargetKind, TestId, Verdict, VersionName,
+};
+use std::time::Duration;
+
+pub fn test(name: &str) -> TestId {
+    let target = TargetId { package: "mycrate".into(), kind: TargetKind::Lib, name: "mycrate".into() };
+    TestId { target, name: name.into() }
+}
+
+/// Figures with an interval one per cent wide on both sides.
+pub fn measured(base_ns: f64, estimate: f64) -> Measured {
+    Measured {
+        change: Change { estimate, low: estimate - 0.01, high: estimate + 0.01 },
+        base_ns,
+        head_ns: base_ns * (1.0 + estimate),
+        pairs: 64,
+        detectable: 0.0041,
+        p_value: 1e-9,
+        effect: EffectSize { d: 4.2, class: EffectClass::Large },
+        mode: Mode::Steady,
+    }
+}
+
+pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outcome {
+    Outcome {
+        test: test(name),
+        verdict,
+        reason: None,
+        measured,
+        capture: Some(Capture::Macro),
+        selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
+        notes: Vec::new(),
+    }
+}
+
+pub fn unmeasured(name: &str, reason: Option<Reason>) -> Outcome {
+    Outcome { capture: None, selected_because: String::new(), reason, ..outcome(name, Verdict::NotMeasured, None) }
+}
+
+pub fn base() -> VersionName {
+    VersionName { label: "main".into(), commit: "3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3".into(), dirty: false }
+}
+
+pub fn head() -> VersionName {
+    let commit = "8d01e7b6a5948372615049382716f5e4d3c2b1a0".into();
+    VersionName { label: "working tree".into(), commit, dirty: true }
+}
+
+pub fn selection() -> Selection {
+    Selection {
+        found: 412,
+        targets: 12,
+        targets_reached: 3,
+        changes: vec!["fn Parser::line in src/parser.rs".into(), "Cargo.lock: memchr 2.7.4 to 2.8.0".into()],
+        nothing_because: None,
+        unmeasured_targets: Vec::new(),
+    }
+}
+
+/// A run with nothing to complain about.
+pub fn run(outcomes: Vec<Outcome>) -> Run {
+    Run {
+        base: base(),
+        head: head(),
+        environment: Environment {
+            rustc: "rustc 1.95.0".into(),
+            host: "x86_64-unknown-linux-gnu".into(),
+            profile: "bench".into(),
+            cpu: "Xeon".into(),
+            core: 1,
+            paired_address_space: true,
+            layout_controlled: true,
+        },
+        selection: selection(),
+        outcomes,
+        warnings: Vec::new(),
+        stages: Stages {
+            prepare: Duration::from_millis(400),
+            build: Duration::from_millis(12_100),
+            measure: Duration::from_millis(8_300),
+        },
+        threshold: 0.1,
+        alpha: 0.01,
+        interrupted: false,
+    }
+}
+
+/// One of everything.
+pub fn full() -> Run {
+    let mut long = outcome("parser::tests::long", Verdict::Slower, Some(measured(1_210.0, 0.306)));
+    long.notes.push("differs from call to call".into());
+    let mut noisy = outcome("net::tests::roundtrip", Verdict::Inconclusive, Some(measured(48_300.0, 0.031)));
+    noisy.reason = Some(Reason::TooNoisy);
+    let mut first = measured(2.05e6, -0.24);
+    first.mode = Mode::Cold;
+    let mut run = run(vec![
+        outcome("parser::tests::empty", Verdict::Same, Some(measured(310.0, 0.001))),
+        outcome("lexer::tests::tiny", Verdict::Slower, Some(measured(8.2, 0.146))),
+        long,
+        outcome("cache::tests::first", Verdict::Faster, Some(first)),
+        outcome("parser::tests::short", Verdict::ChangedBelowThreshold, Some(measured(95.0, 0.041))),
+        outcome("parser::tests::nested", Verdict::ChangedBelowThreshold, Some(measured(950.0, -0.023))),
+        noisy,
+        unmeasured("slow::tests::all", Some(Reason::Ignored)),
+        unmeasured("net::tests::dns", Some(Reason::Fails { side: "both".into(), detail: "no network".into() })),
+        unmeasured("docs::tests::unrelated", None),
+    ]);
+    run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
+    run.environment.layout_controlled = false;
+    run
+}

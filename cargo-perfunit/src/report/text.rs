@@ -1,0 +1,249 @@
+//! The terminal summary, read in five seconds: what got slower, what got faster, and how much to believe of it.
+
+use super::caveats;
+use super::figures::{Detail, phrase, row, sorted};
+use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use super::screen::{INDENT, Screen};
+use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
+use super::table::{Layout, Row};
+use super::unmeasured;
+use crate::model::{Outcome, Run, Selection, Stages, Verdict, VersionName};
+use anstyle::Style;
+
+/// Inconclusive tests shown unless everything is asked for.
+const INCONCLUSIVE: usize = 10;
+
+/// What the terminal can show and the reader wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns; 0 for no limit, as when the output is not a terminal.
+    pub width: usize,
+    /// Everything known about every test.
+    pub verbose: bool,
+    /// Characters beyond ASCII.
+    pub unicode: bool,
+}
+
+impl TextOptions {
+    /// The glyphs to use.
+    pub fn glyphs(&self) -> Glyphs {
+        if self.unicode { Glyphs::Unicode } else { Glyphs::Ascii }
+    }
+
+    fn detail(&self) -> Detail {
+        if self.verbose { Detail::Full } else { Detail::Brief }
+    }
+}
+
+/// The summary with ANSI colours, one trailing newline.
+pub fn render(run: &Run, options: &TextOptions) -> String {
+    let detail = options.detail();
+    let mut screen = Screen::new(options.width, options.glyphs());
+    heading(&run.base, &run.head, &mut screen);
+    tests(run, &mut screen);
+    if detail == Detail::Full {
+        circumstances(run, &mut screen);
+    }
+    screen.bar();
+    match nothing_because(run) {
+        Some(because) => nothing(run, because, &mut screen),
+        None => verdicts(run, detail, &mut screen),
+    }
+    unmeasured::write(run, detail, &mut screen);
+    caveats::write(run, &mut screen);
+    screen.bar();
+    summary(run, &mut screen);
+    screen.finish()
+}
+
+/// Which versions are compared.
+pub(super) fn heading(base: &VersionName, head: &VersionName, screen: &mut Screen) {
+    let arrow = format!(" {} ", screen.glyphs().arrow());
+    screen.status("Comparing", GOOD, &version(base).and(arrow).join(version(head)));
+}
+
+fn version(version: &VersionName) -> Text {
+    let label = Text::new(STRONG, one_line(&version.label));
+    let commit = format::short_commit(&version.commit);
+    let changes = if version.dirty { " + changes" } else { "" };
+    // Somebody who typed a commit id need not read it twice.
+    let told = commit.is_empty() || (version.label.len() >= 7 && version.commit.starts_with(&version.label));
+    match (told, version.dirty) {
+        (true, false) => label,
+        (true, true) => label.and(changes),
+        (false, _) => label.and(format!(" ({commit}{changes})")),
+    }
+}
+
+fn tests(run: &Run, screen: &mut Screen) {
+    let selection = &run.selection;
+    if selection.found == 0 && selection.nothing_because.is_some() {
+        return;
+    }
+    let mut text = Text::new(STRONG, selection.found.to_string()).and(" found");
+    if selection.targets > 0 {
+        let targets = count(selection.targets, "target");
+        text = text.and(format!(" in {} of {targets}", selection.targets_reached));
+    }
+    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_unaffected(outcome)).count();
+    if unaffected > 0 {
+        text = text.and(format!(", {unaffected} cannot have changed"));
+    }
+    let measured = caveats::measured(run);
+    screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));
+}
+
+fn circumstances(run: &Run, screen: &mut Screen) {
+    let environment = &run.environment;
+    let text = format!(
+        "{}, {} profile, {}, core {} of {}",
+        environment.rustc, environment.profile, environment.host, environment.core, environment.cpu
+    );
+    screen.status("With", GOOD, &Text::plain(one_line(&text)));
+    let mut changes = run.selection.changes.iter().map(|change| Text::plain(one_line(change)));
+    if let Some(first) = changes.next() {
+        screen.status("Changes", GOOD, &first);
+    }
+    for change in changes {
+        screen.below(INDENT, &change);
+    }
+}
+
+/// Why there are no figures, if selection is the reason.
+fn nothing_because(run: &Run) -> Option<&str> {
+    run.selection.nothing_because.as_deref().filter(|_| caveats::measured(run) == 0)
+}
+
+fn nothing(run: &Run, because: &str, screen: &mut Screen) {
+    let Selection { found, targets, .. } = run.selection;
+    // Targets that cannot have changed may not have been built, and then their tests were not counted.
+    let subject = match (found, targets) {
+        (0, 0) => "no test".to_owned(),
+        (0, targets) => format!("no test in {}", count(targets, "target")),
+        (found, _) => format!("0 of {}", count(found, "test")),
+    };
+    let text = Text::new(STRONG, subject).and(format!(" can have changed: {}", one_line(because)));
+    screen.status("Unchanged", GOOD, &text);
+}
+
+fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
+    let rows_of = |verdict| rows(&run.outcomes, verdict, detail, screen.glyphs());
+    let [slower, faster, changed, same] =
+        [Verdict::Slower, Verdict::Faster, Verdict::ChangedBelowThreshold, Verdict::Same].map(rows_of);
+    let mut inconclusive = rows_of(Verdict::Inconclusive);
+    let hidden = match detail {
+        Detail::Full => 0,
+        Detail::Brief => inconclusive.len() - inconclusive.len().min(INCONCLUSIVE),
+    };
+    inconclusive.truncate(inconclusive.len() - hidden);
+    let listed = if detail == Detail::Full { [changed, same] } else { [Vec::new(), Vec::new()] };
+    let [changed, same] = &listed;
+    let all = [&slower, &faster, changed, &inconclusive, same];
+    let layout = Layout::of(all.into_iter().flatten(), screen.width());
+    for row in [&slower, &faster, changed].into_iter().flatten() {
+        layout.write(row, screen);
+    }
+    if detail == Detail::Brief {
+        changed_line(run, screen);
+    }
+    for row in &inconclusive {
+        layout.write(row, screen);
+    }
+    if hidden > 0 {
+        screen.below(INDENT, &Text::new(DIM, format!("... and {hidden} more (-v)")));
+    }
+    for row in same {
+        layout.write(row, screen);
+    }
+    same_line(run, screen);
+}
+
+fn rows(outcomes: &[Outcome], verdict: Verdict, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
+    let mut group = sorted(outcomes, verdict);
+    // The least interesting tests are easier to find by name.
+    if verdict == Verdict::Same {
+        group.sort_by(|a, b| a.test.cmp(&b.test));
+    }
+    group.into_iter().map(|outcome| row(outcome, detail, glyphs)).collect()
+}
+
+fn changed_line(run: &Run, screen: &mut Screen) {
+    let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
+    let Some(largest) = changed.first() else { return };
+    let which = if changed.len() == 1 { ": " } else { ", the largest is " };
+    let mut text = Text::new(STRONG, count(changed.len(), "test"))
+        .and(format!(" by less than {}{which}", threshold(run.threshold)))
+        .join(test_id(&largest.test));
+    if let Some(measured) = &largest.measured {
+        text = text.and(" ").with(WARN, phrase(measured));
+    }
+    if changed.len() > 1 {
+        text = text.with(DIM, format!("  ... and {} more (-v)", changed.len() - 1));
+    }
+    screen.status("Changed", WARN, &text);
+}
+
+fn same_line(run: &Run, screen: &mut Screen) {
+    let same = sorted(&run.outcomes, Verdict::Same);
+    if same.is_empty() {
+        return;
+    }
+    let text = Text::new(STRONG, count(same.len(), "test"))
+        .and(format!(": no change of {} or more", threshold(run.threshold)))
+        .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
+    screen.status("Same", GOOD, &text);
+}
+
+/// `0.21 % to 3.1 %, median 0.60 %`, over the tests where it is known.
+fn detectable(outcomes: &[&Outcome]) -> Option<String> {
+    let known = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.detectable);
+    let mut sorted: Vec<f64> = known.filter(|detectable| detectable.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (magnitude(*sorted.first()?), magnitude(*sorted.last()?));
+    if low == high {
+        return Some(low);
+    }
+    let middle = sorted.len() / 2;
+    let median = if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) };
+    Some(format!("{low} to {high}, median {}", magnitude(median)))
+}
+
+fn summary(run: &Run, screen: &mut Screen) {
+    let text = if nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counts(run) };
+    let style = match () {
+        () if run.count(Verdict::Slower) > 0 => BAD,
+        () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
+        () => GOOD,
+    };
+    let text = stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, stages));
+    screen.status("Summary", style, &text);
+}
+
+fn counts(run: &Run) -> Text {
+    let changed = format!("changed below {}", threshold(run.threshold));
+    let words: [(Verdict, &str, Style); 6] = [
+        (Verdict::Slower, "slower", BAD),
+        (Verdict::Faster, "faster", GOOD),
+        (Verdict::ChangedBelowThreshold, &changed, WARN),
+        (Verdict::Same, "same", STRONG),
+        (Verdict::Inconclusive, "inconclusive", WARN),
+        (Verdict::NotMeasured, "not measured", STRONG),
+    ];
+    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_unaffected(outcome)).count();
+    let texts = words.map(|(verdict, word, style)| {
+        let n = if verdict == Verdict::NotMeasured { run.count(verdict) - unaffected } else { run.count(verdict) };
+        Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))
+    });
+    texts.into_iter().reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
+}
+
+/// The stages that took place, or nothing.
+fn stages(stages: &Stages) -> Option<String> {
+    let named = [("prepare", stages.prepare), ("build", stages.build), ("measure", stages.measure)];
+    let taken = named.iter().filter(|(_, time)| !time.is_zero());
+    let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
+    (!texts.is_empty()).then(|| format!("[{}]", texts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests;

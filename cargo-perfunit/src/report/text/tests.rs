@@ -1,0 +1,253 @@
+use super::*;
+use crate::model::{Capture, Measured, Reason};
+use crate::report::format::without_escapes;
+use crate::report::samples::{full, measured, outcome, run, unmeasured};
+
+const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };
+
+#[track_caller]
+fn check(run: &Run, options: TextOptions, expected: &str) {
+    assert_eq!(without_escapes(&render(run, &options)), expected);
+}
+
+fn same(name: &str, detectable: f64) -> Outcome {
+    outcome(name, Verdict::Same, Some(Measured { detectable, ..measured(310.0, 0.001) }))
+}
+
+#[test]
+fn every_verdict_has_its_place() {
+    check(&full(), WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
+────────────
+      Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny     8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+     Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ... and 1 more (-v)
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
+        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+Not measured  1 test: fails on both: no network
+                mycrate net::tests::dns
+              1 test: ignored (--run-ignored measures it)
+                mycrate slow::tests::all
+              doc tests of mycrate: run by rustdoc
+        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+────────────
+     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+");
+}
+
+#[test]
+fn names_lose_their_middle_where_they_do_not_fit() {
+    let mut run = full();
+    run.outcomes[2].test.name = "parser::tests::a_rather_long_name_for_a_long_test".into();
+    check(
+        &run,
+        TextOptions { width: 116, unicode: false, ..WIDE },
+        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
+------------
+      Slower  mycrate pars...name_for_a_long_test  1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny           8.20 ns -> 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first          2.05 ms -> 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+     Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ...
+              and 1 more (-v)
+Inconclusive  mycrate net::tests::roundtrip        48.3 us -> 49.8 us    +3.1 %           [ +2.1 %,  +4.1 %]
+              too noisy to tell within its budget (--per-test-budget)
+        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+Not measured  1 test: fails on both: no network
+                mycrate net::tests::dns
+              1 test: ignored (--run-ignored measures it)
+                mycrate slow::tests::all
+              doc tests of mycrate: run by rustdoc
+        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+------------
+     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
+              build 12.1 s, measure 8.3 s]
+",
+    );
+}
+
+#[test]
+fn eighty_columns_put_figures_below_names() {
+    let mut run = full();
+    run.outcomes.truncate(4);
+    check(
+        &run,
+        TextOptions { width: 80, ..WIDE },
+        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 4 measured
+────────────
+      Slower  mycrate parser::tests::long
+              1.21 µs → 1.58 µs   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny
+              8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first
+              2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+        Same  1 test: no change of 10 % or more; smallest detectable change
+              0.41 %
+Not measured  doc tests of mycrate: run by rustdoc
+        Note  code layout is not controlled yet: differences below 10 % are
+              shown, not judged
+────────────
+     Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
+              0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+",
+    );
+}
+
+#[test]
+fn verbose_tells_everything_about_every_test() {
+    let mut run = full();
+    // One of each verdict is enough.
+    run.outcomes.remove(5);
+    run.outcomes.remove(1);
+    check(&run, TextOptions { verbose: true, ..WIDE }, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
+        With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
+     Changes  fn Parser::line in src/parser.rs
+              Cargo.lock: memchr 2.7.4 to 2.8.0
+────────────
+      Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %  [+29.6 %, +31.6 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names `Parser::line`, changed in src/parser.rs
+              note: differs from call to call
+      Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %  [-25.0 %, -23.0 %]  (cold)
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, cold call
+              selected: names `Parser::line`, changed in src/parser.rs
+     Changed  mycrate parser::tests::short   95.0 ns → 98.9 ns    +4.1 %  [ +3.1 %,  +5.1 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names `Parser::line`, changed in src/parser.rs
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names `Parser::line`, changed in src/parser.rs
+        Same  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names `Parser::line`, changed in src/parser.rs
+        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+Not measured  1 test: fails on both: no network
+                mycrate net::tests::dns
+              1 test: ignored (--run-ignored measures it)
+                mycrate slow::tests::all
+              doc tests of mycrate: run by rustdoc
+        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+────────────
+     Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+");
+}
+
+#[test]
+fn nothing_to_measure_is_a_calm_answer() {
+    let mut nothing = run(Vec::new());
+    let because = "only comments, documentation and formatting differ (3 files)";
+    nothing.selection.nothing_because = Some(because.into());
+    nothing.selection.targets_reached = 0;
+    nothing.stages.measure = std::time::Duration::ZERO;
+    check(
+        &nothing,
+        WIDE,
+        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 0 of 12 targets, 0 measured
+────────────
+   Unchanged  0 of 412 tests can have changed: only comments, documentation and formatting differ (3 files)
+────────────
+     Summary  nothing to measure  [prepare 0.4 s, build 12.1 s]
+",
+    );
+    nothing.selection.found = 0;
+    nothing.stages = Stages::default();
+    check(
+        &nothing,
+        WIDE,
+        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+────────────
+   Unchanged  no test in 12 targets can have changed: only comments, documentation and formatting differ (3 files)
+────────────
+     Summary  nothing to measure
+",
+    );
+}
+
+#[test]
+fn an_interrupted_run_shows_what_it_has() {
+    let mut run = run(vec![
+        same("a", 0.0021),
+        same("b", 0.031),
+        same("c", 0.006),
+        same("d", f64::NAN),
+        unmeasured("e", Some(Reason::Interrupted)),
+        unmeasured("f", Some(Reason::Interrupted)),
+    ]);
+    run.interrupted = true;
+    run.warnings.push("the CPU changed its frequency".into());
+    check(&run, WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 4 measured
+────────────
+        Same  4 tests: no change of 10 % or more; smallest detectable change 0.21 % to 3.1 %, median 0.60 %
+Not measured  2 tests: interrupted
+                mycrate e, mycrate f
+ Interrupted  stopped by Ctrl-C: 4 of 6 tests measured
+     Warning  the CPU changed its frequency
+────────────
+     Summary  0 slower, 0 faster, 0 changed below 10 %, 4 same, 0 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+");
+}
+
+#[test]
+fn a_long_list_of_inconclusive_tests_is_cut_unless_verbose() {
+    let noisy = |n: u32| {
+        let figures = measured(1e3, 0.2 - f64::from(n) / 100.0);
+        Outcome {
+            reason: Some(Reason::NotConfirmed),
+            ..outcome(&format!("t{n:02}"), Verdict::Inconclusive, Some(figures))
+        }
+    };
+    let run = run((0..12).map(noisy).collect());
+    let text = without_escapes(&render(&run, &WIDE));
+    assert_eq!(text.matches("Inconclusive  mycrate t").count(), 10);
+    assert!(text.contains("fresh pairs\n              ... and 2 more (-v)\n────"), "{text}");
+    let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }));
+    assert_eq!(text.matches("Inconclusive  mycrate t").count(), 12);
+    assert!(!text.contains("more (-v)"), "{text}");
+}
+
+#[test]
+fn figures_that_are_no_numbers_do_not_break_the_page() {
+    let broken = Measured { base_ns: f64::NAN, detectable: f64::NAN, ..measured(1e3, f64::NAN) };
+    let mut run = run(vec![outcome("a", Verdict::Slower, Some(broken)), outcome("b", Verdict::Slower, None)]);
+    run.outcomes[1].capture = Some(Capture::Runner);
+    check(&run, WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 2 measured
+────────────
+      Slower  mycrate a  ? → ?   ?  [?, ?]
+      Slower  mycrate b
+────────────
+     Summary  2 slower, 0 faster, 0 changed below 10 %, 0 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+");
+}
+
+#[test]
+fn a_typed_commit_is_not_repeated() {
+    let mut run = run(Vec::new());
+    run.base.label = run.base.commit[..9].to_owned();
+    run.head.label = "HEAD".into();
+    run.head.dirty = false;
+    let text = without_escapes(&render(&run, &WIDE));
+    assert_eq!(text.lines().next(), Some("   Comparing  3f2a91c0d → HEAD (8d01e7b)"));
+}
+
+#[test]
+fn the_summary_is_red_yellow_or_green() {
+    let colour = |run: &Run| {
+        let text = render(run, &WIDE);
+        let last = text.lines().last().unwrap_or_default();
+        [("red", BAD), ("yellow", WARN), ("green", GOOD)]
+            .into_iter()
+            .find(|(_, style)| last.contains(&format!("{style}Summary{style:#}")))
+            .map(|(name, _)| name)
+    };
+    let mut calm = run(vec![same("a", 0.01)]);
+    assert_eq!(colour(&full()), Some("red"));
+    assert_eq!(colour(&calm), Some("green"));
+    calm.interrupted = true;
+    assert_eq!(colour(&calm), Some("yellow"));
+}

@@ -1,0 +1,191 @@
+//! What was not measured and why: one group for each kind of reason, in the order of [`Reason`].
+
+use super::figures::Detail;
+use super::format::{count, one_line};
+use super::screen::{INDENT, Screen};
+use super::style::{DIM, STRONG, Text, test_id};
+use crate::model::{Outcome, Reason, Run, Verdict};
+use std::collections::BTreeMap;
+
+/// Names shown of a group unless everything is asked for.
+const NAMES: usize = 3;
+
+/// Whether selection dropped the test: nothing that changed can reach it, so there is nothing to explain.
+pub fn is_unaffected(outcome: &Outcome) -> bool {
+    outcome.verdict == Verdict::NotMeasured && outcome.reason.is_none() && outcome.selected_because.is_empty()
+}
+
+/// Writes all groups, then the targets that are never measured.
+pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
+    let mut groups: BTreeMap<usize, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in run.outcomes.iter().filter(|o| o.verdict == Verdict::NotMeasured && !is_unaffected(o)) {
+        groups.entry(kind(outcome.reason.as_ref()).0).or_default().push(outcome);
+    }
+    let mut section = Section { screen, started: false };
+    for group in groups.values() {
+        write_group(group, detail, &mut section);
+    }
+    for target in &run.selection.unmeasured_targets {
+        section.heading(&Text::plain(one_line(target)));
+    }
+}
+
+/// Lines of which only the first carries the status word.
+struct Section<'a> {
+    screen: &'a mut Screen,
+    started: bool,
+}
+
+impl Section<'_> {
+    fn heading(&mut self, text: &Text) {
+        if self.started {
+            self.screen.below(INDENT, text);
+        } else {
+            self.screen.status("Not measured", STRONG, text);
+            self.started = true;
+        }
+    }
+
+    fn item(&mut self, text: &Text) {
+        self.screen.below(INDENT + 2, text);
+    }
+}
+
+fn write_group(group: &[&Outcome], detail: Detail, section: &mut Section<'_>) {
+    let shared = shared_reason(group);
+    let why = shared.clone().unwrap_or_else(|| kind(group[0].reason.as_ref()).1.to_owned());
+    section.heading(&Text::new(STRONG, count(group.len(), "test")).and(": ").and(why));
+    let shown = if detail == Detail::Full { group } else { &group[..group.len().min(NAMES)] };
+    let more = group.len() - shown.len();
+    if shared.is_none() && (detail == Detail::Full || is_worth_a_line(group[0].reason.as_ref())) {
+        for outcome in shown {
+            section.item(&test_id(&outcome.test).with(DIM, format!("  {}", particulars(outcome.reason.as_ref()))));
+        }
+        if more > 0 {
+            section.item(&Text::new(DIM, format!("... and {more} more (-v)")));
+        }
+    } else {
+        let names = shown.iter().map(|outcome| test_id(&outcome.test));
+        let list = names.reduce(|list, name| list.and(", ").join(name)).unwrap_or_default();
+        section.item(&if more > 0 { list.with(DIM, format!(", ... and {more} more (-v)")) } else { list });
+    }
+}
+
+/// The reason in full if the whole group has the same.
+fn shared_reason(group: &[&Outcome]) -> Option<String> {
+    let first = group[0].reason.as_ref()?;
+    group.iter().all(|outcome| outcome.reason.as_ref() == Some(first)).then(|| one_line(&first.to_string()))
+}
+
+/// Position among the groups, and words for a group whose tests differ in particulars.
+fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
+    match reason {
+        Some(Reason::Fails { .. }) => (0, "fail"),
+        Some(Reason::Crashes { .. }) => (1, "end their process"),
+        Some(Reason::TimedOut { .. }) => (2, "did not end in time (--timeout)"),
+        Some(Reason::TooLong { .. }) => (3, "too long for the budget (--per-test-budget)"),
+        Some(Reason::BudgetUsedUp) => (4, "the run's --budget was used up"),
+        Some(Reason::Interrupted) => (5, "interrupted"),
+        Some(Reason::NotCaptured { .. }) => (6, "not captured"),
+        Some(Reason::TestChanged { .. }) => (7, "the test's own code changed: two workloads, not two versions"),
+        Some(Reason::New) => (8, "new"),
+        Some(Reason::Removed) => (9, "removed"),
+        Some(Reason::FoldedAway { .. }) => (10, "nothing left to measure: the optimiser removed the work"),
+        Some(Reason::NotConfirmed) => (11, "not confirmed"),
+        Some(Reason::TooNoisy) => (12, "too noisy"),
+        Some(Reason::Ignored) => (13, "ignored"),
+        Some(Reason::Filtered) => (14, "excluded by the filter"),
+        None => (15, "no reason was recorded; please report this"),
+    }
+}
+
+/// Whether the particulars decide what the reader does next.
+fn is_worth_a_line(reason: Option<&Reason>) -> bool {
+    matches!(reason, Some(Reason::Fails { .. } | Reason::Crashes { .. } | Reason::NotCaptured { .. }))
+}
+
+/// What distinguishes a test from the others of its group.
+fn particulars(reason: Option<&Reason>) -> String {
+    match reason {
+        Some(Reason::Fails { side, detail } | Reason::Crashes { side, detail }) => {
+            one_line(&format!("on {side}: {detail}"))
+        }
+        Some(Reason::TimedOut { side, seconds }) => format!("on {side}, within {seconds:.0} s"),
+        Some(Reason::TooLong { seconds, needed_seconds }) => {
+            format!("one run takes {seconds:.1} s, --per-test-budget {needed_seconds:.0}s would do")
+        }
+        Some(Reason::NotCaptured { detail }) => one_line(detail),
+        Some(Reason::TestChanged { item }) => one_line(item),
+        Some(Reason::FoldedAway { ns }) => format!("{ns:.1} ns per run"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::format::{Glyphs, without_escapes};
+    use crate::report::samples::{run, unmeasured};
+
+    #[track_caller]
+    fn check(reasons: &[(&str, Option<Reason>)], detail: Detail, expected: &str) {
+        let outcomes = reasons.iter().map(|(name, reason)| unmeasured(name, reason.clone())).collect();
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run(outcomes), detail, &mut screen);
+        assert_eq!(without_escapes(&screen.finish()), expected);
+    }
+
+    fn fails(detail: &str) -> Reason {
+        Reason::Fails { side: "base".into(), detail: detail.into() }
+    }
+
+    #[test]
+    fn equal_reasons_are_said_once_and_names_are_capped() {
+        let reasons = ["a", "b", "c", "d", "e"].map(|name| (name, Some(Reason::Ignored)));
+        let brief = "\
+Not measured  5 tests: ignored (--run-ignored measures it)
+                mycrate a, mycrate b, mycrate c, ... and 2 more (-v)
+";
+        check(&reasons, Detail::Brief, brief);
+        let full = "\
+Not measured  5 tests: ignored (--run-ignored measures it)
+                mycrate a, mycrate b, mycrate c, mycrate d, mycrate e
+";
+        check(&reasons, Detail::Full, full);
+    }
+
+    #[test]
+    fn failures_come_first_each_with_its_message() {
+        let reasons = [("n", Some(Reason::New)), ("a", Some(fails("no\nnetwork"))), ("b", Some(fails("exit 3")))];
+        let expected = "\
+Not measured  2 tests: fail
+                mycrate a  on base: no network
+                mycrate b  on base: exit 3
+              1 test: new: there is no base to compare with
+                mycrate n
+";
+        check(&reasons, Detail::Brief, expected);
+    }
+
+    #[test]
+    fn folded_tests_are_a_list_until_everything_is_asked_for() {
+        let reasons = [("a", Some(Reason::FoldedAway { ns: 0.3 })), ("b", Some(Reason::FoldedAway { ns: 0.6 }))];
+        let heading = "Not measured  2 tests: nothing left to measure: the optimiser removed the work\n";
+        check(&reasons, Detail::Brief, &format!("{heading}                mycrate a, mycrate b\n"));
+        let each = "                mycrate a  0.3 ns per run\n                mycrate b  0.6 ns per run\n";
+        check(&reasons, Detail::Full, &format!("{heading}{each}"));
+    }
+
+    #[test]
+    fn unaffected_tests_are_not_explained_but_a_lost_reason_is() {
+        let mut lost = unmeasured("lost", None);
+        lost.selected_because = "names `f`".into();
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run(vec![unmeasured("calm", None), lost]), Detail::Brief, &mut screen);
+        let expected = "\
+Not measured  1 test: no reason was recorded; please report this
+                mycrate lost
+";
+        assert_eq!(without_escapes(&screen.finish()), expected);
+    }
+}

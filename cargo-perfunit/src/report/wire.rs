@@ -1,0 +1,228 @@
+//! Wire types that the JSON documents share, apart from the domain types so that neither binds the other.
+//!
+//! Described field by field in `docs/json.md`. A figure that is not a finite number is `null`.
+
+use crate::model::{self, TargetKind, TestId};
+use serde::{Deserialize, Serialize};
+
+/// Version of all documents. It grows when a field is removed or changes its meaning; new fields do not count.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One of the two versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// As people name it.
+    pub label: String,
+    /// Commit id in full.
+    pub commit: String,
+    /// Whether the working tree differs from `commit`.
+    pub dirty: bool,
+}
+
+impl From<&model::VersionName> for Version {
+    fn from(version: &model::VersionName) -> Self {
+        Self { label: version.label.clone(), commit: version.commit.clone(), dirty: version.dirty }
+    }
+}
+
+/// What selection did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// Tests found in the built targets.
+    pub found: usize,
+    /// Targets of the workspace that hold tests.
+    pub targets: usize,
+    /// Targets that the change can reach.
+    pub targets_reached: usize,
+    /// Changed items and inputs, in words.
+    pub changes: Vec<String>,
+    /// Why nothing was selected, if nothing was.
+    pub nothing_because: Option<String>,
+    /// What is never measured, each with its reason.
+    pub unmeasured_targets: Vec<String>,
+}
+
+impl From<&model::Selection> for Selection {
+    fn from(selection: &model::Selection) -> Self {
+        Self {
+            found: selection.found,
+            targets: selection.targets,
+            targets_reached: selection.targets_reached,
+            changes: selection.changes.clone(),
+            nothing_because: selection.nothing_because.clone(),
+            unmeasured_targets: selection.unmeasured_targets.clone(),
+        }
+    }
+}
+
+/// Which test; flattened into the objects about tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Test {
+    /// Package name.
+    pub package: String,
+    /// `package`, `package::test`, `package::bin/name`: the binary id of cargo-nextest.
+    pub target: String,
+    /// `lib`, `bin`, `test`, `example` or `bench`.
+    pub target_kind: String,
+    /// Path inside the crate, as libtest prints it.
+    pub name: String,
+}
+
+impl From<&TestId> for Test {
+    fn from(test: &TestId) -> Self {
+        let target_kind = match test.target.kind {
+            TargetKind::Lib => "lib",
+            TargetKind::Bin => "bin",
+            TargetKind::Test => "test",
+            TargetKind::Example => "example",
+            TargetKind::Bench => "bench",
+        };
+        Self {
+            package: test.target.package.clone(),
+            target: test.target.to_string(),
+            target_kind: target_kind.to_owned(),
+            name: test.name.clone(),
+        }
+    }
+}
+
+/// Why a test has no verdict, or less of one. Of the fields after `text` only those of its kind are present.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reason {
+    /// `ignored`, `folded-away`, `too-long`, ...
+    pub kind: String,
+    /// The same as a sentence.
+    pub text: String,
+    /// `base`, `head` or `both`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<String>,
+    /// Panic message, signal, exit status, or what stood in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The changed item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    /// Time of one run on base, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<f64>,
+    /// Time of one run, or the limit that was exceeded, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// The budget per test that would suffice, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed_seconds: Option<f64>,
+}
+
+impl From<&model::Reason> for Reason {
+    fn from(reason: &model::Reason) -> Self {
+        use model::Reason as R;
+        let text = reason.to_string();
+        let plain = |kind: &str| Self { kind: kind.to_owned(), text: text.clone(), ..Self::default() };
+        match reason {
+            R::Ignored => plain("ignored"),
+            R::FoldedAway { ns } => Self { ns: finite(*ns), ..plain("folded-away") },
+            R::TooLong { seconds, needed_seconds } => {
+                Self { seconds: finite(*seconds), needed_seconds: finite(*needed_seconds), ..plain("too-long") }
+            }
+            R::TimedOut { side, seconds } => {
+                Self { side: Some(side.clone()), seconds: finite(*seconds), ..plain("timed-out") }
+            }
+            R::Fails { side, detail } => Self { side: Some(side.clone()), ..plain("fails") }.because(detail),
+            R::Crashes { side, detail } => Self { side: Some(side.clone()), ..plain("crashes") }.because(detail),
+            R::New => plain("new"),
+            R::Removed => plain("removed"),
+            R::TestChanged { item } => Self { item: Some(item.clone()), ..plain("test-changed") },
+            R::NotCaptured { detail } => plain("not-captured").because(detail),
+            R::BudgetUsedUp => plain("budget-used-up"),
+            R::Interrupted => plain("interrupted"),
+            R::NotConfirmed => plain("not-confirmed"),
+            R::TooNoisy => plain("too-noisy"),
+            R::Filtered => plain("filtered"),
+        }
+    }
+}
+
+impl Reason {
+    fn because(self, detail: &str) -> Self {
+        Self { detail: Some(detail.to_owned()), ..self }
+    }
+}
+
+/// How a test was captured: `macro` or `runner`.
+pub fn capture(capture: model::Capture) -> String {
+    match capture {
+        model::Capture::Macro => "macro",
+        model::Capture::Runner => "runner",
+    }
+    .to_owned()
+}
+
+/// A figure, or `None` where there is no number to give.
+pub fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// A document as pretty JSON with a trailing newline.
+pub(super) fn pretty(document: &impl Serialize) -> String {
+    // Strings, numbers, lists and structs with fixed keys: serde_json has nothing to refuse.
+    let text = serde_json::to_string_pretty(document).unwrap_or_else(|error| unreachable!("{error}"));
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Reason as R;
+    use serde_json::{Value, json};
+
+    #[track_caller]
+    fn check(reason: &R, expected: &Value) {
+        let value = serde_json::to_value(Reason::from(reason)).unwrap();
+        let Value::Object(mut fields) = value else { panic!("{value} is no object") };
+        assert_eq!(fields.remove("text").unwrap(), reason.to_string());
+        assert_eq!(Value::Object(fields), *expected);
+    }
+
+    #[test]
+    fn reasons_carry_the_fields_of_their_kind() {
+        let (side, detail) = (|| "base".to_owned(), || "exit 3".to_owned());
+        check(&R::Ignored, &json!({"kind": "ignored"}));
+        check(&R::FoldedAway { ns: 0.3 }, &json!({"kind": "folded-away", "ns": 0.3}));
+        check(
+            &R::TooLong { seconds: 12.0, needed_seconds: 96.0 },
+            &json!({"kind": "too-long", "seconds": 12.0, "needed_seconds": 96.0}),
+        );
+        check(
+            &R::TimedOut { side: side(), seconds: 60.0 },
+            &json!({"kind": "timed-out", "side": "base", "seconds": 60.0}),
+        );
+        check(
+            &R::Fails { side: side(), detail: detail() },
+            &json!({"kind": "fails", "side": "base", "detail": "exit 3"}),
+        );
+        check(
+            &R::Crashes { side: side(), detail: detail() },
+            &json!({"kind": "crashes", "side": "base", "detail": "exit 3"}),
+        );
+        check(&R::TestChanged { item: "fn t".into() }, &json!({"kind": "test-changed", "item": "fn t"}));
+        check(&R::NotCaptured { detail: detail() }, &json!({"kind": "not-captured", "detail": "exit 3"}));
+    }
+
+    #[test]
+    fn kinds_are_the_words_of_the_model() {
+        let reasons = [
+            R::New,
+            R::Removed,
+            R::BudgetUsedUp,
+            R::Interrupted,
+            R::NotConfirmed,
+            R::TooNoisy,
+            R::Filtered,
+            R::Ignored,
+        ];
+        for reason in reasons {
+            let model = serde_json::to_value(&reason).unwrap();
+            assert_eq!(Reason::from(&reason).kind, model["kind"]);
+        }
+    }
+}

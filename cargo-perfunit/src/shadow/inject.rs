@@ -1,0 +1,96 @@
+//! The line that makes `#[test]` ours.
+
+use crate::error::Result;
+use crate::git::{Entry, FileSet, Mode, Repository};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// Appended to crate roots (design 4). The first line break ends a last line that has none; a second one is harmless.
+pub const INJECTED: &str = "\n#[cfg(test)] #[macro_use] extern crate perfunit_macros;\n";
+
+/// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
+const MOST_LINKS: usize = 40;
+
+/// The crate roots that get [`INJECTED`], relative to the root of the repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Injections {
+    paths: BTreeSet<PathBuf>,
+}
+
+impl Injections {
+    /// Injects into none.
+    pub fn none() -> Injections {
+        Injections::default()
+    }
+
+    /// All of them.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
+    }
+}
+
+impl<P: Into<PathBuf>> FromIterator<P> for Injections {
+    fn from_iter<I: IntoIterator<Item = P>>(paths: I) -> Injections {
+        Injections { paths: paths.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// The injected form of a file; `None` if the version has no such regular file.
+///
+/// A crate root that is a link becomes a file of its own: the link's target may be the root of another crate, or one
+/// of its modules. rustc looks for modules beside the path that it was given, so nothing else changes.
+pub(super) fn injected(repository: &Repository, files: &FileSet, path: &Path) -> Result<Option<Entry>> {
+    let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
+    let mut text = repository.read(entry, &source)?;
+    text.extend_from_slice(INJECTED.as_bytes());
+    Ok(Some(Entry { mode: entry.mode, ..Entry::snapshot(text) }))
+}
+
+fn follow<'a>(repository: &Repository, files: &'a FileSet, path: &Path) -> Result<Option<(PathBuf, &'a Entry)>> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Some(entry) = files.entries.get(&path) else { return Ok(None) };
+        if entry.mode != Mode::Symlink {
+            return Ok(Some((path, entry)));
+        }
+        let target = repository.read(entry, &path)?;
+        let target = String::from_utf8_lossy(&target).into_owned();
+        let Some(next) = resolve(&path, Path::new(&target)) else { return Ok(None) };
+        path = next;
+    }
+    Ok(None)
+}
+
+/// Where a link leads; `None` if out of the repository. Folders that are links are not followed.
+fn resolve(link: &Path, target: &Path) -> Option<PathBuf> {
+    let mut path = link.parent()?.to_owned();
+    for component in target.components() {
+        match component {
+            Component::Normal(name) => path.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if path.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_resolved_inside_the_repository() {
+        let resolve = |link: &str, target: &str| super::resolve(Path::new(link), Path::new(target));
+        assert_eq!(resolve("a/lib.rs", "./b.rs"), Some("a/b.rs".into()));
+        assert_eq!(resolve("a/lib.rs", "../b.rs"), Some("b.rs".into()));
+        assert_eq!(resolve("a/lib.rs", "../../b.rs"), None);
+        assert_eq!(resolve("a/lib.rs", "/b.rs"), None);
+    }
+
+    #[test]
+    fn the_injected_text_is_one_line_that_starts_after_a_line_break() {
+        assert!(INJECTED.starts_with('\n') && INJECTED.ends_with('\n'));
+        assert_eq!(INJECTED.trim_matches('\n').lines().count(), 1);
+    }
+}

@@ -1,0 +1,26 @@
+//! The shadow tree: one folder that holds base, then head, at the same path.
+//!
+//! Input: the files of a version ([`FileSet`](crate::git::FileSet)), and which of them get our line ([`Injections`]).
+//! Output: a folder with exactly those files ([`Tree`]), and what had to be done for it ([`Stats`]).
+//!
+//! Invariants:
+//! - Only files that differ are written, so that cargo, which goes by modification times, rebuilds only what differs.
+//!   What is written gets a fresh time, even if the content was there before at another time.
+//! - After a checkout nothing else is in the folder: what tests and builds left there is gone.
+//! - Nothing outside the folder is written, whatever symbolic links a version or a test put into it.
+//! - A crash at any moment is repaired by the next checkout.
+//! - No line number changes: text is only ever appended.
+//!
+//! Who calls must see to it that two runs do not use one tree at the same time.
+
+mod disk;
+mod inject;
+mod plan;
+mod state;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use inject::{INJECTED, Injections};
+pub use tree::{Stats, Tree};

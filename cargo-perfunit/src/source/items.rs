@@ -1,0 +1,366 @@
+//! Items: a Rust file taken apart into functions, methods, types, constants, ..., each with its own code.
+
+use super::attributes::{is_beside_the_work, is_test, is_test_only};
+use super::change::ItemKind;
+use super::macros::{InnerFn, take_functions};
+use super::normalise::{Code, bare};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens;
+use syn::{Attribute, ImplItem, ItemFn, ItemImpl, ItemMacro, ItemMod, ItemTrait, ItemUse, TraitItem, Type, UseTree};
+
+/// An item of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Inline modules, type or trait, and name.
+    pub name: String,
+    /// The last segment; for an impl block the type.
+    pub ident: String,
+    /// Type of the impl block or name of the trait around it, otherwise empty.
+    pub owner: String,
+    /// Name of the trait that the impl block around it implements, otherwise empty.
+    pub implements: String,
+    /// Inline modules around it: `a::b`.
+    pub scope: String,
+    /// Header of the impl block around it (or that it is), otherwise empty.
+    pub header: String,
+    /// What kind of item.
+    pub kind: ItemKind,
+    /// Line of its name, from 1.
+    pub line: usize,
+    /// True below `#[cfg(test)]` or for a test.
+    pub test_only: bool,
+    /// True for a test function.
+    pub is_test: bool,
+    /// Its tokens. Of an impl block, trait or inline module only the header: what is inside are items of their own.
+    pub code: Code,
+    /// For a test its tokens without the attributes that leave its work alone, such as `#[ignore]`.
+    pub workload: Option<String>,
+}
+
+impl Item {
+    /// The whole file as one item, for files that do not parse.
+    pub(crate) fn file(path: &str, code: Code) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Self {
+            name: name.to_owned(),
+            ident: name.trim_end_matches(".rs").to_owned(),
+            owner: String::new(),
+            implements: String::new(),
+            scope: String::new(),
+            header: String::new(),
+            kind: ItemKind::Other,
+            line: 1,
+            test_only: false,
+            is_test: false,
+            code,
+            workload: None,
+        }
+    }
+}
+
+/// The items of a Rust file in their order, or `None` if it is not Rust that we can parse.
+pub fn items(content: &[u8]) -> Option<Vec<Item>> {
+    let file = syn::parse_file(std::str::from_utf8(content).ok()?).ok()?;
+    let mut collector = Collector { test_only: is_test_only(&file.attrs), ..Collector::default() };
+    let attributes = Code::of(tokens_of(&file.attrs));
+    if !attributes.text.is_empty() {
+        collector.add(ItemKind::Attributes, "#![..]".to_owned(), 1, attributes);
+    }
+    collector.items(file.items);
+    Some(collector.found)
+}
+
+/// The code of a file that does not parse: its tokens if it has any, else its bytes.
+pub(crate) fn coarse(path: &str, content: &[u8]) -> Item {
+    let text = String::from_utf8_lossy(content);
+    let code = match text.trim_start_matches('\u{feff}').parse::<TokenStream>() {
+        Ok(tokens) => Code::of(tokens),
+        Err(_) => Code { text: text.into_owned(), names: Vec::new() },
+    };
+    Item::file(path, code)
+}
+
+fn tokens_of(attributes: &[Attribute]) -> TokenStream {
+    attributes.iter().map(ToTokens::to_token_stream).collect()
+}
+
+fn line(span: Span) -> usize {
+    span.start().line
+}
+
+/// The impl block or trait around an item.
+#[derive(Default, Clone)]
+struct Owner {
+    ident: String,
+    implements: String,
+    header: String,
+}
+
+#[derive(Default)]
+struct Collector {
+    found: Vec<Item>,
+    scope: Vec<String>,
+    owner: Owner,
+    test_only: bool,
+}
+
+impl Collector {
+    fn add(&mut self, kind: ItemKind, ident: String, line: usize, code: Code) -> &mut Item {
+        let inside = Some(&self.owner.ident).filter(|owner| !owner.is_empty() && kind != ItemKind::Impl);
+        let segments = self.scope.iter().chain(inside).chain([&ident]);
+        let name = segments.map(String::as_str).collect::<Vec<_>>().join("::");
+        self.found.push(Item {
+            name,
+            ident,
+            owner: self.owner.ident.clone(),
+            implements: self.owner.implements.clone(),
+            scope: self.scope.join("::"),
+            header: self.owner.header.clone(),
+            kind,
+            line,
+            test_only: self.test_only,
+            is_test: false,
+            code,
+            workload: None,
+        });
+        self.found.last_mut().expect("just pushed")
+    }
+
+    fn named(&mut self, kind: ItemKind, ident: &Ident, attributes: &[Attribute], tokens: &dyn ToTokens) {
+        let test_only = self.test_only || is_test_only(attributes);
+        let code = Code::of(tokens.to_token_stream());
+        self.add(kind, bare(ident), line(ident.span()), code).test_only = test_only;
+    }
+
+    /// Runs `inside` below attributes that may confine it to tests.
+    fn below(&mut self, attributes: &[Attribute], inside: impl FnOnce(&mut Self)) {
+        let outside = self.test_only;
+        self.test_only = outside || is_test_only(attributes);
+        inside(self);
+        self.test_only = outside;
+    }
+
+    fn items(&mut self, items: Vec<syn::Item>) {
+        for item in items {
+            self.item(item);
+        }
+    }
+
+    fn item(&mut self, item: syn::Item) {
+        match item {
+            syn::Item::Fn(item) => self.function(item),
+            syn::Item::Impl(item) => self.impl_block(item),
+            syn::Item::Trait(item) => self.trait_block(item),
+            syn::Item::Mod(item) => self.module(item),
+            syn::Item::Use(item) => self.import(&item),
+            syn::Item::Macro(item) => self.macro_item(item),
+            syn::Item::Const(item) => self.named(ItemKind::Const, &item.ident, &item.attrs, &item),
+            syn::Item::Static(item) => self.named(ItemKind::Static, &item.ident, &item.attrs, &item),
+            syn::Item::Enum(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::Struct(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::Union(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::Type(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::TraitAlias(item) => self.named(ItemKind::Trait, &item.ident, &item.attrs, &item),
+            syn::Item::ExternCrate(item) => self.named(ItemKind::Use, &item.ident, &item.attrs, &item),
+            other => self.other(other.to_token_stream()),
+        }
+    }
+
+    /// Items without a name of their own: foreign blocks and syntax unknown to us.
+    fn other(&mut self, tokens: TokenStream) {
+        let line = tokens.clone().into_iter().next().map_or(1, |tree| line(tree.span()));
+        let code = Code::of(tokens);
+        let ident = code.names.first().cloned().unwrap_or_default();
+        self.add(ItemKind::Other, ident, line, code);
+    }
+
+    fn function(&mut self, item: ItemFn) {
+        let ItemFn { attrs, vis, modifiers, sig, block } = item;
+        let (ident, test_only) = (sig.ident.clone(), is_test_only(&attrs));
+        let item = ItemFn { attrs: Vec::new(), vis, modifiers, sig, block };
+        self.any_function(ItemKind::Function, &ident, &attrs, test_only, item.into_token_stream());
+    }
+
+    fn any_function(
+        &mut self,
+        kind: ItemKind,
+        ident: &Ident,
+        attributes: &[Attribute],
+        test_only: bool,
+        tokens: TokenStream,
+    ) {
+        let is_test = is_test(attributes);
+        let body = Code::of(tokens);
+        let mut code = Code::of(tokens_of(attributes));
+        let workload = is_test.then(|| {
+            let attributes = attributes.iter().filter(|attribute| !is_beside_the_work(attribute));
+            let attributes = attributes.map(ToTokens::to_token_stream).collect::<TokenStream>();
+            Code::of(attributes).text + &body.text
+        });
+        code.push(body);
+        let test_only = self.test_only || test_only || is_test;
+        let item = self.add(kind, bare(ident), line(ident.span()), code);
+        (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
+    }
+
+    fn impl_block(&mut self, mut item: ItemImpl) {
+        let inside = std::mem::take(&mut item.items);
+        let attributes = std::mem::take(&mut item.attrs);
+        let ident = type_name(&item.self_ty);
+        let implements = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
+        let implements = implements.map(|segment| bare(&segment.ident)).unwrap_or_default();
+        let line = line(item.impl_token.span);
+        let mut code = Code::of(tokens_of(&attributes));
+        let header = Code::of(item);
+        self.below(&attributes, |collector| {
+            collector.owner = Owner { ident: ident.clone(), implements, header: header.text.clone() };
+            code.push(header);
+            collector.add(ItemKind::Impl, ident, line, code);
+            for item in inside {
+                collector.impl_item(item);
+            }
+            collector.owner = Owner::default();
+        });
+    }
+
+    fn impl_item(&mut self, item: ImplItem) {
+        match item {
+            ImplItem::Fn(mut item) => {
+                let (ident, attributes) = (item.sig.ident.clone(), std::mem::take(&mut item.attrs));
+                let test_only = is_test_only(&attributes);
+                self.any_function(ItemKind::Method, &ident, &attributes, test_only, item.into_token_stream());
+            }
+            ImplItem::Const(item) => self.named(ItemKind::Const, &item.ident, &item.attrs, &item),
+            ImplItem::Type(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            ImplItem::Macro(item) => self.macro_call(&item.mac.path, &item.attrs, &item),
+            other => self.other(other.to_token_stream()),
+        }
+    }
+
+    fn trait_block(&mut self, mut item: ItemTrait) {
+        let inside = std::mem::take(&mut item.items);
+        let attributes = item.attrs.clone();
+        let ident = bare(&item.ident);
+        self.below(&attributes, |collector| {
+            collector.named(ItemKind::Trait, &item.ident.clone(), &[], &item);
+            collector.owner = Owner { ident, ..Owner::default() };
+            for item in inside {
+                collector.trait_item(item);
+            }
+            collector.owner = Owner::default();
+        });
+    }
+
+    fn trait_item(&mut self, item: TraitItem) {
+        match item {
+            TraitItem::Fn(mut item) => {
+                let (ident, attributes) = (item.sig.ident.clone(), std::mem::take(&mut item.attrs));
+                let test_only = is_test_only(&attributes);
+                self.any_function(ItemKind::Method, &ident, &attributes, test_only, item.into_token_stream());
+            }
+            TraitItem::Const(item) => self.named(ItemKind::Const, &item.ident, &item.attrs, &item),
+            TraitItem::Type(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            TraitItem::Macro(item) => self.macro_call(&item.mac.path, &item.attrs, &item),
+            other => self.other(other.to_token_stream()),
+        }
+    }
+
+    fn module(&mut self, mut item: ItemMod) {
+        let inside = item.content.take();
+        // Without its content an inline module prints like a declaration: `mod a {}` made a file is no change of it.
+        let attributes = item.attrs.clone();
+        self.below(&attributes, |collector| {
+            collector.named(ItemKind::Module, &item.ident.clone(), &[], &item);
+            if let Some((_, items)) = inside {
+                collector.scope.push(bare(&item.ident));
+                collector.items(items);
+                collector.scope.pop();
+            }
+        });
+    }
+
+    /// One item for each imported name: order and grouping do not matter.
+    fn import(&mut self, item: &ItemUse) {
+        let mut before = Code::of(tokens_of(&item.attrs));
+        before.push(Code::of(&item.vis));
+        let prefix = if item.leading_colon.is_some() { "::" } else { "" };
+        let (line, mut leaves) = (line(item.use_token.span), Vec::new());
+        imported(&item.tree, prefix, &mut leaves);
+        self.below(&item.attrs, |collector| {
+            for (ident, path) in leaves {
+                let mut code = before.clone();
+                code.push(Code { text: format!("use {path}"), names: Vec::new() });
+                collector.add(ItemKind::Use, ident, line, code);
+            }
+        });
+    }
+
+    fn macro_item(&mut self, mut item: ItemMacro) {
+        if let Some(ident) = item.ident.clone() {
+            return self.named(ItemKind::Macro, &ident, &item.attrs, &item);
+        }
+        let (functions, rest) = take_functions(std::mem::take(&mut item.mac.tokens));
+        item.mac.tokens = rest;
+        self.macro_call(&item.mac.path, &item.attrs, &item);
+        // The macro makes a test of each function.
+        let all_tests = item.mac.path.segments.last().is_some_and(|last| last.ident == "quickcheck");
+        self.below(&item.attrs, |collector| {
+            for function in functions {
+                collector.inner_function(function, all_tests);
+            }
+        });
+    }
+
+    fn inner_function(&mut self, function: InnerFn, is_known_test: bool) {
+        let InnerFn { scope, ident, attributes, tokens } = function;
+        let is_test = is_known_test || is_test(&attributes);
+        let (depth, code) = (self.scope.len(), Code::of(tokens));
+        self.scope.extend(scope);
+        let test_only = self.test_only || is_test || is_test_only(&attributes);
+        let workload = is_test.then(|| code.text.clone());
+        let item = self.add(ItemKind::Function, bare(&ident), line(ident.span()), code);
+        (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
+        self.scope.truncate(depth);
+    }
+
+    fn macro_call(&mut self, path: &syn::Path, attributes: &[Attribute], tokens: &dyn ToTokens) {
+        if let Some(last) = path.segments.last() {
+            self.named(ItemKind::MacroCall, &last.ident, attributes, tokens);
+        }
+    }
+}
+
+/// The last name of a type: `Foo` of `&'a mut crate::Foo<T>`; the first name in it for other types.
+fn type_name(of: &Type) -> String {
+    match of {
+        Type::Path(path) => path.path.segments.last().map(|segment| bare(&segment.ident)).unwrap_or_default(),
+        Type::Reference(reference) => type_name(&reference.elem),
+        Type::Group(group) => type_name(&group.elem),
+        Type::Paren(paren) => type_name(&paren.elem),
+        Type::Slice(slice) => type_name(&slice.elem),
+        Type::Array(array) => type_name(&array.elem),
+        Type::Ptr(pointer) => type_name(&pointer.elem),
+        other => Code::of(other).names.into_iter().next().unwrap_or_default(),
+    }
+}
+
+/// The names that a `use` brings in, each with its whole path.
+fn imported(tree: &UseTree, prefix: &str, leaves: &mut Vec<(String, String)>) {
+    match tree {
+        UseTree::Path(path) => imported(&path.tree, &format!("{prefix}{}::", bare(&path.ident)), leaves),
+        UseTree::Name(name) if name.ident == "self" => {
+            let path = prefix.trim_end_matches("::").to_owned();
+            leaves.push((path.rsplit("::").next().unwrap_or(&path).to_owned(), path));
+        }
+        UseTree::Name(name) => leaves.push((bare(&name.ident), format!("{prefix}{}", bare(&name.ident)))),
+        UseTree::Rename(rename) => {
+            let path = format!("{prefix}{} as {}", bare(&rename.ident), bare(&rename.rename));
+            leaves.push((bare(&rename.rename), path));
+        }
+        UseTree::Glob(_) => leaves.push(("*".to_owned(), format!("{prefix}*"))),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| imported(tree, prefix, leaves)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

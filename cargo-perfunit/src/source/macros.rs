@@ -1,0 +1,158 @@
+//! Functions spelled out in a macro call: `proptest! { #[test] fn .. }`.
+//!
+//! Each becomes an item of its own, so that a change to one of them is not a change to all.
+
+use super::normalise::bare;
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use syn::Attribute;
+use syn::parse::Parser;
+
+/// A function inside the tokens of a macro call.
+pub(crate) struct InnerFn {
+    /// `mod` blocks inside the call.
+    pub scope: Vec<String>,
+    pub ident: Ident,
+    pub attributes: Vec<Attribute>,
+    pub tokens: TokenStream,
+}
+
+/// Takes the functions out of the tokens of a macro call; returns them and what is left.
+pub(crate) fn take_functions(tokens: TokenStream) -> (Vec<InnerFn>, TokenStream) {
+    let mut functions = Vec::new();
+    let rest = take(tokens, &mut Vec::new(), &mut functions);
+    (functions, rest)
+}
+
+fn take(tokens: TokenStream, scope: &mut Vec<String>, functions: &mut Vec<InnerFn>) -> TokenStream {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut rest: Vec<TokenTree> = Vec::new();
+    let mut at = 0;
+    while at < trees.len() {
+        if let Some((ident, end)) = function_at(&trees, at) {
+            let head = rest.split_off(start_of_function(&rest));
+            let attributes = attributes(&head);
+            let tokens = head.into_iter().chain(trees[at..end].iter().cloned()).collect();
+            functions.push(InnerFn { scope: scope.clone(), ident, attributes, tokens });
+            at = end;
+            continue;
+        }
+        match &trees[at] {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                let module = module_before(&trees[..at]);
+                scope.extend(module.clone());
+                rest.push(Group::new(Delimiter::Brace, take(group.stream(), scope, functions)).into());
+                if module.is_some() {
+                    scope.pop();
+                }
+            }
+            tree => rest.push(tree.clone()),
+        }
+        at += 1;
+    }
+    rest.into_iter().collect()
+}
+
+/// At `fn name .. {}`: the name and the index behind the body.
+fn function_at(trees: &[TokenTree], at: usize) -> Option<(Ident, usize)> {
+    let (TokenTree::Ident(keyword), TokenTree::Ident(name)) = (trees.get(at)?, trees.get(at + 1)?) else { return None };
+    if keyword != "fn" {
+        return None;
+    }
+    for (offset, tree) in trees[at..].iter().enumerate() {
+        match tree {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                return Some((name.clone(), at + offset + 1));
+            }
+            TokenTree::Punct(punct) if punct.as_char() == ';' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where the attributes and qualifiers before a `fn` begin.
+fn start_of_function(before: &[TokenTree]) -> usize {
+    let mut start = before.len();
+    while start > 0 {
+        let qualifies = match &before[start - 1] {
+            TokenTree::Ident(word) => ["pub", "async", "const", "unsafe", "extern"].iter().any(|known| word == known),
+            TokenTree::Literal(_) => {
+                start > 1 && matches!(&before[start - 2], TokenTree::Ident(word) if word == "extern")
+            }
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+                start > 1 && matches!(&before[start - 2], TokenTree::Ident(word) if word == "pub")
+            }
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
+                start > 1 && matches!(&before[start - 2], TokenTree::Punct(punct) if punct.as_char() == '#')
+            }
+            TokenTree::Punct(punct) => punct.as_char() == '#' && start < before.len(),
+            TokenTree::Group(_) => false,
+        };
+        if !qualifies {
+            break;
+        }
+        start -= 1;
+    }
+    start
+}
+
+/// The attributes at the start of these tokens, as far as they parse.
+fn attributes(head: &[TokenTree]) -> Vec<Attribute> {
+    let is_attribute = |tree: &&TokenTree| match tree {
+        TokenTree::Punct(punct) => punct.as_char() == '#',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Bracket,
+        _ => false,
+    };
+    let tokens: TokenStream = head.iter().take_while(is_attribute).cloned().collect();
+    Attribute::parse_outer.parse2(tokens).unwrap_or_default()
+}
+
+/// The name in a `mod name` at the end of these tokens.
+fn module_before(before: &[TokenTree]) -> Option<String> {
+    match before {
+        [.., TokenTree::Ident(keyword), TokenTree::Ident(name)] if keyword == "mod" => Some(bare(name)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::attributes::is_test;
+
+    #[track_caller]
+    fn check(source: &str, functions: &[&str], rest: &str) {
+        let (found, left) = take_functions(source.parse().unwrap());
+        let found: Vec<String> = found
+            .iter()
+            .map(|function| {
+                let mut name = function.scope.join("::");
+                name.push_str(if name.is_empty() { "" } else { "::" });
+                name.push_str(&function.ident.to_string());
+                name.push_str(if is_test(&function.attributes) { " (test)" } else { "" });
+                name
+            })
+            .collect();
+        assert_eq!(found, functions);
+        assert_eq!(left.to_string(), rest);
+    }
+
+    #[test]
+    fn functions_of_proptest_are_found() {
+        check(
+            "#![config(8)] #[test] fn a(x in 0..9) { f(x) } pub(crate) fn b() {}",
+            &["a (test)", "b"],
+            "#! [config (8)]",
+        );
+    }
+
+    #[test]
+    fn modules_inside_a_call_count() {
+        check("mod m { #[test] fn a() {} }", &["m::a (test)"], "mod m { }");
+    }
+
+    #[test]
+    fn a_function_type_is_no_function() {
+        check("a: fn(u8) -> u8, fn b();", &[], "a : fn (u8) -> u8 , fn b () ;");
+    }
+}

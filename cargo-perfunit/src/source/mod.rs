@@ -1,0 +1,22 @@
+//! What differs between two versions of the source, in the units that people know: functions, types, constants, manifests.
+//!
+//! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`], every changed file accounted for as
+//! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate.
+//!
+//! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
+//! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
+
+mod attributes;
+mod change;
+mod compare;
+mod inputs;
+mod items;
+mod macros;
+mod modules;
+mod normalise;
+
+pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
+pub use compare::diff;
+pub use items::{Item, items};
+pub use modules::{FileInTarget, ModuleTree, modules};
+pub use normalise::Code;

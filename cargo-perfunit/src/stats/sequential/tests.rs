@@ -1,0 +1,143 @@
+use super::*;
+
+const RULE: Rule = Rule { alpha: 0.01, threshold: 0.10 };
+
+/// `count` log ratios around `change` (a fraction of base) that alternate by `spread` (logarithmic) to either side.
+fn around(change: f64, spread: f64, count: usize) -> Vec<f64> {
+    (0..count).map(|i| change.ln_1p() + if i % 2 == 0 { spread } else { -spread }).collect()
+}
+
+/// `expected`: `None` for `Continue`.
+#[track_caller]
+fn check(log_ratios: &[f64], expected: Option<Verdict>) {
+    let verdict = match look(&RULE, log_ratios) {
+        Look::Continue => None,
+        Look::Decided(decision) => Some(decision.verdict),
+    };
+    assert_eq!(verdict, expected);
+}
+
+#[track_caller]
+fn check_conclusion(log_ratios: &[f64], expected: Verdict, pairs: usize) {
+    let decision = conclude(&RULE, log_ratios).unwrap();
+    assert_eq!((decision.verdict, decision.pairs), (expected, pairs));
+}
+
+// With 8 pairs +-2 % the interval reaches about 9 % to either side.
+
+#[test]
+fn a_large_change_is_decided_at_the_first_look() {
+    check(&around(0.25, 0.02, 8), Some(Verdict::Slower));
+    check(&around(-0.25, 0.02, 8), Some(Verdict::Faster));
+}
+
+#[test]
+fn a_change_needs_only_its_estimate_beyond_the_threshold() {
+    check(&around(0.11, 0.02, 8), Some(Verdict::Slower));
+    check(&around(-0.11, 0.02, 8), Some(Verdict::Faster));
+}
+
+#[test]
+fn the_threshold_is_a_fraction_of_base_and_belongs_to_the_change() {
+    let rule = |threshold| Rule { alpha: 0.01, threshold };
+    let twice = vec![2_f64.ln(); 8];
+    let half = vec![0.5_f64.ln(); 8];
+    let verdict = |threshold, values: &[f64]| conclude(&rule(threshold), values).unwrap().verdict;
+    assert_eq!(verdict(0.999, &twice), Verdict::Slower);
+    assert_eq!(verdict(1.001, &twice), Verdict::ChangedBelowThreshold);
+    assert_eq!(verdict(0.499, &half), Verdict::Faster);
+    assert_eq!(verdict(0.501, &half), Verdict::ChangedBelowThreshold);
+    assert_eq!(verdict(0.0, &[1e-9; 8]), Verdict::Slower);
+}
+
+#[test]
+fn a_small_certain_change_is_changed_below_threshold() {
+    check(&around(0.03, 0.002, 8), Some(Verdict::ChangedBelowThreshold));
+    check(&around(-0.03, 0.002, 8), Some(Verdict::ChangedBelowThreshold));
+}
+
+#[test]
+fn an_interval_around_zero_inside_the_threshold_is_same() {
+    check(&around(0.0, 0.01, 8), Some(Verdict::Same));
+    check(&[0.0; 8], Some(Verdict::Same));
+}
+
+#[test]
+fn an_unclear_interval_asks_for_more_pairs() {
+    check(&around(0.0, 0.05, 8), None);
+    check(&around(0.08, 0.05, 8), None);
+}
+
+#[test]
+fn an_estimate_inside_with_an_interval_across_the_threshold_asks_for_more_pairs() {
+    let values = around(0.09, 0.01, 8);
+    check(&values, None);
+    check_conclusion(&values, Verdict::ChangedBelowThreshold, 8);
+}
+
+#[test]
+fn between_looks_nothing_is_decided() {
+    for count in [0, 3, 7, 9, 12, 100, 513] {
+        check(&around(0.25, 0.02, count), None);
+    }
+}
+
+#[test]
+fn the_last_look_concludes() {
+    let noise = around(0.0, 1.0, 512);
+    check(&noise[..256], None);
+    check(&noise, Some(Verdict::Inconclusive));
+}
+
+#[test]
+fn an_ended_budget_falls_back_to_the_last_planned_look() {
+    check_conclusion(&around(0.25, 0.02, 15), Verdict::Slower, 8);
+    check_conclusion(&around(0.0, 0.2, 200), Verdict::Inconclusive, 128);
+    check_conclusion(&around(0.0, 0.01, 600), Verdict::Same, 512);
+    // The 8 pairs of the look differ by nothing, those after it are ignored although they would tell.
+    let mut values = around(0.0, 0.2, 8);
+    values.extend([0.5; 7]);
+    check_conclusion(&values, Verdict::Inconclusive, 8);
+}
+
+#[test]
+fn fewer_than_eight_pairs_are_never_conclusive() {
+    check_conclusion(&[0.5; 7], Verdict::Inconclusive, 7);
+    check_conclusion(&[0.0; 4], Verdict::Inconclusive, 4);
+}
+
+#[test]
+fn too_few_or_unusable_pairs_have_no_decision() {
+    assert_eq!(conclude(&RULE, &[0.5; 3]), None);
+    assert_eq!(conclude(&RULE, &[f64::NAN; 8]), None);
+    assert_eq!(look(&RULE, &[f64::NAN; 8]), Look::Continue);
+}
+
+#[test]
+fn figures_are_fractions_of_base_at_the_level_of_one_look() {
+    let values = around(0.25, 0.02, 8);
+    let decision = conclude(&RULE, &values).unwrap();
+    let estimate = Estimate::of(&values).unwrap();
+    let interval = estimate.interval(0.01 / 7.0);
+    assert!((decision.change.estimate - 0.25).abs() < 1e-12);
+    assert!((decision.change.low - (interval.low.exp() - 1.0)).abs() < 1e-12);
+    assert!((decision.change.high - (interval.high.exp() - 1.0)).abs() < 1e-12);
+    assert!((decision.detectable - (estimate.detectable(0.01 / 7.0, 0.99).exp() - 1.0)).abs() < 1e-12);
+}
+
+#[test]
+fn the_p_value_is_at_most_alpha_exactly_when_the_interval_excludes_zero() {
+    for thousandths in 0..100 {
+        let decision = conclude(&RULE, &around(f64::from(thousandths) / 1000.0, 0.01, 8)).unwrap();
+        let excludes = decision.change.low > 0.0 || decision.change.high < 0.0;
+        assert_eq!(decision.p_value <= RULE.alpha, excludes, "{decision:?}");
+    }
+}
+
+#[test]
+fn confirmation_is_stricter_the_more_tests_were_measured() {
+    assert!((confirmation_alpha(0.01, 1) - 0.001).abs() < 1e-15);
+    assert!((confirmation_alpha(0.01, 10) - 0.001).abs() < 1e-15);
+    assert!((confirmation_alpha(0.01, 500) - 0.000_02).abs() < 1e-15);
+    assert!((confirmation_alpha(0.01, 0) - 0.001).abs() < 1e-15);
+}

@@ -1,0 +1,101 @@
+//! Which cargo and toolchain to run, settled once for both sides.
+
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The oldest toolchain whose tests we can build: 1.77 (`cargo metadata`'s package ids, which name what was built).
+pub const OLDEST_MINOR: u32 = 77;
+
+/// The toolchain of the user's folder, for both sides.
+#[derive(Debug, Clone)]
+pub struct Cargo {
+    /// Path of the cargo executable.
+    pub cargo: PathBuf,
+    /// Path of the rustc executable.
+    pub rustc: PathBuf,
+    /// Output of `rustc -vV`.
+    pub version: String,
+    /// Host triple.
+    pub host: String,
+    /// Name for `RUSTUP_TOOLCHAIN`, if rustup chose the toolchain.
+    pub rustup_toolchain: Option<String>,
+}
+
+impl Cargo {
+    /// Finds the toolchain that `cargo` would use in `folder`.
+    pub fn find(folder: &Path) -> Result<Cargo> {
+        let rustc = std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), PathBuf::from);
+        let version = output(Command::new(&rustc).arg("-vV").current_dir(folder))?;
+        let sysroot = output(Command::new(&rustc).args(["--print", "sysroot"]).current_dir(folder))?;
+        let sysroot = PathBuf::from(sysroot.trim());
+        let host = version
+            .lines()
+            .find_map(|line| line.strip_prefix("host: "))
+            .ok_or_else(|| Error::setup(format!("`{} -vV` names no host", rustc.display())))?
+            .to_owned();
+        check_version(&version)?;
+        // As a subcommand we are told which cargo runs us; otherwise the one beside rustc, otherwise PATH.
+        let beside = sysroot.join("bin/cargo");
+        let cargo = std::env::var_os("CARGO").map_or_else(|| if beside.exists() { beside } else { "cargo".into() }, PathBuf::from);
+        let by_rustup = sysroot.parent().is_some_and(|parent| parent.ends_with("toolchains"));
+        let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
+        let rustup_toolchain = std::env::var("RUSTUP_TOOLCHAIN").ok().or(if by_rustup { name } else { None });
+        Ok(Cargo { cargo, rustc, version, host, rustup_toolchain })
+    }
+
+    /// First line of `rustc -vV`.
+    pub fn rustc_release(&self) -> &str {
+        self.version.lines().next().unwrap_or_default()
+    }
+
+    /// A cargo command that runs this toolchain wherever it is started.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.cargo);
+        if let Some(name) = &self.rustup_toolchain {
+            command.env("RUSTUP_TOOLCHAIN", name);
+        }
+        command
+    }
+}
+
+fn check_version(version: &str) -> Result<()> {
+    let release = version.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let (major, minor) = (numbers.next().unwrap_or(1), numbers.next().unwrap_or(0));
+    if (major, minor) >= (1, OLDEST_MINOR) {
+        return Ok(());
+    }
+    Err(Error::setup(format!("the toolchain is too old: rustc {release}, and at least 1.{OLDEST_MINOR} is needed"))
+        .hint("run with a newer one: `cargo +stable perfunit ..`, or change rust-toolchain.toml"))
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let shown = format!("{command:?}").replace('"', "");
+    let output = command
+        .output()
+        .map_err(|error| Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?"))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(Error::setup(format!("`{shown}` failed:\n{}", stderr.trim_end())));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_toolchains_are_refused_with_both_versions() {
+        let error = check_version("rustc 1.60.0\nrelease: 1.60.0\n").unwrap_err().to_string();
+        assert!(error.contains("rustc 1.60.0") && error.contains("1.77"), "{error}");
+    }
+
+    #[test]
+    fn current_and_nightly_toolchains_pass() {
+        assert!(check_version("release: 1.95.0\n").is_ok());
+        assert!(check_version("release: 1.97.0-nightly\n").is_ok());
+        assert!(check_version("release: 2.0.0\n").is_ok());
+    }
+}

@@ -1,0 +1,10 @@
+//! The cargo side of a version: packages, targets, dependencies among them, by `cargo metadata`.
+//!
+//! Input: a manifest path. Output: plain data with paths relative to the git root. Invariant: in the user's own tree
+//! only `cargo metadata --no-deps` runs, which never writes a lock file.
+
+mod cargo;
+mod load;
+
+pub use cargo::Cargo;
+pub use load::{Dependency, Location, Package, Target, Workspace, external_dependencies, load, locate};

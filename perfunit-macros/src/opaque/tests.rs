@@ -1,0 +1,152 @@
+//! Small snippets before and after; `bb` is short for `::core::hint::black_box`.
+
+use super::{rewrite, Asserts};
+use proc_macro2::TokenStream;
+
+#[track_caller]
+fn check(before: &str, after: &str) {
+    let body: TokenStream = before.parse().unwrap();
+    let rewritten = rewrite(body.clone(), Asserts::Rewrite).unwrap_or(body);
+    let expected: TokenStream = after.replace("bb(", "::core::hint::black_box(").parse().unwrap();
+    assert_eq!(without_spaces(&rewritten), without_spaces(&expected));
+}
+
+/// Parsed and generated tokens differ in their spacing.
+fn without_spaces(tokens: &TokenStream) -> String {
+    tokens.to_string().replace(' ', "").replace("::core::hint::black_box", "bb")
+}
+
+#[track_caller]
+fn check_unchanged(body: &str) {
+    let rewritten = rewrite(body.parse().unwrap(), Asserts::Rewrite);
+    assert!(rewritten.is_none(), "{}", rewritten.unwrap());
+}
+
+#[test]
+fn arguments_of_calls() {
+    check("f(3)", "f(bb(3))");
+    check("m::f::<u8>(x, -1, \"a\")", "m::f::<u8>(x, bb(-1), bb(\"a\"))");
+    check("x.f(b\"a\", 'c', true)", "x.f(bb(b\"a\"), bb('c'), bb(true))");
+    check("f(&[1, 2], [3, 4], (5, x))", "f(bb(&[1, 2]), bb([3, 4]), (bb(5), x))");
+    check("f(u32::MAX, 1 << 4, 3 as u8, 0..10)", "f(bb(u32::MAX), bb(1 << 4), bb(3 as u8), bb(0..10))");
+    check("f(g(1))", "f(g(bb(1)))");
+}
+
+#[test]
+fn constructors_are_wrapped_only_by_value() {
+    check("f(Some(3))", "f(bb(Some(3)))");
+    check("f(&Some(3))", "f(bb(&Some(3)))");
+    check("f(Foo(x, 3))", "f(Foo(x, bb(3)))");
+    check("f(Foo { a: 1, b })", "f(Foo { a: bb(1), b })");
+    check("f(Foo { a: 1, b: 2 })", "f(bb(Foo { a: 1, b: 2 }))");
+    check_unchanged("f(&Foo(X, 3))");
+    check_unchanged("x == Some(3)");
+}
+
+#[test]
+fn mutable_borrows_wrap_scalars() {
+    check("f(&mut [3, 1])", "f(&mut bb([3, 1]))");
+    check_unchanged("f(&mut [b\"a\", b\"bc\"])");
+    check_unchanged("f(&mut x)");
+}
+
+#[test]
+fn receivers() {
+    check("\"1\".parse::<u8>()", "bb(\"1\").parse::<u8>()");
+    check("5u8.pow(2)", "(*bb(&5u8)).pow(bb(2))");
+    check("(-5i8).abs()", "(*bb(&(-5i8))).abs()");
+    check("[1, 2].iter()", "(*bb(&[1, 2])).iter()");
+    check("(0..9).map(f)", "bb((0..9)).map(f)");
+    check_unchanged("[2, 1].sort()");
+    check_unchanged("Some(3).map(f)");
+    check_unchanged("[Some(3)].iter()");
+}
+
+#[test]
+fn bindings() {
+    check("let x = 5;", "let x = bb(5);");
+    check("let mut x: &[u8] = &[1, 2];", "let mut x: &[u8] = bb(&[1, 2]);");
+    check("let (a, _) = (1, x);", "let (a, _) = (bb(1), x);");
+    check("let p = P { x: 1, y: q };", "let p = P { x: bb(1), y: q };");
+    check("let x = &mut 5;", "let x = &mut bb(5);");
+    check_unchanged("let x = &Some(3);");
+    check_unchanged("let x = Some(&Some(3));");
+    check_unchanged("let ref x = 5;");
+    check_unchanged("let NONE = 5;");
+    check_unchanged("let x = [0; 64];");
+    check_unchanged("let [a, b] = [1, 2];");
+}
+
+#[test]
+fn loops() {
+    check("for i in 0..10 { f(i) }", "for i in bb(0..10) { f(i) }");
+    check("for x in [(1, \"a\")] {}", "for x in (*bb(&[(1, \"a\")])) {}");
+    check("for x in &[1, 2] {}", "for x in bb(&[1, 2]) {}");
+    check("for x in [1, 2].iter() {}", "for x in (*bb(&[1, 2])).iter() {}");
+}
+
+#[test]
+fn macros_of_std() {
+    check("assert!(f(3), \"{}\", g(4));", "assert!(f(bb(3)), \"{}\", g(4));");
+    check("assert_eq!(f(3), 9, \"{}\", g(4));", "assert_eq!(f(bb(3)), 9, \"{}\", g(4));");
+    check("std::assert_ne!(9, f(3),);", "std::assert_ne!(9, f(bb(3)),);");
+    check("if matches!(f(3), Some(3) if g(4)) {}", "if matches!(f(bb(3)), Some(3) if g(4)) {}");
+    check("let v = vec![1, 2];", "let v = bb(vec![1, 2]);");
+    check("f(&vec![1; n])", "f(&bb(vec![1; n]))");
+    check("vec![f(1), x]", "vec![f(bb(1)), x]");
+    check_unchanged("let v = vec![];");
+    check_unchanged("println!(\"{}\", f(3));");
+    check_unchanged("my::check!(f(3));");
+}
+
+#[test]
+fn assert_texts_can_be_kept() {
+    let body = "assert!(f(3)); assert_eq!(f(3), 1);".parse().unwrap();
+    let rewritten = rewrite(body, Asserts::Keep).unwrap().to_string();
+    assert!(rewritten.starts_with("assert ! (f (3)) ;"), "{rewritten}");
+}
+
+#[test]
+fn thrown_away_results() {
+    check("f(x);", "bb(f(x));");
+    check("x.f();", "bb(x.f());");
+    check("let _ = f(x);", "let _ = bb(f(x));");
+    check("let _y = x.f();", "let _y = bb(x.f());");
+    check("#[cfg(a)] f(x);", "#[cfg(a)] bb(f(x));");
+    check_unchanged("f(x)");
+    check_unchanged("f(x)?;");
+    check_unchanged("Foo(x);");
+    check_unchanged("let y = f(x);");
+    check_unchanged("hint::black_box(3);");
+}
+
+#[test]
+fn const_contexts_and_items_are_left_alone() {
+    check_unchanged("const X: u8 = f(3); static Y: u8 = f(3); fn g() { f(3); }");
+    check_unchanged("let x = [0; f(3)];");
+    check_unchanged("let x: [u8; f(3)] = y;");
+    check_unchanged("let x = const { f(3) };");
+    check_unchanged("let x = g::<{ f(3) }>;");
+    check_unchanged("match x { 3 => y, _ => z }");
+    check_unchanged("macro_rules! m { () => { f(3); } }");
+    check_unchanged("let x = _mm_shuffle_epi32(a, 1);");
+    check_unchanged("let x = vshrq_n_u8(a, 4);");
+}
+
+#[test]
+fn closures_and_blocks_are_looked_into() {
+    check("let g = |x: u8| f(x, 3);", "let g = |x: u8| f(x, bb(3));");
+    check("async { f(3).await }", "async { f(bb(3)).await }");
+    check("if f(1) { g(2) } else { unsafe { h(3) } }", "if f(bb(1)) { g(bb(2)) } else { unsafe { h(bb(3)) } }");
+    check("#![allow(unused)] f(1)", "#![allow(unused)] f(bb(1))");
+}
+
+#[test]
+fn long_constants_are_not_copied() {
+    let list = vec!["1"; 65].join(", ");
+    check_unchanged(&format!("f([{list}])"));
+    check(&format!("f(&[{list}])"), &format!("f(bb(&[{list}]))"));
+    check(&format!("let x = [{list}];"), &format!("let x = (*bb(&[{list}]));"));
+    check_unchanged(&format!("let x: [u8; 65] = [{list}];"));
+    check(&format!("vec![{list}]"), &format!("bb(vec![{list}])"));
+}

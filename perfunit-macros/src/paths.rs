@@ -1,0 +1,35 @@
+//! Paths the generated code uses.
+//!
+//! All are absolute. Their tokens carry our call site, whose edition is that of this crate: so `::core` and
+//! `::perfunit_runtime` are found among the extern crates in a crate of edition 2015, too, and without a prelude.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned, ToTokens};
+use syn::spanned::Spanned;
+use syn::Expr;
+
+/// The attribute that makes libtest see a test.
+pub fn builtin_test() -> TokenStream {
+    quote!(::core::prelude::v1::test)
+}
+
+/// The function `fn run<T: Termination>(marker: &'static str, body: fn() -> T) -> T` of the runtime.
+pub fn run() -> TokenStream {
+    quote!(::perfunit_runtime::__private::run)
+}
+
+/// `black_box(expr)`: a value the optimiser knows nothing about.
+pub fn black_box(expr: &Expr) -> Expr {
+    Expr::Verbatim(quote_spanned!(at(expr)=> ::core::hint::black_box(#expr)))
+}
+
+/// `(*black_box(&expr))`: the same as a place in static memory, so that what a method borrows from it lives as long
+/// as it did when the compiler promoted the constant itself.
+pub fn black_box_place(expr: &Expr) -> Expr {
+    Expr::Verbatim(quote_spanned!(at(expr)=> (*::core::hint::black_box(&#expr))))
+}
+
+/// Names resolve as in our other paths, but line numbers are those of the user's expression.
+fn at(expr: &impl ToTokens) -> Span {
+    Span::call_site().located_at(expr.span())
+}

@@ -1,0 +1,218 @@
+//! `#[test]`: a test function becomes a libtest function that runs the original one through the runtime.
+//!
+//! ```text
+//! #[test] #[ignore] pub fn parses() -> R { BODY }
+//! ```
+//! becomes
+//! ```text
+//! #[::core::prelude::v1::test] #[ignore] pub fn parses() -> R {
+//!     fn parses() -> R { BODY, its constants opaque }
+//!     ::perfunit_runtime::__private::run("perfunit-test=krate::module::parses;", parses)
+//! }
+//! ```
+//! The inner function has the test's own name because macros that ask for the name of the function they stand in
+//! take the last segment of its type name: with any other name insta would look for other snapshot files.
+
+use crate::{opaque, paths};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::{quote, ToTokens};
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Safety, Signature, Visibility};
+
+/// What stands before `krate::module::name` in the string by which a captured test is found in an executable.
+const MARKER: &str = "perfunit-test=";
+/// What stands after it.
+const MARKER_END: &str = ";";
+
+/// Expands `#[test(args)] item`; what is not a plain test function stays as it is, marked with the built-in `#[test]`.
+pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
+    if args.is_empty() {
+        if let Ok(test) = syn::parse2::<TestFn>(item.clone()) {
+            return test.captured();
+        }
+    }
+    let test = paths::builtin_test();
+    if args.is_empty() {
+        quote!(#[#test] #item)
+    } else {
+        quote!(#[#test(#args)] #item)
+    }
+}
+
+/// A function libtest accepts as a test and that we can call repeatedly: no arguments, generics or qualifiers.
+struct TestFn {
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    sig: Signature,
+    /// With its braces. Kept as tokens, so that syntax newer than syn hides only the constants from us.
+    body: Group,
+}
+
+impl Parse for TestFn {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let vis = input.parse()?;
+        let sig: Signature = input.parse()?;
+        let body = input.parse::<TokenTree>()?;
+        match braces(body) {
+            Some(body) if is_plain(&sig) => Ok(TestFn { attrs, vis, sig, body }),
+            _ => Err(input.error("not a plain test function")),
+        }
+    }
+}
+
+/// Finds the braces of a body, which `macro_rules` may have wrapped (`$body:block`) in groups without delimiters.
+fn braces(tree: TokenTree) -> Option<Group> {
+    let TokenTree::Group(group) = tree else { return None };
+    match group.delimiter() {
+        Delimiter::Brace => Some(group),
+        Delimiter::None => {
+            let mut inside = group.stream().into_iter();
+            let only = inside.next()?;
+            inside.next().is_none().then(|| braces(only))?
+        }
+        _ => None,
+    }
+}
+
+/// Empty `<>` are fine: rstest writes them.
+fn is_plain(sig: &Signature) -> bool {
+    sig.constness.is_none()
+        && sig.asyncness.is_none()
+        && matches!(sig.safety, Safety::Default)
+        && sig.abi.is_none()
+        && sig.generics.params.is_empty()
+        && sig.generics.where_clause.is_none()
+        && sig.inputs.is_empty()
+        && sig.variadic.is_none()
+}
+
+impl TestFn {
+    fn captured(&self) -> TokenStream {
+        let TestFn { attrs, vis, sig: Signature { fn_token, ident, output, .. }, .. } = self;
+        let (test, run) = (paths::builtin_test(), paths::run());
+        let (marker, body) = (marker(ident), self.opaque_body());
+        quote! {
+            #[#test]
+            #(#attrs)*
+            #vis #fn_token #ident() #output {
+                #fn_token #ident() #output #body
+                #run(#marker, #ident)
+            }
+        }
+    }
+
+    fn opaque_body(&self) -> Group {
+        if cfg!(perfunit_transparent) {
+            return self.body.clone();
+        }
+        let Some(stream) = opaque::rewrite(self.body.stream(), self.asserts()) else { return self.body.clone() };
+        let mut body = Group::new(Delimiter::Brace, stream);
+        body.set_span(self.body.span());
+        body
+    }
+
+    /// `#[should_panic(expected = "assertion failed: f(3)")]` compares with the source text of the assertion.
+    fn asserts(&self) -> opaque::Asserts {
+        let should_panic = |attr: &Attribute| attr.to_token_stream().to_string().contains("should_panic");
+        if self.attrs.iter().any(should_panic) {
+            opaque::Asserts::Keep
+        } else {
+            opaque::Asserts::Rewrite
+        }
+    }
+}
+
+/// One literal after expansion, `perfunit-test=krate::module::name;`, with the name as libtest prints it: both print
+/// raw identifiers with their `r#`.
+fn marker(name: &Ident) -> TokenStream {
+    let end = format!("::{name}{MARKER_END}");
+    quote!(::core::concat!(#MARKER, ::core::module_path!(), #end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(item: &TokenStream) -> String {
+        without_spaces(&expand(&TokenStream::new(), item))
+    }
+
+    /// Parsed and generated tokens differ in their spacing.
+    fn without_spaces(tokens: &TokenStream) -> String {
+        tokens.to_string().replace(' ', "")
+    }
+
+    fn tokens(code: &str) -> TokenStream {
+        code.parse().unwrap()
+    }
+
+    #[track_caller]
+    fn check(item: &str, expected: &str) {
+        assert_eq!(expanded(&tokens(item)), without_spaces(&tokens(expected)));
+    }
+
+    #[track_caller]
+    fn check_passes_through(item: &str) {
+        check(item, &format!("#[::core::prelude::v1::test] {item}"));
+    }
+
+    #[test]
+    fn plain_test_is_captured() {
+        check(
+            "#[ignore] #[doc = \"x\"] pub fn name() -> Result<(), E> { work()? }",
+            "#[::core::prelude::v1::test] #[ignore] #[doc = \"x\"] pub fn name() -> Result<(), E> {
+                fn name() -> Result<(), E> { work()? }
+                ::perfunit_runtime::__private::run(
+                    ::core::concat!(\"perfunit-test=\", ::core::module_path!(), \"::name;\"), name)
+            }",
+        );
+    }
+
+    #[test]
+    fn groups_and_empty_generics_are_tolerated() {
+        let ungrouped = |code| Group::new(Delimiter::None, tokens(code));
+        let (name, body) = (ungrouped("name"), ungrouped("{ work(x) }"));
+        let plain = expanded(&tokens("fn name() { work(x) }"));
+        assert!(plain.contains("run"));
+        assert_eq!(expanded(&quote!(fn #name<>() #body)), plain);
+    }
+
+    #[test]
+    fn raw_names_keep_their_prefix() {
+        assert!(expanded(&tokens("fn r#match() {}")).contains("\"::r#match;\""));
+    }
+
+    #[test]
+    fn what_is_not_understood_passes_through() {
+        check_passes_through("async fn a() {}");
+        check_passes_through("fn a(x: u8) {}");
+        check_passes_through("fn a<T>() {}");
+        check_passes_through("fn a() where u8: Copy {}");
+        check_passes_through("const fn a() {}");
+        check_passes_through("unsafe fn a() {}");
+        check_passes_through("extern \"C\" fn a() {}");
+        check_passes_through("gen fn a() {}");
+        check_passes_through("fn a();");
+        check_passes_through("fn a() {} fn b() {}");
+        check_passes_through("struct A;");
+        check_passes_through("maker! {}");
+    }
+
+    #[test]
+    fn arguments_pass_through() {
+        let passed = expand(&tokens("x"), &tokens("fn a() {}"));
+        assert_eq!(without_spaces(&passed), "#[::core::prelude::v1::test(x)]fna(){}");
+    }
+
+    #[test]
+    fn unknown_syntax_in_a_body_is_left_alone() {
+        assert!(expanded(&tokens("fn a() { f(3); become => 7 }")).contains("{f(3);become=>7}"));
+    }
+
+    #[test]
+    fn assertion_texts_stay_where_a_panic_is_expected() {
+        assert!(expanded(&tokens("#[should_panic(expected = \"f(3)\")] fn a() { assert!(f(3)) }"))
+            .contains("assert!(f(3))"));
+    }
+}

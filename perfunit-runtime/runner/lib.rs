@@ -1,0 +1,58 @@
+//! Door 2: the test runner that rustc calls instead of libtest's main. A crate of its own, compiled by the tool with
+//! `RUSTC_BOOTSTRAP=1` because `test` is unstable; outside our protocol it hands over to libtest.
+
+#![feature(test)]
+
+extern crate perfunit_runtime;
+extern crate test;
+
+use perfunit_runtime::__private::{request, serve_function, Request};
+use std::fmt::Write;
+use std::path::Path;
+use test::{ShouldPanic, TestDescAndFn, TestFn};
+
+/// The entry that `#![test_runner(::perfunit_runner::main)]` names.
+pub fn main(tests: &[&TestDescAndFn]) {
+    match request() {
+        None => libtest(tests),
+        Some(Request::List(path)) => list(&path, tests),
+        Some(Request::Serve { test }) => serve(&test, tests),
+    }
+}
+
+#[cfg(panic = "unwind")]
+fn libtest(tests: &[&TestDescAndFn]) {
+    test::test_main_static(tests);
+}
+
+#[cfg(not(panic = "unwind"))]
+fn libtest(tests: &[&TestDescAndFn]) {
+    test::test_main_static_abort(tests);
+}
+
+/// One line a test: name, ignored, should_panic, file, line; separated by tabs.
+fn list(path: &Path, tests: &[&TestDescAndFn]) {
+    let mut lines = String::new();
+    for test in tests {
+        let desc = &test.desc;
+        let panics = !matches!(desc.should_panic, ShouldPanic::No);
+        let line = writeln!(lines, "{}\t{}\t{panics}\t{}\t{}", desc.name, desc.ignore, desc.source_file, desc.start_line);
+        line.expect("writing to a string cannot fail");
+    }
+    if let Err(error) = std::fs::write(path, lines) {
+        eprintln!("cannot write {}: {error}", path.display());
+        std::process::exit(2);
+    }
+}
+
+fn serve(name: &str, tests: &[&TestDescAndFn]) {
+    for test in tests {
+        if test.desc.name.as_slice() == name {
+            if let TestFn::StaticTestFn(function) = test.testfn {
+                serve_function(name, !matches!(test.desc.should_panic, ShouldPanic::No), function);
+            }
+        }
+    }
+    eprintln!("no test named {name}");
+    std::process::exit(2);
+}

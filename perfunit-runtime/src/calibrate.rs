@@ -1,0 +1,110 @@
+//! How often to repeat a body, settled once on base and used for both sides.
+
+use std::time::Instant;
+
+/// The shape of a pair's measurement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Repetitions in a batch.
+    pub repetitions: u64,
+    /// Batches a side.
+    pub batches: u32,
+    /// Untimed repetitions before a batch.
+    pub warm: u32,
+    /// Shortest time of one repetition, ns.
+    pub shortest_ns: f64,
+}
+
+/// Above this a process measures one call only: starting it costs little beside the call.
+const SINGLE_CALL_NS: f64 = 50e6;
+/// Calibration ends after this time even if its figures still fall.
+const CAP_NS: u128 = 20_000_000;
+
+/// Measures `batch(n)`, which runs the body n times and returns the ns it took or `None` if it failed.
+///
+/// `first_ns` is the time of the first call.
+pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -> Option<u64>) -> Option<Plan> {
+    if first_ns as f64 > SINGLE_CALL_NS {
+        return Some(shape(first_ns as f64, batch_goal_ns));
+    }
+    let started = Instant::now();
+    let mut shortest_ns = f64::INFINITY;
+    let mut repetitions: u64 = 1;
+    loop {
+        let mut longest_batch = 0;
+        // Three of a kind: the first after a change of length is often slow.
+        for _ in 0..3 {
+            let ns = batch(repetitions)?;
+            longest_batch = longest_batch.max(ns);
+            shortest_ns = shortest_ns.min(ns as f64 / repetitions as f64);
+            if started.elapsed().as_nanos() > CAP_NS {
+                return Some(shape(shortest_ns, batch_goal_ns));
+            }
+        }
+        if longest_batch >= batch_goal_ns {
+            return Some(shape(shortest_ns, batch_goal_ns));
+        }
+        // At most tenfold: an estimate from a short batch contains the clock.
+        let wanted = (batch_goal_ns as f64 * 1.1 / shortest_ns.max(0.01)) as u64;
+        repetitions = wanted.clamp(repetitions + 1, repetitions * 10);
+        if repetitions > batch_goal_ns.saturating_mul(100) {
+            return Some(shape(shortest_ns, batch_goal_ns));
+        }
+    }
+}
+
+/// From the time of one repetition to the shape of a pair: about 4 ms of batches a side, fewer and longer ones for
+/// long bodies.
+fn shape(shortest_ns: f64, batch_goal_ns: u64) -> Plan {
+    let repetitions = ((batch_goal_ns as f64 / shortest_ns.max(0.01)) as u64).max(1);
+    let batch_ns = shortest_ns * repetitions as f64;
+    let batches = match batch_ns {
+        ns if ns <= 150e3 => 40,
+        ns if ns <= 5e6 => ((4e6 / ns).ceil() as u32).clamp(5, 40),
+        ns if ns <= 10e6 => 5,
+        ns if ns <= SINGLE_CALL_NS => 3,
+        _ => 1,
+    };
+    Plan { repetitions, batches, warm: u32::from(shortest_ns < 1e6), shortest_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(body_ns: f64, expected: Plan) {
+        let plan = calibrate(body_ns as u64, 100_000, |n| Some((n as f64 * body_ns) as u64 + 25)).unwrap();
+        assert_eq!(plan.batches, expected.batches);
+        assert_eq!(plan.warm, expected.warm);
+        let relative = plan.repetitions as f64 / expected.repetitions as f64;
+        assert!((0.9..1.1).contains(&relative), "{} repetitions, expected {}", plan.repetitions, expected.repetitions);
+        assert!(plan.shortest_ns >= body_ns && plan.shortest_ns < body_ns * 1.01 + 26.0);
+    }
+
+    #[test]
+    fn short_bodies_fill_forty_batches_of_the_goal() {
+        check(1.0, Plan { repetitions: 100_000, batches: 40, warm: 1, shortest_ns: 1.0 });
+        check(700.0, Plan { repetitions: 142, batches: 40, warm: 1, shortest_ns: 700.0 });
+        check(60_000.0, Plan { repetitions: 1, batches: 40, warm: 1, shortest_ns: 60_000.0 });
+    }
+
+    #[test]
+    fn long_bodies_get_fewer_batches_of_one_run() {
+        check(800_000.0, Plan { repetitions: 1, batches: 5, warm: 1, shortest_ns: 800_000.0 });
+        check(8e6, Plan { repetitions: 1, batches: 5, warm: 0, shortest_ns: 8e6 });
+        check(30e6, Plan { repetitions: 1, batches: 3, warm: 0, shortest_ns: 30e6 });
+        check(80e6, Plan { repetitions: 1, batches: 1, warm: 0, shortest_ns: 80e6 });
+    }
+
+    #[test]
+    fn a_body_that_takes_no_time_ends_calibration() {
+        let plan = calibrate(0, 100_000, |_| Some(0)).unwrap();
+        assert!(plan.repetitions > 0);
+    }
+
+    #[test]
+    fn a_failing_batch_has_no_plan() {
+        assert_eq!(calibrate(10, 100_000, |_| None), None);
+    }
+}

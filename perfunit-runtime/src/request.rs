@@ -1,0 +1,39 @@
+//! What the tool asks of this process, by environment variables that are equally long on both sides.
+
+use crate::page::{LIST_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE};
+use std::env;
+use std::path::PathBuf;
+
+/// A request of the tool.
+pub enum Request {
+    /// Write the tests' names and attributes to this file.
+    List(PathBuf),
+    /// Serve this test.
+    Serve {
+        /// As libtest prints it.
+        test: String,
+    },
+}
+
+/// The request, or `None` in an ordinary `cargo test`.
+pub fn request() -> Option<Request> {
+    if let Some(path) = env::var_os(LIST_VARIABLE) {
+        return Some(Request::List(path.into()));
+    }
+    let _page = page_descriptor()?;
+    Some(Request::Serve { test: env::var(TEST_VARIABLE).ok()? })
+}
+
+/// Side index and descriptor of the page.
+pub(crate) fn page_descriptor() -> Option<(usize, i32)> {
+    let value = env::var(SERVE_VARIABLE).ok()?;
+    let (side, descriptor) = value.split_once(':')?;
+    let side: usize = side.parse().ok()?;
+    (side < 2).then_some((side, descriptor.parse().ok()?))
+}
+
+/// Removes the request from the environment, so that child processes behave as usual.
+pub(crate) fn forget() {
+    env::remove_var(SERVE_VARIABLE);
+    env::remove_var(TEST_VARIABLE);
+}

@@ -1,0 +1,277 @@
+//! Serves one test in lockstep with the process of the other version, then ends the process.
+
+use crate::calibrate::calibrate;
+use crate::page::{state, Page, SideArea, COLD, MAGIC, MAX_BATCHES, MESSAGE_LEN, PILOT};
+use crate::{request, sys};
+use std::hint::black_box;
+use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
+use std::process::{ExitCode, Termination};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::time::Instant;
+
+/// True once a body has been taken over: a test that calls another test must not serve twice.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+/// The seat of the armed process, for `take_over`; null when the runner is not there.
+static SEAT: AtomicUsize = AtomicUsize::new(0);
+
+/// This process's place at the page.
+struct Seat {
+    page: &'static Page,
+    side: usize,
+    should_panic: bool,
+}
+
+impl Seat {
+    fn area(&self) -> &'static SideArea {
+        &self.page.sides[self.side]
+    }
+
+    /// Sleeps until it is this side's turn; false when all turns are over.
+    fn wait_turn(&self) -> bool {
+        loop {
+            let turn = self.page.turn.load(Acquire);
+            let turns = self.page.turns.load(Relaxed);
+            if turn >= turns {
+                return false;
+            }
+            if usize::from(self.page.schedule[turn as usize].load(Relaxed)) == self.side {
+                return true;
+            }
+            sys::futex_wait(&self.page.turn, turn);
+        }
+    }
+
+    /// Hands over; a wake-up only if the next turn is somebody else's.
+    fn end_turn(&self) {
+        let next = self.page.turn.load(Relaxed) + 1;
+        self.page.turn.store(next, Release);
+        let mine = next < self.page.turns.load(Relaxed)
+            && usize::from(self.page.schedule[next as usize].load(Relaxed)) == self.side;
+        if !mine {
+            sys::futex_wake(&self.page.turn);
+        }
+    }
+}
+
+/// Called by the macro's code: serves `body` and ends the process if the tool asked for it, else returns at once.
+pub fn take_over<T: Termination>(body: fn() -> T) {
+    let armed = SEAT.load(Acquire);
+    let seat = if armed != 0 {
+        // SAFETY: `arm` stored a leaked box, which lives as long as the process.
+        unsafe { &*(armed as *const Seat) }
+    } else {
+        // Without the runner libtest called us: look for ourselves.
+        match open_seat(false) {
+            Some(seat) => Box::leak(Box::new(seat)),
+            None => return,
+        }
+    };
+    if TAKEN.swap(true, AcqRel) {
+        return;
+    }
+    // Opaque, so that the body is neither inlined into the loop nor hoisted out of it.
+    let body = black_box(body);
+    serve(seat, &move |runs| (0..runs).fold(true, |passed, _| passed & (body().report() == ExitCode::SUCCESS)), None)
+}
+
+/// Called by the runner: serves the test function `function`, in a thread named like libtest's.
+///
+/// If the macro captured the test, its first call ends in [`take_over`] and never returns; otherwise the whole function
+/// is the body.
+pub fn serve_function(name: &str, should_panic: bool, function: fn() -> Result<(), String>) -> ! {
+    let Some(seat) = open_seat(should_panic) else { sys::exit_now(2) };
+    let seat: &'static Seat = Box::leak(Box::new(seat));
+    SEAT.store(std::ptr::from_ref(seat) as usize, Release);
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        with_stack_pad(seat.page.stack_pad.load(Relaxed), &mut || whole_function(seat, function));
+    });
+    match thread {
+        Ok(thread) => {
+            let _unreachable = thread.join();
+            sys::exit_now(3)
+        }
+        Err(_) => sys::exit_now(2),
+    }
+}
+
+fn whole_function(seat: &'static Seat, function: fn() -> Result<(), String>) {
+    begin(seat);
+    let function = black_box(function);
+    let body = move |runs| (0..runs).fold(true, |passed, _| passed & function().is_ok());
+    let started = Instant::now();
+    let passed = call(seat, &body);
+    let first_ns = started.elapsed().as_nanos() as u64;
+    TAKEN.store(true, Release);
+    seat.area().whole_function.store(1, Relaxed);
+    serve(seat, &body, Some((passed, first_ns)))
+}
+
+fn open_seat(should_panic: bool) -> Option<Seat> {
+    let (side, descriptor) = request::page_descriptor()?;
+    let page = sys::map_page(descriptor)?;
+    if page.magic.load(Relaxed) != MAGIC {
+        page.sides[side].state.store(state::WRONG_VERSION, Relaxed);
+        sys::exit_now(2);
+    }
+    // Programs that the test starts are not part of the protocol.
+    request::forget();
+    Some(Seat { page, side, should_panic })
+}
+
+/// Everything before the first call: pads, hook, page faults, turn.
+fn begin(seat: &'static Seat) {
+    let area = seat.area();
+    if area.state.load(Relaxed) != state::STARTING {
+        return;
+    }
+    install_hook(seat);
+    // In the thread that runs the test, whose malloc arena it shifts.
+    std::mem::forget(black_box(Vec::<u8>::with_capacity(seat.page.heap_pad.load(Relaxed) as usize)));
+    for time in &area.times {
+        time.store(0, Relaxed);
+    }
+    if seat.page.flags.load(Relaxed) & COLD != 0 {
+        sys::populate_mappings();
+    }
+    seat.wait_turn();
+    area.state.store(state::FIRST_CALL, Release);
+}
+
+/// Runs a body so many times; true if every run passed. A panic is the caller's to catch.
+type Body<'a> = &'a dyn Fn(u64) -> bool;
+
+/// The whole service; `first` is given if the first call already happened.
+fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
+    let (page, area) = (seat.page, seat.area());
+    begin(seat);
+    let (passed, first_ns) = first.unwrap_or_else(|| {
+        let started = Instant::now();
+        let passed = call(seat, body);
+        (passed, started.elapsed().as_nanos() as u64)
+    });
+    area.first_ns.store(first_ns, Relaxed);
+    if !passed {
+        leave(seat, state::FAILED_FIRST);
+    }
+    area.state.store(state::REPEATING, Release);
+    if page.flags.load(Relaxed) & COLD == 0 && prepare(seat, body, first_ns).is_none() {
+        leave(seat, state::FAILED_LATER);
+    }
+    seat.end_turn();
+    let repetitions = page.repetitions.load(Relaxed);
+    let mut done = 0;
+    while seat.wait_turn() {
+        let warm = u64::from(page.warm.load(Relaxed));
+        if done == 0 && page.batches.load(Relaxed) == 1 && page.flags.load(Relaxed) & COLD == 0 && repetitions == 1 && warm == 0 {
+            // One long call a process: the first call was the measurement.
+            area.times[0].store(first_ns, Relaxed);
+        } else {
+            let time = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions));
+            let Some(ns) = time else { leave(seat, state::FAILED_LATER) };
+            area.times[done.min(MAX_BATCHES - 1)].store(ns, Relaxed);
+        }
+        done += 1;
+        seat.end_turn();
+    }
+    leave(seat, state::DONE)
+}
+
+/// The turn before the batches: base calibrates in a pilot; everyone warms up.
+fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
+    let page = seat.page;
+    let pilot = page.flags.load(Relaxed) & PILOT != 0;
+    if pilot && seat.side == 0 {
+        let plan = calibrate(first_ns, page.batch_ns.load(Relaxed), |n| batch(seat, body, n))?;
+        page.repetitions.store(plan.repetitions, Relaxed);
+        page.warm.store(plan.warm, Relaxed);
+        page.plan(plan.batches, 0);
+        seat.area().prepared_ns.store(plan.shortest_ns.to_bits(), Relaxed);
+    } else if page.warm.load(Relaxed) != 0 {
+        let ns = batch(seat, body, 1)?;
+        seat.area().prepared_ns.store((ns as f64).to_bits(), Relaxed);
+    } else if pilot && page.batches.load(Relaxed) > 1 {
+        // Repeatability must show on this side too.
+        batch(seat, body, 1)?;
+    }
+    Some(())
+}
+
+/// Runs the body `repetitions` times between two clock readings; ns, or `None` if a run failed.
+fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
+    if seat.should_panic {
+        // Each run ends in a panic, so each needs its own landing.
+        let started = Instant::now();
+        for _ in 0..repetitions {
+            if !call(seat, body) {
+                return None;
+            }
+        }
+        return Some(started.elapsed().as_nanos() as u64);
+    }
+    catch_unwind(AssertUnwindSafe(|| {
+        let started = Instant::now();
+        let passed = body(repetitions);
+        let ns = started.elapsed().as_nanos() as u64;
+        passed.then_some(ns)
+    }))
+    .unwrap_or(None)
+}
+
+/// One run: true if it ended as the test demands.
+fn call(seat: &Seat, body: Body<'_>) -> bool {
+    match catch_unwind(AssertUnwindSafe(|| body(1))) {
+        Ok(passed) => passed && !seat.should_panic,
+        Err(payload) => {
+            // A payload's Drop may panic again: leave it.
+            std::mem::forget(payload);
+            seat.should_panic
+        }
+    }
+}
+
+/// Reports the end and ends the process. The turn is not handed over after a failure: the tool ends the other side.
+fn leave(seat: &Seat, end: u32) -> ! {
+    seat.area().state.store(end, Release);
+    sys::exit_now(0)
+}
+
+/// Replaces the default hook, whose printing would be most of a panicking test's time, by one that keeps the message.
+fn install_hook(seat: &'static Seat) {
+    let expected = seat.should_panic;
+    let area = seat.area();
+    set_hook(Box::new(move |info| {
+        if expected || area.message_len.load(Relaxed) != 0 {
+            return;
+        }
+        let payload = info.payload();
+        let message = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("panicked with a value that is no text");
+        let place = info.location().map_or(String::new(), |l| format!(" ({}:{})", l.file(), l.line()));
+        keep_message(area, &format!("{message}{place}"));
+    }));
+}
+
+fn keep_message(area: &SideArea, message: &str) {
+    let mut length = message.len().min(MESSAGE_LEN);
+    while !message.is_char_boundary(length) {
+        length -= 1;
+    }
+    for (slot, byte) in area.message.iter().zip(message[..length].bytes()) {
+        slot.store(byte, Relaxed);
+    }
+    area.message_len.store(length as u32, Relaxed);
+}
+
+/// Calls `then` below `frames` frames of at least 16 bytes: shifts the stack of a thread by less than a page.
+#[inline(never)]
+fn with_stack_pad(frames: u32, then: &mut dyn FnMut()) {
+    if frames == 0 {
+        return then();
+    }
+    let filler = black_box([0u8; 16]);
+    with_stack_pad(frames - 1, then);
+    black_box(&filler);
+}

@@ -1,0 +1,74 @@
+//! The system calls that std does not offer, declared by hand: this crate has no dependency.
+
+#![allow(unsafe_code, reason = "system calls")]
+
+use crate::page::{Page, PAGE_BYTES};
+use std::ffi::{c_int, c_long, c_void};
+use std::sync::atomic::AtomicU32;
+
+extern "C" {
+    fn mmap(address: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
+    fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    fn close(fd: c_int) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+    fn _exit(status: c_int) -> !;
+}
+
+const PROT_READ_WRITE: c_int = 3;
+const MAP_SHARED: c_int = 1;
+const MADV_POPULATE_READ: c_int = 22;
+const FUTEX_WAIT: c_int = 0;
+const FUTEX_WAKE: c_int = 1;
+#[cfg(target_arch = "x86_64")]
+const SYS_FUTEX: c_long = 202;
+#[cfg(not(target_arch = "x86_64"))]
+const SYS_FUTEX: c_long = 98;
+
+/// Maps the page that the tool shares and closes its descriptor, so that the test does not see it.
+pub fn map_page(descriptor: i32) -> Option<&'static Page> {
+    // SAFETY: a fresh shared mapping of a file that the tool made `PAGE_BYTES` long and never shrinks; it is never
+    // unmapped, and `Page` consists of atomics, valid for every bit pattern.
+    unsafe {
+        let address = mmap(std::ptr::null_mut(), PAGE_BYTES, PROT_READ_WRITE, MAP_SHARED, descriptor, 0);
+        if address as isize == -1 {
+            return None;
+        }
+        close(descriptor);
+        Some(&*address.cast::<Page>())
+    }
+}
+
+/// Sleeps until `word` is no longer `value` (or for no reason: the caller looks again).
+pub fn futex_wait(word: &AtomicU32, value: u32) {
+    // SAFETY: the word is a live, aligned u32 and the call only reads it.
+    unsafe {
+        syscall(SYS_FUTEX, word.as_ptr(), FUTEX_WAIT, value, std::ptr::null::<c_void>());
+    }
+}
+
+/// Wakes whoever sleeps on `word`, in any process.
+pub fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the word is a live, aligned u32; waking touches no memory.
+    unsafe {
+        syscall(SYS_FUTEX, word.as_ptr(), FUTEX_WAKE, c_int::MAX);
+    }
+}
+
+/// Ends the process at once: no exit handler of the test can hang us.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: ends the process.
+    unsafe { _exit(status) }
+}
+
+/// Maps in the pages of all file mappings, so that a cold call does not pay for the page faults of its own code.
+pub fn populate_mappings() {
+    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
+    for line in maps.lines().filter(|line| line.contains('/') && line.contains(" r")) {
+        let Some((start, rest)) = line.split_once('-') else { continue };
+        let Some((end, _)) = rest.split_once(' ') else { continue };
+        if let (Ok(start), Ok(end)) = (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16)) {
+            // SAFETY: only reads ahead; a range that cannot be populated gives an error, which is harmless.
+            unsafe { madvise(start as *mut c_void, end - start, MADV_POPULATE_READ) };
+        }
+    }
+}

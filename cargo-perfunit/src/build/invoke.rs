@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::workspace::Cargo;
 use crate::{fs, interrupt, process, term};
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -35,6 +35,8 @@ pub struct Request<'a> {
     pub config_files: Vec<PathBuf>,
     /// The targets to build.
     pub targets: &'a BTreeSet<TargetId>,
+    /// Folders in the tree of the packages, by name: a name alone may also be that of a dependency.
+    pub package_folders: &'a BTreeMap<String, PathBuf>,
     /// Build all test targets of the packages instead of naming them: cargo then leaves out those whose features are
     /// not enabled instead of failing.
     pub whole_packages: bool,
@@ -146,7 +148,10 @@ fn target_triple(options: &Options) -> Option<String> {
 /// Cargo's flags for the targets.
 fn selection(request: &Request<'_>) -> Vec<String> {
     let packages: BTreeSet<_> = request.targets.iter().map(|target| &target.package).collect();
-    let mut flags: Vec<String> = packages.into_iter().flat_map(|package| ["--package".to_owned(), package.clone()]).collect();
+    let specification = |package: &String| {
+        request.package_folders.get(package).map_or_else(|| package.clone(), |folder| format!("path+{}#{package}", file_url(folder)))
+    };
+    let mut flags: Vec<String> = packages.into_iter().flat_map(|package| ["--package".to_owned(), specification(package)]).collect();
     if request.whole_packages {
         flags.push("--tests".to_owned());
         return flags;
@@ -164,6 +169,19 @@ fn selection(request: &Request<'_>) -> Vec<String> {
     }
     flags.extend(named.into_iter().flat_map(|(flag, name)| std::iter::once(flag.to_owned()).chain(name.cloned())));
     flags
+}
+
+/// RFC 8089, as the `url` crate that cargo uses writes it for a Unix path.
+fn file_url(path: &Path) -> String {
+    let mut url = String::from("file://");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(byte) {
+            url.push(char::from(*byte));
+        } else {
+            url.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    url
 }
 
 /// Reads cargo's messages to their end: what was built, and the root files of targets with errors.
@@ -246,15 +264,18 @@ mod tests {
     fn named_targets_become_cargo_flags() {
         let id = |kind, name: &str| TargetId { package: "demo".to_owned(), kind, name: name.to_owned() };
         let targets = BTreeSet::from([id(TargetKind::Lib, "demo"), id(TargetKind::Test, "it")]);
+        let folders = BTreeMap::from([("demo".to_owned(), PathBuf::from("/a tree"))]);
         let request = |whole_packages| Request {
             content_key: "",
             manifest: PathBuf::new(),
             config_files: Vec::new(),
             targets: &targets,
+            package_folders: &folders,
             whole_packages,
             ours: Path::new("/t"),
         };
-        assert_eq!(selection(&request(false)).join(" "), "--package demo --lib --test it");
-        assert_eq!(selection(&request(true)).join(" "), "--package demo --tests");
+        let package = "--package path+file:///a%20tree#demo";
+        assert_eq!(selection(&request(false)).join(" "), format!("{package} --lib --test it"));
+        assert_eq!(selection(&request(true)).join(" "), format!("{package} --tests"));
     }
 }

@@ -11,8 +11,10 @@ use crate::{fs, process};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Toolchain parts kept in the cache.
+/// Folders kept in each part of the cache.
 const KEPT: usize = 8;
+const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
+const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 
 /// What differs between toolchain parts for one compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,63 +37,80 @@ pub struct Toolchain {
 }
 
 /// Returns the parts for this toolchain, building them on first use.
+///
+/// Two folders: the libraries, which depend on their sources and the compiler, and the wrapper, which also depends on
+/// us: a new version of the tool need not build the macros again.
 pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal) -> Result<Toolchain> {
+    let libraries = libraries(cargo, &cache.join("libraries"), variant, terminal)?;
     let executable = std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
     let own = fs::read(&executable)?;
     let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let key = KeyBuilder::default()
-        .add(&own)
-        .add(&cargo.version)
-        .add(format!("{variant:?} {chained:?}"))
-        .finish()?;
-    let root = cache.join("toolchains");
-    let dir = root.join(&key);
-    if !dir.join(CONFIG_NAME).exists() {
-        let progress = Progress::spinner(terminal, "Preparing");
-        progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
-        fs::create_dir_all(&root)?;
-        let draft = root.join(format!("{key}.{}", std::process::id()));
-        cache::private_dir(&draft)?;
-        let made = make(cargo, &draft, &dir, variant, chained, &own);
-        if made.is_err() {
-            let _ = fs::remove_dir_all(&draft);
-        }
-        made?;
-        // Somebody else may have been quicker: theirs is the same.
-        if fs::rename(&draft, &dir).is_err() && !dir.join(CONFIG_NAME).exists() {
-            return Err(Error::setup(format!("cannot create {}", dir.display())));
-        }
-        cache::prune(&root, KEPT)?;
-    }
+    let key = KeyBuilder::default().add(&own).add(libraries.as_os_str().as_encoded_bytes()).add(format!("{chained:?}")).finish()?;
+    let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
+        let wrapper = draft.join(WRAPPER_NAME);
+        fs::write(&wrapper, &own)?;
+        fs::make_executable(&wrapper)?;
+        let runner = libraries.join(RUNNER_LIBRARY);
+        let config = WrapperConfig {
+            runtime: libraries.join(RUNTIME_LIBRARY),
+            runner: runner.exists().then_some(runner),
+            macros: libraries.join(macros_library()),
+            chained: chained.clone(),
+        };
+        config.save(draft)
+    })?;
     let config = WrapperConfig::load(&dir)?;
     Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, runner: config.runner.is_some() })
 }
 
-/// Builds all parts in `draft`, which will be renamed to `dir`.
-fn make(cargo: &Cargo, draft: &Path, dir: &Path, variant: Variant, chained: Option<PathBuf>, own: &[u8]) -> Result<()> {
-    write_sources(&draft.join("runtime"), RUNTIME)?;
-    rustc(cargo, draft, "perfunit_runtime", &draft.join("runtime/lib.rs"), &[], false)?;
-    let runner = variant.runner && make_runner(cargo, draft);
-    let macros = make_macros(cargo, draft, variant)?;
-    let wrapper = draft.join(WRAPPER_NAME);
-    fs::write(&wrapper, own)?;
-    fs::make_executable(&wrapper)?;
-    let config = WrapperConfig {
-        runtime: dir.join("libperfunit_runtime.rlib"),
-        runner: runner.then(|| dir.join("libperfunit_runner.rlib")),
-        macros: dir.join(macros),
-        chained,
-    };
-    config.save(draft)
+/// The folder with runtime, runner and macros for this compiler.
+fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
+    let sources = [RUNTIME, RUNNER, MACROS].into_iter().flatten();
+    let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.add(name).add(text));
+    let key = key.add(LOCK_FILE).add(&cargo.version).add(format!("{variant:?}")).finish()?;
+    once(root, &key, &macros_library(), |draft| {
+        let progress = Progress::spinner(terminal, "Preparing");
+        progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
+        write_sources(&draft.join("runtime"), RUNTIME)?;
+        rustc(cargo, draft, "perfunit_runtime", &draft.join("runtime/lib.rs"), &[], false)?;
+        if variant.runner {
+            // Door 2 needs an unstable interface: a toolchain without it gets door 1 only.
+            let _ = make_runner(cargo, draft);
+        }
+        make_macros(cargo, draft, variant)
+    })
 }
 
-/// Door 2 needs an unstable interface: a toolchain without it gets door 1 only.
-fn make_runner(cargo: &Cargo, draft: &Path) -> bool {
-    let made = write_sources(&draft.join("runner"), RUNNER).and_then(|()| {
-        let runtime = format!("perfunit_runtime={}", draft.join("libperfunit_runtime.rlib").display());
-        rustc(cargo, draft, "perfunit_runner", &draft.join("runner/lib.rs"), &["--extern", &runtime], true)
-    });
-    made.is_ok()
+/// Returns the folder `key` of `root`, made once: `last` is the file that `make` writes last.
+fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let dir = root.join(key);
+    if dir.join(last).exists() {
+        return Ok(dir);
+    }
+    fs::create_dir_all(root)?;
+    cache::prune(root, KEPT)?;
+    let draft = root.join(format!("{key}.{}", std::process::id()));
+    cache::private_dir(&draft)?;
+    let made = make(&draft);
+    if made.is_err() {
+        let _ = fs::remove_dir_all(&draft);
+    }
+    made?;
+    // Somebody else may have been quicker: theirs is the same.
+    if fs::rename(&draft, &dir).is_err() && !dir.join(last).exists() {
+        return Err(Error::setup(format!("cannot create {}", dir.display())));
+    }
+    Ok(dir)
+}
+
+fn macros_library() -> String {
+    format!("{}perfunit_macros{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
+}
+
+fn make_runner(cargo: &Cargo, draft: &Path) -> Result<()> {
+    write_sources(&draft.join("runner"), RUNNER)?;
+    let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
+    rustc(cargo, draft, "perfunit_runner", &draft.join("runner/lib.rs"), &["--extern", &runtime], true)
 }
 
 fn rustc(cargo: &Cargo, out: &Path, name: &str, root: &Path, more: &[&str], unstable: bool) -> Result<()> {
@@ -109,8 +128,7 @@ fn rustc(cargo: &Cargo, out: &Path, name: &str, root: &Path, more: &[&str], unst
     run(&mut command, name).map(drop)
 }
 
-/// Builds the macros and returns the file name of the library.
-fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<String> {
+fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
     let folder = draft.join("macros");
     write_sources(&folder.join("src"), MACROS)?;
     fs::write(&folder.join("Cargo.toml"), MACROS_MANIFEST)?;
@@ -138,10 +156,9 @@ fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<String> 
     attempt(true).or_else(|_| attempt(false)).map_err(|error| {
         error.hint("the first run with a toolchain builds a proc macro and needs crates.io or a filled cargo cache")
     })?;
-    let name = format!("{}perfunit_macros{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    fs::copy(&folder.join("target/release").join(&name), &draft.join(&name))?;
+    let built = fs::read(&folder.join("target/release").join(macros_library()))?;
     fs::remove_dir_all(&folder)?;
-    Ok(name)
+    fs::write_atomically(&draft.join(macros_library()), built)
 }
 
 fn run(command: &mut Command, what: &str) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Names: which item names which, over all parsed files.
 
 use super::graph::Files;
+use crate::model::TargetKind;
 use crate::source::{Item, ItemKind, items};
 use std::collections::HashMap;
 
@@ -29,6 +30,8 @@ pub struct NameIndex {
 pub struct TestSource<'a> {
     /// Its name as libtest prints it: `a::b::name`.
     pub name: &'a str,
+    /// The kind of its target.
+    pub kind: TargetKind,
     /// The files of its target.
     pub files: &'a Files,
 }
@@ -127,112 +130,20 @@ impl NameIndex {
     }
 }
 
-/// Method names that the types of the standard library have too.
+/// True for method names that the types of the standard library have too.
 fn is_common_in_std(ident: &str) -> bool {
-    [
-        "add",
-        "as_bytes",
-        "as_mut",
-        "as_ref",
-        "as_slice",
-        "as_str",
-        "borrow",
-        "bytes",
-        "call",
-        "capacity",
-        "chars",
-        "clear",
-        "clone",
-        "cmp",
-        "collect",
-        "contains",
-        "count",
-        "default",
-        "deref",
-        "deref_mut",
-        "div",
-        "drain",
-        "drop",
-        "end",
-        "entry",
-        "eq",
-        "extend",
-        "filter",
-        "find",
-        "first",
-        "flush",
-        "fmt",
-        "from",
-        "from_iter",
-        "from_str",
-        "get",
-        "get_mut",
-        "hash",
-        "index",
-        "index_mut",
-        "insert",
-        "into",
-        "into_iter",
-        "is_empty",
-        "iter",
-        "iter_mut",
-        "join",
-        "keys",
-        "last",
-        "len",
-        "lock",
-        "map",
-        "max",
-        "min",
-        "mul",
-        "name",
-        "ne",
-        "neg",
-        "new",
-        "next",
-        "next_back",
-        "not",
-        "open",
-        "parse",
-        "partial_cmp",
-        "path",
-        "peek",
-        "pop",
-        "position",
-        "push",
-        "push_str",
-        "read",
-        "remove",
-        "replace",
-        "reserve",
-        "run",
-        "seek",
-        "send",
-        "set",
-        "size_hint",
-        "skip",
-        "sort",
-        "split",
-        "start",
-        "sub",
-        "swap",
-        "take",
-        "to_owned",
-        "to_string",
-        "to_vec",
-        "truncate",
-        "try_from",
-        "try_into",
-        "unwrap",
-        "value",
-        "values",
-        "with_capacity",
-        "write",
-        "write_str",
-    ]
-    .binary_search(&ident)
-    .is_ok()
+    COMMON_IN_STD.split_whitespace().any(|common| common == ident)
 }
+
+const COMMON_IN_STD: &str = "
+    add as_bytes as_mut as_ref as_slice as_str borrow bytes call capacity chars clear clone cmp
+    collect contains count default deref deref_mut div drain drop end entry eq extend filter find
+    first flush fmt from from_iter from_str get get_mut hash index index_mut insert into into_iter
+    is_empty iter iter_mut join keys last len lock map max min mul name ne neg new next next_back
+    not open parse partial_cmp path peek pop position push push_str read remove replace reserve run
+    seek send set size_hint skip sort split start sub swap take to_owned to_string to_vec truncate
+    try_from try_into unwrap value values with_capacity write write_str
+";
 
 #[cfg(test)]
 mod tests {
@@ -253,7 +164,7 @@ mod tests {
     fn check(name: &str, files: &[&str], expected: Option<&str>) {
         let files = files.iter().map(|path| ((*path).to_owned(), FileInTarget::default())).collect();
         let index = sample();
-        let found = index.test(TestSource { name, files: &files });
+        let found = index.test(TestSource { name, kind: TargetKind::Lib, files: &files });
         assert_eq!(found.map(|entry| format!("{} {}", entry.path, entry.item.name)).as_deref(), expected);
     }
 
@@ -269,7 +180,7 @@ mod tests {
     #[test]
     fn generated_tests_have_generators() {
         let (index, files) = (sample(), [("tests/b.rs".to_owned(), FileInTarget::default())].into());
-        let generators = |name| index.generators(TestSource { name, files: &files }).len();
+        let generators = |name| index.generators(TestSource { name, kind: TargetKind::Lib, files: &files }).len();
         assert_eq!((generators("also"), generators("m::also"), generators("other")), (1, 1, 0));
     }
 

@@ -1,7 +1,9 @@
 //! The order of tests: those that name a changed item first, then those that reach one through others: direct before
-//! indirect tests, as in [PerfDetect].
+//! indirect tests, the idea of `PerfDetect`.
 
+use super::graph::Files;
 use super::names::{NameIndex, Named, TestSource};
+use crate::model::TargetKind;
 use crate::source::{ChangeKind, ChangedItem, Item, ItemKind, SourceDiff};
 use std::collections::{HashMap, HashSet};
 
@@ -32,7 +34,9 @@ pub struct Ranked {
 
 /// Ranks tests, nearest first, tests of equal rank in the order given. `index` is that of head.
 pub fn order(tests: &[TestSource<'_>], index: &NameIndex, diff: &SourceDiff) -> Vec<Ranked> {
-    let trails = Search::new(index).run(diff);
+    let targets = targets(tests);
+    let changed = diff.items.iter().filter(|item| can_be_named(item) && !is_test_code(item, &targets));
+    let trails = Search::new(index).run(changed);
     let mut ranked: Vec<Ranked> = tests
         .iter()
         .enumerate()
@@ -45,6 +49,20 @@ pub fn order(tests: &[TestSource<'_>], index: &NameIndex, diff: &SourceDiff) -> 
         .collect();
     ranked.sort_by_key(|ranked| ranked.rank);
     ranked
+}
+
+/// The files of each target once, with its kind.
+fn targets<'a>(tests: &[TestSource<'a>]) -> Vec<(TargetKind, &'a Files)> {
+    let mut seen = HashSet::new();
+    let is_new = |test: &&TestSource<'a>| seen.insert((test.kind, std::ptr::from_ref(test.files)));
+    tests.iter().filter(is_new).map(|test| (test.kind, test.files)).collect()
+}
+
+/// True for items of test code: their change is the test's own, and leads from no other code.
+fn is_test_code(item: &ChangedItem, targets: &[(TargetKind, &Files)]) -> bool {
+    let mut holders = targets.iter().filter(|(_, files)| files.contains_key(&item.path)).peekable();
+    let is_held = holders.peek().is_some();
+    item.test_only || (is_held && holders.all(|(kind, _)| !matches!(kind, TargetKind::Lib | TargetKind::Bin)))
 }
 
 fn unknown() -> (Rank, String) {
@@ -88,7 +106,8 @@ impl Trail<'_> {
         }
         let shown: Vec<&str> = between.iter().take(3).map(|entry| index.entries[*entry].item.name.as_str()).collect();
         let dots = if between.len() > shown.len() { ", .." } else { "" };
-        (rank, format!("calls {change} {changed} through {}{dots}", shown.join(", ")))
+        let verb = if is_called(changed.kind) { "calls" } else { "uses" };
+        (rank, format!("{verb} {change} {changed} through {}{dots}", shown.join(", ")))
     }
 }
 
@@ -120,10 +139,10 @@ impl<'a> Search<'a> {
     }
 
     /// The shortest trail of every entry that has one of at most [`Self::FAR`] steps.
-    fn run<'d>(&self, diff: &'d SourceDiff) -> HashMap<usize, Trail<'d>> {
+    fn run<'d>(&self, changed: impl Iterator<Item = &'d ChangedItem>) -> HashMap<usize, Trail<'d>> {
         let mut trails: HashMap<usize, Trail<'d>> = HashMap::new();
         let mut front: Vec<(usize, Trail<'d>)> = Vec::new();
-        for changed in diff.items.iter().filter(|item| can_be_named(item)) {
+        for changed in changed {
             let goal = self.goal_of(changed);
             let start = Trail { changed, more: 0, between: Vec::new(), unnamed: 0 };
             front.extend(self.naming(goal).into_iter().map(|entry| (entry, start.clone())));
@@ -152,7 +171,7 @@ impl<'a> Search<'a> {
         for (entry, trail) in front {
             match trails.get_mut(&entry) {
                 Some(known) if known.distance() == trail.distance() && known.between == trail.between => {
-                    known.more += 1
+                    known.more += 1;
                 }
                 Some(_) => {}
                 None => {
@@ -209,13 +228,13 @@ impl<'a> Search<'a> {
     }
 }
 
-/// True for changed production items whose name says something in other code.
+/// True for changed items whose name says something in other code.
 fn can_be_named(item: &ChangedItem) -> bool {
     let kind = !matches!(
         item.kind,
         ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other | ItemKind::MacroCall
     );
-    kind && !item.test_only && !item.is_test && item.change != ChangeKind::Removed
+    kind && !item.is_test && item.change != ChangeKind::Removed
 }
 
 /// True for entries that other code can name: not tests, not imports.
@@ -225,10 +244,14 @@ fn leads_on(entry: &Named) -> bool {
     !entry.item.is_test && !silent.contains(&entry.item.kind)
 }
 
+fn is_called(kind: ItemKind) -> bool {
+    matches!(kind, ItemKind::Function | ItemKind::Method | ItemKind::Macro)
+}
+
 /// Of several changed items the one to show: code before types, changed before moved.
 fn telling(item: &ChangedItem) -> usize {
     let kind = match item.kind {
-        ItemKind::Function | ItemKind::Method | ItemKind::Macro => 0,
+        kind if is_called(kind) => 0,
         ItemKind::Const | ItemKind::Static => 1,
         _ => 2,
     };

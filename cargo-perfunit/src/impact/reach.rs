@@ -2,7 +2,7 @@
 
 use super::graph::{Graph, PackageNode, is_below};
 use crate::model::{TargetId, TargetKind};
-use crate::source::{ChangeKind, ChangedInput, ChangedItem, InputKind, SourceDiff};
+use crate::source::{ChangeKind, ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -22,8 +22,10 @@ pub enum Cause {
     Item {
         /// What happened to the item.
         change: ChangeKind,
-        /// The item's name inside its file.
-        name: String,
+        /// What kind of item.
+        kind: ItemKind,
+        /// What to call it: [`ChangedItem::label`].
+        label: String,
         /// Its file.
         path: String,
         /// Line in that file, from 1.
@@ -56,7 +58,7 @@ pub enum Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::Item { change, name, path, line } => write!(f, "{change} {name} ({path}:{line})"),
+            Cause::Item { change, label, path, line, .. } => write!(f, "{change} {label} ({path}:{line})"),
             Cause::LockFile { path, packages } if packages.is_empty() => write!(f, "{path} changed"),
             Cause::LockFile { path, packages } => {
                 let shown = packages.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -137,13 +139,15 @@ impl<'a> Sources<'a> {
     }
 
     fn item(&mut self, item: &ChangedItem) {
-        let ChangedItem { change, name, path, line, .. } = item;
-        let cause = Cause::Item { change: *change, name: name.clone(), path: path.clone(), line: *line };
+        let ChangedItem { change, kind, path, line, .. } = item;
+        let cause = Cause::Item { change: *change, kind: *kind, label: item.label(), path: path.clone(), line: *line };
         let mut placed = false;
         for path in [Some(path), item.from.as_ref()].into_iter().flatten() {
             let Some(holders) = self.holders.get(path.as_str()).cloned() else { continue };
             let cause = self.cause(cause.clone());
-            holders.into_iter().for_each(|holder| self.place(holder, item.test_only, cause));
+            for holder in holders {
+                self.place(holder, item.test_only, cause);
+            }
             placed = true;
         }
         if !placed && !self.build_script(path) {
@@ -208,12 +212,14 @@ impl<'a> Sources<'a> {
         let at_root = parent(&path) == self.graph.root;
         match &input.kind {
             InputKind::LockFile { packages } if at_root => self.lock_file(&path, packages),
-            InputKind::CargoConfig | InputKind::WorkspaceManifest => self.everywhere(Cause::File { path }),
-            InputKind::Manifest if at_root => self.everywhere(Cause::File { path }),
+            InputKind::CargoConfig => self.everywhere(Cause::File { path }),
+            InputKind::Manifest | InputKind::WorkspaceManifest if at_root => self.everywhere(Cause::File { path }),
             InputKind::ManifestVersion if at_root => self.everywhere(Cause::Version { path }),
-            // Only the one at the root counts.
+            // Only the one at the root counts; so do profiles and patches.
             InputKind::LockFile { .. } => drop(self.nowhere.insert(path)),
-            InputKind::Manifest => self.in_package(path, |path| Cause::File { path }, Exported::Yes),
+            InputKind::Manifest | InputKind::WorkspaceManifest => {
+                self.in_package(path, |path| Cause::File { path }, Exported::Yes);
+            }
             InputKind::ManifestVersion => self.in_package(path, |path| Cause::Version { path }, Exported::No),
             InputKind::BuildScript => self.in_package(path, |path| Cause::BuildScript { path }, Exported::Yes),
             InputKind::Data => {
@@ -309,7 +315,10 @@ impl<'a> Sources<'a> {
 
     fn most_telling_first(&self, causes: &CauseSet) -> Vec<Cause> {
         let mut causes: Vec<Cause> = causes.iter().map(|cause| self.causes[*cause].clone()).collect();
+        let is_beside_the_code =
+            |kind: ItemKind| matches!(kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other);
         causes.sort_by_key(|cause| match cause {
+            Cause::Item { kind, .. } if is_beside_the_code(*kind) => 3,
             Cause::Item { change: ChangeKind::Changed, .. } => 0,
             Cause::LockFile { .. } | Cause::BuildScript { .. } => 1,
             Cause::Item { change: ChangeKind::Added | ChangeKind::Removed, .. } | Cause::File { .. } => 2,
@@ -322,6 +331,7 @@ impl<'a> Sources<'a> {
 }
 
 /// Whether a cause goes on to the packages that depend on this one.
+#[derive(Clone, Copy)]
 enum Exported {
     Yes,
     No,

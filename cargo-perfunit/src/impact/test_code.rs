@@ -1,5 +1,6 @@
-//! Whether a test's own code is among what changed: then two workloads would be compared, not two versions
-//! ([ChenShang]).
+//! Whether a test's own code is among what changed: then two workloads would be compared, not two versions.
+//!
+//! The idea of changed tests is that of Chen and Shang.
 
 use super::graph::Files;
 use super::names::{NameIndex, Named, TestSource};
@@ -23,6 +24,8 @@ pub struct TestCode<'a> {
 /// `#[cfg(test)]`, in files that only test builds hold, or in a target of `kind` `Test`, `Example` or `Bench`. An item
 /// added or changed beside it that it does not name does not matter; nor do imports, because an item that moved changes
 /// the imports of tests whose work is the same.
+///
+/// Call it for tests that exist in both versions: of a new test the own code counts as changed.
 ///
 /// A test made by a macro is found by the macro calls that mention the last segment of its `name`.
 pub fn changed_test_code(
@@ -60,7 +63,7 @@ pub fn changed_test_code(
 fn in_words(item: &ChangedItem) -> String {
     let what = match item.kind {
         ItemKind::Macro => "macro ",
-        ItemKind::MacroCall => "call of macro ",
+        ItemKind::MacroCall => "call of ",
         _ => "helper ",
     };
     format!("{what}{item}")
@@ -95,11 +98,11 @@ impl<'a> Version<'a> {
     where
         'a: 'n,
     {
-        TestSource { name, files: self.code.files }
+        TestSource { name, kind: self.kind, files: self.code.files }
     }
 
     fn function(&self, name: &str) -> Option<&'a Named> {
-        let position = self.code.index.test_position(TestSource { name, files: self.code.files })?;
+        let position = self.code.index.test_position(self.source(name))?;
         Some(&self.code.index.entries[position])
     }
 

@@ -82,11 +82,13 @@ fn one_side(
     let files = setup.files.get(side);
     setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
     let content_key = KeyBuilder::default().add(files.key()).add(format!("{injections:?}")).finish()?;
+    let package_folders = selected.workspace.packages.iter().map(|package| (package.name.clone(), setup.tree.path(&package.dir).components().collect())).collect();
     let request = Request {
         content_key: &content_key,
         manifest: setup.tree.path(Path::new(&selected.workspace.root).join("Cargo.toml")),
         config_files: config_files(setup, files),
         targets,
+        package_folders: &package_folders,
         whole_packages: whole_packages(selected, targets),
         ours: &setup.ours,
     };

@@ -117,7 +117,7 @@ impl Candidates {
     fn rank(&mut self, names: &Names, selected: &Selected, all_tests: bool) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
-        let sources: Vec<_> = self.chosen.iter().map(|candidate| TestSource { name: &candidate.test.name, files: files(&candidate.test) }).collect();
+        let sources: Vec<_> = self.chosen.iter().map(|candidate| TestSource { name: &candidate.test.name, kind: candidate.test.target.kind, files: files(&candidate.test) }).collect();
         let ranked = impact::order(&sources, &names.sides.head, &selected.diff);
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {

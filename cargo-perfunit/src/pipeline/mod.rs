@@ -33,6 +33,7 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     if selected.targets.is_empty() {
         return Ok(run);
     }
+    setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let built = build::both_sides(&mut setup, options, &selected)?;
     let candidates = candidates::find(&setup, options, &selected, &built)?;
     run.stages.build = started.elapsed() - prepared;
@@ -56,6 +57,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     if selected.targets.is_empty() {
         return Ok(Listing { base, head, tests: Vec::new(), selection: selected.summary() });
     }
+    setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let built = build::both_sides(&mut setup, options, &selected)?;
     let candidates = candidates::find(&setup, options, &selected, &built)?;
     let selection = candidates.describe(selected.summary(), &selected);

@@ -4,9 +4,9 @@ use super::options::Options;
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
-use crate::git::{Comparison, FileSet, Repository, Version};
+use crate::git::{Comparison, Entry, FileSet, Repository, Version};
 use crate::model::Sides;
-use crate::shadow::Tree;
+use crate::shadow::{Injections, Tree};
 use crate::term::Terminal;
 use crate::workspace::{self, Cargo, Location};
 use std::fs::{File, TryLockError};
@@ -113,6 +113,38 @@ fn lock(ours: &Path, terminal: Terminal) -> Result<File> {
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
     Ok(file)
+}
+
+/// Gives both versions the same lock file policy: a version without one takes the other's; if neither has one it is
+/// made once, kept in our folder, and used for both from then on.
+pub fn settle_lock_file(setup: &mut Setup, workspace_root: &str) -> Result<()> {
+    let path = Path::new(workspace_root).join("Cargo.lock");
+    let entry = |files: &FileSet| files.entries.get(&path).cloned();
+    let entry = match (entry(&setup.files.base), entry(&setup.files.head)) {
+        (Some(_), Some(_)) => return Ok(()),
+        (Some(entry), None) | (None, Some(entry)) => entry,
+        (None, None) => {
+            let kept = setup.ours.join("Cargo.lock");
+            let text = match fs::read_if_exists(&kept)? {
+                Some(text) => text,
+                None => make_lock_file(setup, &path, &kept)?,
+            };
+            Entry::snapshot(text)
+        }
+    };
+    for files in [&mut setup.files.base, &mut setup.files.head] {
+        files.entries.entry(path.clone()).or_insert_with(|| entry.clone());
+    }
+    Ok(())
+}
+
+fn make_lock_file(setup: &mut Setup, path: &Path, kept: &Path) -> Result<Vec<u8>> {
+    setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
+    let lock = setup.tree.path(path);
+    workspace::generate_lock_file(&setup.cargo, &lock.with_file_name("Cargo.toml"))?;
+    let text = fs::read(&lock)?;
+    fs::write_atomically(kept, &text)?;
+    Ok(text)
 }
 
 /// Opens the tree such that relative path dependencies on folders outside the repository resolve.

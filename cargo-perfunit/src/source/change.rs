@@ -56,10 +56,24 @@ pub struct ChangedItem {
     pub is_test: bool,
 }
 
+impl ChangedItem {
+    /// What to call it: `Parser::line`, `impl Parser`, `use Parser`, `thread_local!`.
+    pub fn label(&self) -> String {
+        match self.kind {
+            ItemKind::Impl => format!("impl {}", self.name),
+            ItemKind::Use => format!("use {}", self.name),
+            ItemKind::Module => format!("mod {}", self.name),
+            ItemKind::Macro | ItemKind::MacroCall => format!("{}!", self.name),
+            ItemKind::Attributes => "attributes of the file".to_owned(),
+            _ => self.name.clone(),
+        }
+    }
+}
+
 impl fmt::Display for ChangedItem {
     /// `Parser::line (src/parser.rs:88)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}:{})", self.name, self.path, self.line)
+        write!(f, "{} ({}:{})", self.label(), self.path, self.line)
     }
 }
 

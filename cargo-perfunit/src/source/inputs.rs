@@ -104,6 +104,11 @@ fn is_documentation(folder: &str, name: &str) -> bool {
         "CODE_OF_CONDUCT",
         "SECURITY",
         "MAINTAINERS",
+        "AGENTS",
+        "CLAUDE",
+        "GOVERNANCE",
+        "ROADMAP",
+        "ARCHITECTURE",
     ];
     let known = (text || !name.contains('.') || start.starts_with("LICENSE"))
         && telling.iter().any(|telling| start.starts_with(telling));

@@ -123,6 +123,25 @@ pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<
     Ok(result)
 }
 
+/// Resolves the dependencies of a workspace without a lock file and writes one: from what is already downloaded if that
+/// suffices, which is quicker and needs no network.
+pub fn generate_lock_file(cargo: &Cargo, manifest: &Path) -> Result<()> {
+    let attempt = |offline: Option<&str>| {
+        let mut command = cargo.command();
+        command.args(["generate-lockfile", "--manifest-path"]).arg(manifest).args(offline).current_dir("/");
+        command.output().map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))
+    };
+    if attempt(Some("--offline"))?.status.success() {
+        return Ok(());
+    }
+    let output = attempt(None)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(Error::setup(format!("cannot resolve the dependencies of the project:\n{}", stderr.trim_end())))
+}
+
 fn add_packages(cargo: &Cargo, git_root: &Path, metadata: &Metadata, members: bool, workspace: &mut Workspace) -> Result<()> {
     let mut beyond = BTreeSet::new();
     for package in &metadata.packages {

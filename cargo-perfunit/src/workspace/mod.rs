@@ -7,4 +7,4 @@ mod cargo;
 mod load;
 
 pub use cargo::Cargo;
-pub use load::{Dependency, Location, Package, Target, Workspace, external_dependencies, load, locate};
+pub use load::{Dependency, Location, Package, Target, Workspace, external_dependencies, generate_lock_file, load, locate};

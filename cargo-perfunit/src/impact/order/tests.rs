@@ -10,7 +10,7 @@ fn check(base: &str, head: &str, tests: &[&str], expected: &[&str]) {
     let change = FileChange { path: path.clone(), base: Some(base.into()), head: Some(head.into()) };
     let index = index(&[(path.clone(), String::new(), head.into())]);
     let files: Files = [(path, FileInTarget::default())].into();
-    let sources: Vec<_> = tests.iter().map(|name| TestSource { name, files: &files }).collect();
+    let sources: Vec<_> = tests.iter().map(|name| TestSource { name, kind: TargetKind::Lib, files: &files }).collect();
     let ranked = order(&sources, &index, &diff(&[change], &|_| false));
     let found: Vec<String> = ranked.iter().map(|ranked| format!("{} {}", tests[ranked.test], ranked.reason)).collect();
     assert_eq!(found, expected);
@@ -86,4 +86,19 @@ fn recursion_ends() {
 fn changed_test_code_gives_no_rank() {
     let head = "#[cfg(test)] mod tests { fn help() { 2 } #[test] fn t() { help() } }";
     check(&head.replace('2', "1"), head, &["tests::t"], &[&format!("tests::t {UNKNOWN}")]);
+}
+
+#[test]
+fn helpers_of_integration_tests_are_no_code_under_test() {
+    let files = |path: &str| -> Files { [(path.to_owned(), FileInTarget::default())].into() };
+    let (test_files, lib_files) = (files("tests/it.rs"), files("src/lib.rs"));
+    let text = |value: u8| format!("fn help() {{ {value} }}\n#[test] fn t() {{ help() }}").into_bytes();
+    let rank = |kind, files: &Files| {
+        let path = files.keys().next().unwrap().clone();
+        let change = FileChange { path: path.clone(), base: Some(text(1)), head: Some(text(2)) };
+        let index = index(&[(path, String::new(), text(2))]);
+        order(&[TestSource { name: "t", kind, files }], &index, &diff(&[change], &|_| false))[0].rank
+    };
+    assert_eq!(rank(TargetKind::Test, &test_files), Rank::Unknown);
+    assert_eq!(rank(TargetKind::Lib, &lib_files), Rank::Direct);
 }

@@ -78,8 +78,8 @@ fn what_the_test_does_not_name_does_not_matter() {
 
 #[test]
 fn generated_tests_go_by_their_macro() {
-    check("make!(two, 2)", "make!(two, 3)", &[("tests::two", "call of macro tests::make (src/lib.rs:13)")]);
-    let changed = "macro tests::make (src/lib.rs:11)";
+    check("make!(two, 2)", "make!(two, 3)", &[("tests::two", "call of tests::make! (src/lib.rs:13)")]);
+    let changed = "macro tests::make! (src/lib.rs:11)";
     check("{ parse($v) }", "{ parse($v); }", &[("tests::one", changed), ("tests::two", changed)]);
 }
 
@@ -87,7 +87,7 @@ fn generated_tests_go_by_their_macro() {
 fn a_static_made_by_a_macro_counts() {
     let base =
         "lazy_static! { static ref DATA: Vec<u8> = vec![1]; }\nmade! { other }\n#[test] fn in_folder() { f(&DATA) }";
-    let expected = [("in_folder", "call of macro lazy_static (tests/it.rs:1)")];
+    let expected = [("in_folder", "call of lazy_static! (tests/it.rs:1)")];
     check_files("tests/it.rs", TargetKind::Test, base, &base.replace('1', "2"), &expected);
     check_files("tests/it.rs", TargetKind::Test, base, &base.replace("other", "another"), &[]);
 }

@@ -3,7 +3,7 @@
 use super::graph::Files;
 use crate::model::TargetKind;
 use crate::source::{Item, ItemKind, items};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// An item of a parsed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,21 +40,7 @@ pub struct TestSource<'a> {
 /// each module path. What does not parse is left out.
 pub fn index(files: &[(String, String, Vec<u8>)]) -> NameIndex {
     let mut index = NameIndex::default();
-    for (path, module, content) in files {
-        for item in items(content).unwrap_or_default() {
-            let segments = [module.as_str(), &item.scope, &item.ident];
-            let full_name = segments.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("::");
-            let position = index.entries.len();
-            index.by_full_name.entry(full_name.clone()).or_default().push(position);
-            for ident in defined(&item) {
-                index.by_ident.entry(ident).or_default().push(position);
-            }
-            if !item.owner.is_empty() {
-                index.by_owner.entry(item.owner.clone()).or_default().push(position);
-            }
-            index.entries.push(Named { path: path.clone(), full_name, item });
-        }
-    }
+    index.parse(files);
     index
 }
 
@@ -70,6 +56,40 @@ fn defined(item: &Item) -> Vec<String> {
 }
 
 impl NameIndex {
+    /// The index of another version: these files replace all of the given paths, everything else is the same. Parsing
+    /// is most of the work, and two versions share most of their files.
+    #[must_use]
+    pub fn revised(&self, paths: &BTreeSet<String>, files: &[(String, String, Vec<u8>)]) -> NameIndex {
+        let mut index = NameIndex::default();
+        for named in self.entries.iter().filter(|named| !paths.contains(&named.path)) {
+            index.add(named.clone());
+        }
+        index.parse(files);
+        index
+    }
+
+    fn parse(&mut self, files: &[(String, String, Vec<u8>)]) {
+        for (path, module, content) in files {
+            for item in items(content).unwrap_or_default() {
+                let segments = [module.as_str(), &item.scope, &item.ident];
+                let full_name = segments.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("::");
+                self.add(Named { path: path.clone(), full_name, item });
+            }
+        }
+    }
+
+    fn add(&mut self, named: Named) {
+        let position = self.entries.len();
+        self.by_full_name.entry(named.full_name.clone()).or_default().push(position);
+        for ident in defined(&named.item) {
+            self.by_ident.entry(ident).or_default().push(position);
+        }
+        if !named.item.owner.is_empty() {
+            self.by_owner.entry(named.item.owner.clone()).or_default().push(position);
+        }
+        self.entries.push(named);
+    }
+
     /// The tests that the files spell out, by path inside their crate. Macro-generated ones are not among them.
     pub fn tests(&self) -> impl Iterator<Item = &Named> {
         self.entries.iter().filter(|entry| entry.item.is_test)

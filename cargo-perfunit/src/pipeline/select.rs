@@ -33,14 +33,17 @@ impl Selected {
     /// For the report, before tests are known.
     pub fn summary(&self) -> Selection {
         let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
-        let doctests = self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
+        let doctests =
+            self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
         Selection {
             found: 0,
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff),
             nothing_because: self.nothing_because.clone(),
-            unmeasured_targets: doctests.map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name)).collect(),
+            unmeasured_targets: doctests
+                .map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name))
+                .collect(),
         }
     }
 }
@@ -50,13 +53,28 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
     let diff = source_diff(setup)?;
     let workspace = load_workspace(setup, options)?;
     let in_scope = in_scope(setup, options, &workspace)?;
+    if !options.all_tests && diff.is_empty() {
+        let nothing_because = Some(nothing_because(setup, &diff, &in_scope));
+        return Ok(Selected {
+            workspace,
+            diff,
+            targets: BTreeMap::new(),
+            in_scope,
+            target_files: TargetFiles::new(),
+            nothing_because,
+        });
+    }
     let (graph, target_files) = graph(setup, &workspace, &diff)?;
     let targets: BTreeMap<TargetId, String> = if options.all_tests {
         in_scope.iter().map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
     } else {
         let reached = impact::reach(&graph, &diff).targets;
         let first = |causes: Vec<impact::Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
-        reached.into_iter().filter(|(target, _)| in_scope.contains(target)).map(|(target, causes)| (target, first(causes))).collect()
+        reached
+            .into_iter()
+            .filter(|(target, _)| in_scope.contains(target))
+            .map(|(target, causes)| (target, first(causes)))
+            .collect()
     };
     let nothing_because = targets.is_empty().then(|| nothing_because(setup, &diff, &in_scope));
     Ok(Selected { workspace, diff, targets, in_scope, target_files, nothing_because })
@@ -67,10 +85,19 @@ fn source_diff(setup: &Setup) -> Result<SourceDiff> {
     let mut changes = Vec::new();
     for path in files.base.changed(&files.head) {
         let read = |set: &FileSet| set.entries.get(&path).map(|entry| setup.repository.read(entry, &path)).transpose();
-        changes.push(FileChange { path: path.to_string_lossy().into_owned(), base: read(&files.base)?, head: read(&files.head)? });
+        changes.push(FileChange {
+            path: path.to_string_lossy().into_owned(),
+            base: read(&files.base)?,
+            head: read(&files.head)?,
+        });
     }
     let texts = OnceCell::new();
-    let mentioned = |name: &str| texts.get_or_init(|| all_rust(&setup.repository, files)).windows(name.len()).any(|window| window == name.as_bytes());
+    let mentioned = |name: &str| {
+        texts
+            .get_or_init(|| all_rust(&setup.repository, files))
+            .windows(name.len())
+            .any(|window| window == name.as_bytes())
+    };
     Ok(source::diff(&changes, &mentioned))
 }
 
@@ -90,7 +117,11 @@ fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
 fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
     let live = matches!(options.request, Request::Against { head: None, .. });
     if live {
-        return workspace::load(&setup.cargo, setup.repository.root(), &setup.location.workspace_root.join("Cargo.toml"));
+        return workspace::load(
+            &setup.cargo,
+            setup.repository.root(),
+            &setup.location.workspace_root.join("Cargo.toml"),
+        );
     }
     setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
     let root = setup.location.workspace_root.strip_prefix(setup.repository.root()).unwrap_or(Path::new(""));
@@ -105,11 +136,13 @@ fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
 /// The targets that cargo would test with these flags.
 fn in_scope(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<BTreeSet<TargetId>> {
     let scope = &options.scope;
-    let members: BTreeSet<&str> = workspace.packages.iter().filter(|package| package.member).map(|package| package.name.as_str()).collect();
+    let members: BTreeSet<&str> =
+        workspace.packages.iter().filter(|package| package.member).map(|package| package.name.as_str()).collect();
     for name in scope.packages.iter().chain(&scope.exclude) {
         if !members.contains(name.as_str()) {
             let known: Vec<_> = members.iter().copied().collect();
-            return Err(Error::usage(format!("there is no package `{name}` in the workspace")).hint(format!("it has {}", known.join(", "))));
+            return Err(Error::usage(format!("there is no package `{name}` in the workspace"))
+                .hint(format!("it has {}", known.join(", "))));
         }
     }
     let wanted = |package: &Package| {
@@ -130,20 +163,35 @@ type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
 
 /// The graph for `impact`, with the files of both sides: a removed file belongs to the target that had it.
 fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<(Graph, TargetFiles)> {
+    let changed: BTreeSet<String> =
+        setup.files.base.changed(&setup.files.head).iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let mut files = TargetFiles::new();
     let mut packages = Vec::new();
     for package in &workspace.packages {
         let mut targets = Vec::new();
         for target in &package.targets {
-            let sides = Sides { base: Side::Base, head: Side::Head }.map(|side| modules(setup, side, &target.root));
+            let head = modules(setup, Side::Head, &target.root);
+            // Modules are followed from the root: without a changed file among them both sides have the same.
+            let same = !head.is_empty() && !head.keys().any(|path| changed.contains(path));
+            let base = if same { head.clone() } else { modules(setup, Side::Base, &target.root) };
+            let sides = Sides { base, head };
             let mut union = sides.head.clone();
             for (path, info) in &sides.base {
                 union.entry(path.clone()).or_insert_with(|| info.clone());
             }
             files.insert(target.id.clone(), sides);
-            targets.push(TargetNode { id: target.id.clone(), root: target.root.clone(), files: union, has_tests: target.tested });
+            targets.push(TargetNode {
+                id: target.id.clone(),
+                root: target.root.clone(),
+                files: union,
+                has_tests: target.tested,
+            });
         }
-        let dependencies = package.dependencies.iter().map(|d| impact::Dependency { package: d.package.clone(), dev: d.dev }).collect();
+        let dependencies = package
+            .dependencies
+            .iter()
+            .map(|d| impact::Dependency { package: d.package.clone(), dev: d.dev })
+            .collect();
         packages.push(PackageNode {
             name: package.name.clone(),
             dir: package.dir.clone(),
@@ -169,7 +217,8 @@ fn modules(setup: &Setup, side: Side, root: &str) -> Files {
 
 /// Folders with a manifest of their own that is no part of the workspace.
 fn outside_packages(files: &FileSet, workspace: &Workspace) -> Vec<String> {
-    let known: BTreeSet<&str> = workspace.packages.iter().map(|package| package.dir.as_str()).chain([workspace.root.as_str()]).collect();
+    let known: BTreeSet<&str> =
+        workspace.packages.iter().map(|package| package.dir.as_str()).chain([workspace.root.as_str()]).collect();
     let manifests = files.entries.keys().filter(|path| path.ends_with("Cargo.toml"));
     let folders = manifests.filter_map(|path| path.parent()).map(|dir| dir.to_string_lossy().into_owned());
     folders.filter(|dir| !known.contains(dir.as_str())).collect()
@@ -208,7 +257,9 @@ fn nothing_because(setup: &Setup, diff: &SourceDiff, in_scope: &BTreeSet<TargetI
     let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
     match comments {
         0 => format!("only documentation and files that no build reads differ ({count})"),
-        _ if comments == diff.irrelevant.len() => format!("only comments, documentation comments and formatting differ ({count})"),
+        _ if comments == diff.irrelevant.len() => {
+            format!("only comments, documentation comments and formatting differ ({count})")
+        }
         _ => format!("only comments, documentation and formatting differ ({count})"),
     }
 }

@@ -57,6 +57,7 @@ fn receivers() {
     check("(-5i8).abs()", "(*bb(&(-5i8))).abs()");
     check("[1, 2].iter()", "(*bb(&[1, 2])).iter()");
     check("(0..9).map(f)", "bb((0..9)).map(f)");
+    check("x.f(1).expect(\"text\")", "x.f(bb(1)).expect(\"text\")");
     check_unchanged("[2, 1].sort()");
     check_unchanged("Some(3).map(f)");
     check_unchanged("[Some(3)].iter()");

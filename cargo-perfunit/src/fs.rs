@@ -113,3 +113,12 @@ pub fn make_executable(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed("make executable", path))
 }
+
+/// True if both files hold the same bytes.
+pub fn same_content(a: &Path, b: &Path) -> Result<bool> {
+    if a == b {
+        return Ok(true);
+    }
+    let length = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).map_err(failed("read", path));
+    Ok(length(a)? == length(b)? && read(a)? == read(b)?)
+}

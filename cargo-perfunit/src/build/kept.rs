@@ -52,6 +52,14 @@ pub struct SideBuild {
     pub executables: Vec<TestExecutable>,
 }
 
+impl SideBuild {
+    /// The packages' binaries, sorted by name.
+    pub fn binaries(&self) -> Result<Vec<PathBuf>> {
+        let entries = fs::list_dir(&self.folder)?;
+        Ok(entries.into_iter().filter(|path| path.is_file() && !path.ends_with(NOTE)).collect())
+    }
+}
+
 /// What cargo said it built.
 #[derive(Debug, Default)]
 pub(super) struct Artifacts {
@@ -73,7 +81,7 @@ pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
         let _ = handle.set_modified(std::time::SystemTime::now());
     }
     // Another side's binaries may have been built since; the stand-ins are the same for all, but must be there.
-    for binary in fs::list_dir(&folder).ok()?.iter().filter(|path| path.is_file() && !path.ends_with(NOTE)) {
+    for binary in build.binaries().ok()? {
         let place = sides.parent()?.join("bin-exe").join(binary.file_name()?);
         if !place.exists() {
             return None;

@@ -79,6 +79,8 @@ pub enum Reason {
         /// The changed item.
         item: String,
     },
+    /// The test executable and the binaries that it can start are the same in both versions, byte for byte.
+    SameExecutable,
     /// Neither door captured it.
     NotCaptured {
         /// What stood in the way.
@@ -114,6 +116,7 @@ impl fmt::Display for Reason {
             Reason::TestChanged { item } => {
                 write!(f, "the test's own code changed ({item}): two workloads, not two versions")
             }
+            Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
             Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Reason::Interrupted => f.write_str("interrupted"),

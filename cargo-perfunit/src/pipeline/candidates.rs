@@ -5,13 +5,14 @@ use super::id;
 use super::options::{Filter, Ignored, Options};
 use super::select::Selected;
 use super::setup::Setup;
-use crate::build::{Found, Harness, TestExecutable, list_tests};
+use crate::build::{Found, Harness, SideBuild, TestExecutable, list_tests};
 use crate::error::Result;
+use crate::fs;
 use crate::git::FileSet;
 use crate::impact::{self, Files, NameIndex, TestCode, TestSource};
 use crate::model::{Capture, Outcome, Reason, Selection, Side, Sides, TargetId, TestId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A test that can be measured.
 #[derive(Debug, Clone)]
@@ -92,7 +93,10 @@ pub fn find(setup: &Setup, options: &Options, selected: &Selected, built: &Built
             continue;
         }
         let tests = executables.try_map(|_, executable| tests_of(setup, executable))?;
-        candidates.add_target(target, because, &tests, &options.filter, &names, selected);
+        let same = !options.all_tests && same_program(executables, &built.sides)?;
+        candidates.add_target(target, because, &tests, &options.filter, &|test| {
+            if same { Some(Reason::SameExecutable) } else { names.changed_code(test, selected) }
+        });
     }
     candidates.rank(&names, selected, options.all_tests);
     Ok(candidates)
@@ -111,15 +115,14 @@ impl Candidates {
         because: &str,
         tests: &Sides<Tests>,
         filter: &Filter,
-        names: &Names,
-        selected: &Selected,
+        unchanged_or_incomparable: &dyn Fn(&TestId) -> Option<Reason>,
     ) {
         let all: BTreeSet<&String> = tests.base.keys().chain(tests.head.keys()).collect();
         for name in all {
             let found = tests.as_ref().map(|tests| tests.get(name));
             let capture = found.head.or(found.base).and_then(|found| found.capture);
             let test = id(target, name);
-            match excluded(found, filter).or_else(|| names.changed_code(&test, selected)) {
+            match excluded(found, filter).or_else(|| unchanged_or_incomparable(&test)) {
                 Some(reason) => self.excluded.push(not_measured(test, reason, capture, because)),
                 None => self.chosen.push(Candidate { test, because: because.to_owned(), capture }),
             }
@@ -150,6 +153,29 @@ impl Candidates {
         }
         self.chosen = chosen;
     }
+}
+
+/// True if both versions have the same executable and the same binaries for it to start: with the metadata of both made
+/// equal, a change that compiles to nothing leaves no trace.
+fn same_program(executables: Sides<Option<&TestExecutable>>, sides: &Sides<SideBuild>) -> Result<bool> {
+    let (Some(base), Some(head)) = (executables.base, executables.head) else { return Ok(false) };
+    Ok(fs::same_content(&base.path, &head.path)? && same_binaries(sides)?)
+}
+
+fn same_binaries(sides: &Sides<SideBuild>) -> Result<bool> {
+    let binaries = sides.as_ref().try_map(|_, side| side.binaries())?;
+    let names = |paths: &[PathBuf]| {
+        paths.iter().filter_map(|path| path.file_name().map(std::ffi::OsStr::to_owned)).collect::<Vec<_>>()
+    };
+    if names(&binaries.base) != names(&binaries.head) {
+        return Ok(false);
+    }
+    for (base, head) in binaries.base.iter().zip(&binaries.head) {
+        if !fs::same_content(base, head)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Reasons that lie in the lists alone.

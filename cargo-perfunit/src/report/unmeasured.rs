@@ -12,7 +12,8 @@ const NAMES: usize = 3;
 
 /// Whether selection dropped the test: nothing that changed can reach it, so there is nothing to explain.
 pub fn is_unaffected(outcome: &Outcome) -> bool {
-    outcome.verdict == Verdict::NotMeasured && outcome.reason.is_none() && outcome.selected_because.is_empty()
+    let dropped = outcome.reason.is_none() && outcome.selected_because.is_empty();
+    outcome.verdict == Verdict::NotMeasured && (dropped || outcome.reason == Some(Reason::SameExecutable))
 }
 
 /// Writes all groups, then the targets that are never measured.
@@ -95,7 +96,8 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::TooNoisy) => (12, "too noisy"),
         Some(Reason::Ignored) => (13, "ignored"),
         Some(Reason::Filtered) => (14, "excluded by the filter"),
-        None => (15, "no reason was recorded; please report this"),
+        Some(Reason::SameExecutable) => (15, "cannot have changed: the same executable"),
+        None => (16, "no reason was recorded; please report this"),
     }
 }
 
@@ -181,7 +183,8 @@ Not measured  2 tests: fail
         let mut lost = unmeasured("lost", None);
         lost.selected_because = "names `f`".into();
         let mut screen = Screen::new(0, Glyphs::Ascii);
-        write(&run(vec![unmeasured("calm", None), lost]), Detail::Brief, &mut screen);
+        let same = unmeasured("same", Some(Reason::SameExecutable));
+        write(&run(vec![unmeasured("calm", None), same, lost]), Detail::Brief, &mut screen);
         let expected = "\
 Not measured  1 test: no reason was recorded; please report this
                 mycrate lost

@@ -132,6 +132,7 @@ impl From<&model::Reason> for Reason {
             R::New => plain("new"),
             R::Removed => plain("removed"),
             R::TestChanged { item } => Self { item: Some(item.clone()), ..plain("test-changed") },
+            R::SameExecutable => plain("same-executable"),
             R::NotCaptured { detail } => plain("not-captured").because(detail),
             R::BudgetUsedUp => plain("budget-used-up"),
             R::Interrupted => plain("interrupted"),

@@ -80,24 +80,68 @@ pub fn build(
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
     fs::create_dir_all(&notes)?;
-    let mut command = command(cargo, toolchain, options, request, &notes)?;
-    let mut child = process::spawn(&mut command)?;
+    let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form)?, progress);
+    let mut end = run(RunnerForm::Text)?;
+    if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
+        end = run(RunnerForm::List)?;
+    }
+    match end {
+        Ok(artifacts) => {
+            let invocations = capture_role::collect(&notes)?;
+            if invocations.is_empty() && !artifacts.tests.is_empty() {
+                return Err(Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host))
+                    .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target"));
+            }
+            kept::keep(&sides, &key, &artifacts, &invocations).map(Built::Done)
+        }
+        Err(failure) if failure.output.contains("No space left on device") => {
+            term::eprint(&failure.output);
+            let target = request.ours.display();
+            Err(Error::setup(format!("the disk that holds {target} is full"))
+                .hint("free some disk space; `cargo perfunit clean` removes what the tool keeps"))
+        }
+        Err(failure) => Ok(Built::Failed(failure)),
+    }
+}
+
+/// Runs cargo to its end.
+fn run(command: &mut Command, progress: &Progress) -> Result<std::result::Result<Artifacts, BuildFailure>> {
+    let mut child = process::spawn(command)?;
     let stderr = child.stderr.take();
-    let (artifacts, failure) = std::thread::scope(|scope| {
+    let (messages, output) = std::thread::scope(|scope| {
         let output = scope.spawn(|| stderr.map_or_else(String::new, |stderr| follow(stderr, progress)));
         let messages = read_messages(&mut child);
-        let output = output.join().unwrap_or_default();
-        messages.map(|(artifacts, roots)| (artifacts, BuildFailure { roots, only_tests: only_tests(&output), output }))
-    })?;
+        (messages, output.join().unwrap_or_default())
+    });
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
     if interrupt::requested() {
         return Err(Error::new(ExitCode::Interrupted, "interrupted while building"));
     }
-    if !status.success() {
-        return Ok(Built::Failed(failure));
+    let Messages { artifacts, roots, errors } = messages?;
+    Ok(if status.success() {
+        Ok(artifacts)
+    } else {
+        Err(BuildFailure { roots, only_tests: only_tests(&output), output: errors + &output })
+    })
+}
+
+/// How the test runner is written down. Cargo joins the values of all configuration files: a text replaces a text, a
+/// list is appended to a list, and one does not go with the other.
+#[derive(Debug, Clone, Copy)]
+enum RunnerForm {
+    Text,
+    List,
+}
+
+impl RunnerForm {
+    /// Our executable by a path without spaces, at which cargo would split the text.
+    fn value(self) -> String {
+        let own = format!("/proc/{}/exe", std::process::id());
+        match self {
+            RunnerForm::Text => format!("\"{own} {RUNNER_ARGUMENT}\""),
+            RunnerForm::List => format!("[\"{own}\", \"{RUNNER_ARGUMENT}\"]"),
+        }
     }
-    let invocations = capture_role::collect(&notes)?;
-    kept::keep(&sides, &key, &artifacts, &invocations).map(Built::Done)
 }
 
 /// Everything that decides what the executables are.
@@ -133,23 +177,24 @@ fn command(
     options: &Options,
     request: &Request<'_>,
     notes: &Path,
+    runner: RunnerForm,
 ) -> Result<Command> {
-    let own = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
     let mut command = cargo.command();
-    command.args(["test", "--no-fail-fast", "--message-format", "json-render-diagnostics"]);
+    let (format, color) =
+        if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
+    command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
     command.args(["--profile", &options.profile]);
-    command.args(["--color", if term::stderr_has_color() { "always" } else { "never" }]);
     command.arg("--manifest-path").arg(&request.manifest);
     command.arg("--target-dir").arg(request.ours.join("build"));
     for config in &request.config_files {
         command.arg("--config").arg(config);
     }
     // Last, so that a runner of the project does not run the tests now.
-    let runner = serde_json::to_string(&[own.to_string_lossy().as_ref(), RUNNER_ARGUMENT])
-        .map_err(|error| Error::setup(error.to_string()))?;
-    let triple = target_triple(options).unwrap_or_else(|| cargo.host.clone());
+    let triple = target_triple(options)
+        .or_else(|| std::env::var("CARGO_BUILD_TARGET").ok())
+        .unwrap_or_else(|| cargo.host.clone());
     command.args(&options.arguments);
-    command.arg("--config").arg(format!("target.{triple}.runner={runner}"));
+    command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
     command.args(selection(request));
     command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
     // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
@@ -205,28 +250,39 @@ fn file_url(path: &Path) -> String {
     url
 }
 
-/// Reads cargo's messages to their end: what was built, and the root files of targets with errors.
-fn read_messages(child: &mut Child) -> Result<(Artifacts, BTreeSet<PathBuf>)> {
-    let (mut artifacts, mut roots) = (Artifacts::default(), BTreeSet::new());
-    let Some(stdout) = child.stdout.take() else { return Ok((artifacts, roots)) };
+/// What cargo says on stdout.
+#[derive(Debug, Default)]
+struct Messages {
+    artifacts: Artifacts,
+    /// Root files of targets with errors.
+    roots: BTreeSet<PathBuf>,
+    /// The errors, as rustc renders them.
+    errors: String,
+}
+
+/// Reads cargo's messages to their end.
+fn read_messages(child: &mut Child) -> Result<Messages> {
+    let mut messages = Messages::default();
+    let Some(stdout) = child.stdout.take() else { return Ok(messages) };
     for message in Message::parse_stream(BufReader::new(stdout)) {
         match message.map_err(|error| Error::setup(format!("cannot read cargo's messages: {error}")))? {
             Message::CompilerArtifact(artifact) => {
                 let Some(executable) = artifact.executable else { continue };
                 let target = &artifact.target;
                 if artifact.profile.test {
-                    artifacts.tests.push((executable.into(), kind(target), target.name.clone()));
+                    messages.artifacts.tests.push((executable.into(), kind(target), target.name.clone()));
                 } else if target.is_bin() {
-                    artifacts.binaries.push(executable.into());
+                    messages.artifacts.binaries.push(executable.into());
                 }
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
-                roots.insert(message.target.src_path.into());
+                messages.roots.insert(message.target.src_path.into());
+                messages.errors.push_str(&message.message.rendered.unwrap_or_default());
             }
             _ => {}
         }
     }
-    Ok((artifacts, roots))
+    Ok(messages)
 }
 
 fn kind(target: &cargo_metadata::Target) -> TargetKind {

@@ -6,7 +6,7 @@ use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::term::Terminal;
-use crate::workspace::Cargo;
+use crate::workspace::{Cargo, anchored};
 use crate::{fs, process};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -45,7 +45,8 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     let executable =
         std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
     let own = fs::read(&executable)?;
-    let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty()).map(PathBuf::from);
+    let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty());
+    let chained = chained.map(|wrapper| anchored(Path::new(&wrapper)));
     let key = KeyBuilder::default()
         .add(&own)
         .add(libraries.as_os_str().as_encoded_bytes())

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Far more than anybody waits, and far less than what overflows a clock.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// `500ms`, `10s`, `2m`, `1h`; a number alone is seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -14,10 +17,11 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "h" => number * 3600.0,
         _ => return Err(format!("`{unit}` is no unit of time: use ms, s, m or h")),
     };
-    Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "must be more than nothing".to_owned())
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if duration.is_zero() => Err("must be more than nothing".to_owned()),
+        Ok(duration) if duration <= LONGEST => Ok(duration),
+        _ => Err(format!("`{text}` is longer than a year")),
+    }
 }
 
 /// `10%`, or `0.1` as a fraction; more than 0 and less than 100 %.
@@ -42,6 +46,7 @@ mod tests {
         assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
         assert!(duration("0s").is_err() && duration("10x").is_err() && duration("").is_err());
+        assert!(duration("9000h").is_err() && duration("4000000000000000h").is_err());
     }
 
     #[test]

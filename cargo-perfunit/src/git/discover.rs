@@ -30,17 +30,25 @@ impl Repository {
     /// Absolute paths; those outside the repository do not matter.
     pub fn exclude(&mut self, folders: &[PathBuf]) -> Result<()> {
         for folder in folders {
-            let folder = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-            let Ok(relative) = folder.strip_prefix(&self.root) else { continue };
-            if relative.as_os_str().is_empty() {
-                continue;
+            // Twice, because the folder itself may be a link to one elsewhere.
+            self.exclude_one(folder)?;
+            if let Ok(real) = folder.canonicalize() {
+                self.exclude_one(&real)?;
             }
-            // A rule held in memory keeps libgit2 from walking through the build's thousands of files.
-            if let Some(rule) = relative.to_str().map(ignore_rule) {
-                self.inner.add_ignore_rule(&rule).map_err(problem::failed("ignore the target folder"))?;
-            }
-            self.excluded.push(relative.to_owned());
         }
+        Ok(())
+    }
+
+    fn exclude_one(&mut self, folder: &Path) -> Result<()> {
+        let Ok(relative) = folder.strip_prefix(&self.root) else { return Ok(()) };
+        if relative.as_os_str().is_empty() || self.is_excluded(relative) {
+            return Ok(());
+        }
+        // A rule held in memory keeps libgit2 from walking through the build's thousands of files.
+        if let Some(rule) = relative.to_str().map(ignore_rule) {
+            self.inner.add_ignore_rule(&rule).map_err(problem::failed("ignore the target folder"))?;
+        }
+        self.excluded.push(relative.to_owned());
         Ok(())
     }
 

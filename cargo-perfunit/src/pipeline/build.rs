@@ -90,6 +90,10 @@ fn one_side(
     let progress = Progress::spinner(setup.terminal, "Building");
     progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));
     let files = setup.files.get(side);
+    let there = there(files, selected, targets);
+    if there.is_empty() {
+        return Ok(Built::Done(SideBuild { folder: setup.ours.join("sides/none"), executables: Vec::new() }));
+    }
     setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
     let content_key = KeyBuilder::default().add(files.key()).add(format!("{injections:?}")).finish()?;
     let package_folders = selected
@@ -102,12 +106,26 @@ fn one_side(
         content_key: &content_key,
         manifest: setup.tree.path(Path::new(&selected.workspace.root).join("Cargo.toml")),
         config_files: config_files(setup, files),
-        targets,
+        targets: &there,
         package_folders: &package_folders,
         whole_packages: whole_packages(selected, targets),
         ours: &setup.ours,
     };
     build::build(&setup.cargo, toolchain, &options.build, &request, &progress)
+}
+
+/// The targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo refuses to
+/// build others, and new tests and packages are no reason to give up the old ones.
+fn there(files: &FileSet, selected: &Selected, targets: &BTreeSet<TargetId>) -> BTreeSet<TargetId> {
+    let has = |path: &Path| files.entries.contains_key(path);
+    let packages =
+        selected.workspace.packages.iter().filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
+    let found: BTreeSet<TargetId> = packages
+        .flat_map(|package| &package.targets)
+        .filter(|target| has(Path::new(&target.root)))
+        .map(|target| target.id.clone())
+        .collect();
+    targets.intersection(&found).cloned().collect()
 }
 
 /// Naming targets is only for when some of a package's are left out, and only if none needs a feature: cargo refuses to
@@ -188,7 +206,7 @@ impl Doors {
         let name = Setup::name(setup.comparison.versions.get(side));
         term::eprint(&failure.output);
         Err(Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build")).hint(match side {
-            Side::Base => "cargo's errors are above; compare with a version that builds: `cargo perfunit diff REV`",
+            Side::Base => "cargo's errors are above; if that version itself is broken, compare with another: `cargo perfunit diff REV`",
             Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
         }))
     }

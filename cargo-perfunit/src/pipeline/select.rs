@@ -5,7 +5,7 @@ use super::setup::Setup;
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Repository, Request};
 use crate::impact::{self, Files, Graph, PackageNode, TargetNode};
-use crate::model::{Selection, Side, Sides, TargetId};
+use crate::model::{Selection, Side, Sides, TargetId, TargetKind};
 use crate::shadow::Injections;
 use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
 use crate::workspace::{self, Package, Workspace};
@@ -155,8 +155,29 @@ fn in_scope(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<B
                 scope.packages.contains(&package.name)
             }
     };
-    let targets = workspace.packages.iter().filter(|package| wanted(package)).flat_map(|package| &package.targets);
-    Ok(targets.filter(|target| target.tested && scope.has_target(&target.id)).map(|target| target.id.clone()).collect())
+    let targets: Vec<_> =
+        workspace.packages.iter().filter(|package| wanted(package)).flat_map(|package| &package.targets).collect();
+    for (kind, name) in scope.targets.iter().filter_map(|(kind, name)| Some((*kind, name.as_ref()?))) {
+        let known: Vec<_> =
+            targets.iter().filter(|target| target.id.kind == kind).map(|target| target.id.name.as_str()).collect();
+        if !known.contains(&name.as_str()) {
+            return Err(unknown_target(kind, name, &known));
+        }
+    }
+    Ok(targets
+        .into_iter()
+        .filter(|target| target.tested && scope.has_target(&target.id))
+        .map(|target| target.id.clone())
+        .collect())
+}
+
+fn unknown_target(kind: TargetKind, name: &str, known: &[&str]) -> Error {
+    let kind = if kind == TargetKind::Bin { "binary" } else { "integration test" };
+    let error = Error::usage(format!("there is no {kind} `{name}` in the chosen packages"));
+    match known {
+        [] => error.hint(format!("they have no {kind} at all")),
+        known => error.hint(format!("they have {}", known.join(", "))),
+    }
 }
 
 type TargetFiles = BTreeMap<TargetId, Sides<Files>>;

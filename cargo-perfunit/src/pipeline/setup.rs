@@ -60,7 +60,7 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
     repository.exclude(&[location.target_directory.clone(), ours.clone()])?;
     let comparison = repository.resolve(&options.request)?;
     if let Some(note) = &comparison.note {
-        terminal.status("Comparing", note);
+        terminal.status("Comparing", note.strip_prefix("comparing ").unwrap_or(note));
     }
     let lock = lock(&ours, terminal)?;
     let versions = &comparison.versions;

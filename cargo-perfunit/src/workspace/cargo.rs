@@ -25,7 +25,8 @@ pub struct Cargo {
 impl Cargo {
     /// Finds the toolchain that `cargo` would use in `folder`.
     pub fn find(folder: &Path) -> Result<Cargo> {
-        let rustc = std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), PathBuf::from);
+        let rustc =
+            std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), |rustc| anchored(Path::new(&rustc)));
         let version = output(Command::new(&rustc).arg("-vV").current_dir(folder))?;
         let sysroot = output(Command::new(&rustc).args(["--print", "sysroot"]).current_dir(folder))?;
         let sysroot = PathBuf::from(sysroot.trim());
@@ -53,11 +54,23 @@ impl Cargo {
     /// A cargo command that runs this toolchain wherever it is started.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.cargo);
+        for name in ["RUSTC", "RUSTC_WRAPPER"] {
+            if let Some(program) = std::env::var_os(name).filter(|value| !value.is_empty()) {
+                command.env(name, anchored(Path::new(&program)));
+            }
+        }
         if let Some(name) = &self.rustup_toolchain {
             command.env("RUSTUP_TOOLCHAIN", name);
         }
         command
     }
+}
+
+/// A program that does not depend on the current folder: we run cargo in another one than the user's.
+pub fn anchored(program: &Path) -> PathBuf {
+    // A name without a slash is searched in PATH.
+    let is_path = program.as_os_str().as_encoded_bytes().contains(&b'/');
+    if is_path { std::path::absolute(program).unwrap_or_else(|_| program.to_owned()) } else { program.to_owned() }
 }
 
 fn check_version(version: &str) -> Result<()> {
@@ -91,6 +104,16 @@ mod tests {
     fn old_toolchains_are_refused_with_both_versions() {
         let error = check_version("rustc 1.60.0\nrelease: 1.60.0\n").unwrap_err().to_string();
         assert!(error.contains("rustc 1.60.0") && error.contains("1.77"), "{error}");
+    }
+
+    #[test]
+    fn only_relative_paths_of_programs_are_anchored() {
+        let here = std::env::current_dir().unwrap();
+        let anchored = |program: &str| anchored(Path::new(program));
+        assert_eq!(anchored("sccache"), Path::new("sccache"));
+        assert_eq!(anchored("./wrapper"), here.join("wrapper"));
+        assert_eq!(anchored("tools/wrapper"), here.join("tools/wrapper"));
+        assert_eq!(anchored("/bin/wrapper"), Path::new("/bin/wrapper"));
     }
 
     #[test]

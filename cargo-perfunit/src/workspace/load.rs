@@ -258,7 +258,7 @@ fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, no_deps: bool
         return Err(if stderr.contains("could not find `Cargo.toml`") {
             error.hint("run inside a cargo project, or name one with --manifest-path")
         } else {
-            error
+            error.hint("`cargo metadata` there shows the same: the working tree must be a project that cargo can read")
         });
     }
     let text = String::from_utf8_lossy(&output.stdout);

@@ -6,7 +6,7 @@
 mod cargo;
 mod load;
 
-pub use cargo::Cargo;
+pub use cargo::{Cargo, anchored};
 pub use load::{
     Dependency, Location, Package, Target, Workspace, external_dependencies, generate_lock_file, load, locate,
 };

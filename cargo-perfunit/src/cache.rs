@@ -28,7 +28,8 @@ impl KeyBuilder {
 
 /// 16 hexadecimal digits that stand for these bytes. git's object hash: it is at hand, and we need no secrecy.
 pub fn hash(bytes: &[u8]) -> Result<String> {
-    let oid = Oid::hash_object(ObjectType::Blob, bytes).map_err(|error| Error::setup(format!("cannot hash: {}", error.message())))?;
+    let oid = Oid::hash_object(ObjectType::Blob, bytes)
+        .map_err(|error| Error::setup(format!("cannot hash: {}", error.message())))?;
     Ok(oid.to_string()[..16].to_owned())
 }
 
@@ -83,7 +84,8 @@ mod tests {
 
     #[test]
     fn parts_do_not_run_into_each_other() {
-        let key = |parts: &[&str]| parts.iter().fold(KeyBuilder::default(), |key, part| key.add(part)).finish().unwrap();
+        let key =
+            |parts: &[&str]| parts.iter().fold(KeyBuilder::default(), |key, part| key.add(part)).finish().unwrap();
         assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
         assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
     }

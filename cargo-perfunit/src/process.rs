@@ -31,9 +31,9 @@ pub fn spawn(command: &mut Command) -> Result<Child> {
             Ok(())
         });
     }
-    command.spawn().map_err(|error| {
-        Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy()))
-    })
+    command
+        .spawn()
+        .map_err(|error| Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy())))
 }
 
 /// Kills what finished tests left behind (children that were re-parented to us), and reaps it. Returns how many.
@@ -67,7 +67,8 @@ fn start_keeper() -> Result<Child> {
     // Orphans come to us instead of init; where that is refused they are left to the keeper.
     // SAFETY: takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
-    let executable = std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
+    let executable =
+        std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
     let keeper = Command::new(executable)
         .arg0(KEEPER_NAME)
         .stdin(Stdio::piped())

@@ -53,7 +53,9 @@ pub fn width() -> usize {
 
 /// True if the locale can show µ and →.
 pub fn unicode() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     // Without a locale (CI) the reader is a log viewer, which can.
     locale.is_none_or(|value| {
         let value = value.to_ascii_lowercase();

@@ -162,7 +162,12 @@ fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
     let mut done = 0;
     while seat.wait_turn() {
         let warm = u64::from(page.warm.load(Relaxed));
-        if done == 0 && page.batches.load(Relaxed) == 1 && page.flags.load(Relaxed) & COLD == 0 && repetitions == 1 && warm == 0 {
+        if done == 0
+            && page.batches.load(Relaxed) == 1
+            && page.flags.load(Relaxed) & COLD == 0
+            && repetitions == 1
+            && warm == 0
+        {
             // One long call a process: the first call was the measurement.
             area.times[0].store(first_ns, Relaxed);
         } else {

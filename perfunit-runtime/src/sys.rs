@@ -7,7 +7,14 @@ use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::AtomicU32;
 
 extern "C" {
-    fn mmap(address: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
+    fn mmap(
+        address: *mut c_void,
+        length: usize,
+        protection: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: c_long,
+    ) -> *mut c_void;
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     fn close(fd: c_int) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;

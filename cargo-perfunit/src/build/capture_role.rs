@@ -27,7 +27,8 @@ pub struct Invocation {
 
 /// The role's main: `arguments` are the executable and its arguments.
 pub fn capture(mut arguments: impl Iterator<Item = OsString>) -> Result<()> {
-    let folder = std::env::var_os(FOLDER_VARIABLE).ok_or_else(|| Error::usage(format!("{RUNNER_ARGUMENT} is called by cargo")))?;
+    let folder = std::env::var_os(FOLDER_VARIABLE)
+        .ok_or_else(|| Error::usage(format!("{RUNNER_ARGUMENT} is called by cargo")))?;
     let executable = arguments.next().ok_or_else(|| Error::usage("no executable given"))?;
     let executable = std::path::absolute(&executable).map_err(|error| Error::setup(error.to_string()))?;
     let cwd = std::env::current_dir().map_err(|error| Error::setup(error.to_string()))?;

@@ -37,7 +37,8 @@ pub fn install(built: &Path) -> Result<()> {
 
 /// True if this process was started as a stand-in.
 pub fn is_dispatched() -> bool {
-    std::env::current_exe().is_ok_and(|path| path.parent().is_some_and(|dir| dir.ends_with(Path::new("perfunit").join(FOLDER))))
+    std::env::current_exe()
+        .is_ok_and(|path| path.parent().is_some_and(|dir| dir.ends_with(Path::new("perfunit").join(FOLDER))))
 }
 
 /// The role's main: becomes the binary of the caller's side. Returns only on failure.
@@ -56,7 +57,9 @@ fn side_of_ancestors() -> Option<PathBuf> {
     let mut process = nix::unistd::getppid().as_raw();
     for _ in 0..16 {
         let executable = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
-        if let Some(side) = executable.ancestors().find(|dir| dir.parent().is_some_and(|p| p.ends_with("perfunit/sides"))) {
+        if let Some(side) =
+            executable.ancestors().find(|dir| dir.parent().is_some_and(|p| p.ends_with("perfunit/sides")))
+        {
             return Some(side.to_owned());
         }
         let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;

@@ -65,7 +65,13 @@ pub struct BuildFailure {
 }
 
 /// Builds a side, or returns it from an earlier run.
-pub fn build(cargo: &Cargo, toolchain: &Toolchain, options: &Options, request: &Request<'_>, progress: &Progress) -> Result<Built> {
+pub fn build(
+    cargo: &Cargo,
+    toolchain: &Toolchain,
+    options: &Options,
+    request: &Request<'_>,
+    progress: &Progress,
+) -> Result<Built> {
     let sides = request.ours.join("sides");
     let key = side_key(toolchain, options, request)?;
     if let Some(build) = kept::load(&sides, &key) {
@@ -96,14 +102,17 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, options: &Options, request: &
 
 /// Everything that decides what the executables are.
 fn side_key(toolchain: &Toolchain, options: &Options, request: &Request<'_>) -> Result<String> {
-    let mut key = KeyBuilder::default()
-        .add(&toolchain.key)
-        .add(request.content_key)
-        .add(format!("{options:?} {:?} {} {}", request.targets, request.whole_packages, request.manifest.display()));
+    let mut key = KeyBuilder::default().add(&toolchain.key).add(request.content_key).add(format!(
+        "{options:?} {:?} {} {}",
+        request.targets,
+        request.whole_packages,
+        request.manifest.display()
+    ));
     for config in &request.config_files {
         key = key.add(fs::read_if_exists(config)?.unwrap_or_default());
     }
-    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_build(&name.to_string_lossy())).collect();
+    let mut variables: Vec<_> =
+        std::env::vars_os().filter(|(name, _)| decides_build(&name.to_string_lossy())).collect();
     variables.sort();
     for (name, value) in variables {
         key = key.add(name.as_encoded_bytes()).add(value.as_encoded_bytes());
@@ -114,10 +123,17 @@ fn side_key(toolchain: &Toolchain, options: &Options, request: &Request<'_>) -> 
 fn decides_build(variable: &str) -> bool {
     let prefixes = ["CARGO_PROFILE_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_ENCODED_", "CARGO_CFG_"];
     let names = ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "AR"];
-    variable != "CARGO_TARGET_DIR" && (prefixes.iter().any(|prefix| variable.starts_with(prefix)) || names.contains(&variable))
+    variable != "CARGO_TARGET_DIR"
+        && (prefixes.iter().any(|prefix| variable.starts_with(prefix)) || names.contains(&variable))
 }
 
-fn command(cargo: &Cargo, toolchain: &Toolchain, options: &Options, request: &Request<'_>, notes: &Path) -> Result<Command> {
+fn command(
+    cargo: &Cargo,
+    toolchain: &Toolchain,
+    options: &Options,
+    request: &Request<'_>,
+    notes: &Path,
+) -> Result<Command> {
     let own = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
     let mut command = cargo.command();
     command.args(["test", "--no-fail-fast", "--message-format", "json-render-diagnostics"]);
@@ -129,7 +145,8 @@ fn command(cargo: &Cargo, toolchain: &Toolchain, options: &Options, request: &Re
         command.arg("--config").arg(config);
     }
     // Last, so that a runner of the project does not run the tests now.
-    let runner = serde_json::to_string(&[own.to_string_lossy().as_ref(), RUNNER_ARGUMENT]).map_err(|error| Error::setup(error.to_string()))?;
+    let runner = serde_json::to_string(&[own.to_string_lossy().as_ref(), RUNNER_ARGUMENT])
+        .map_err(|error| Error::setup(error.to_string()))?;
     let triple = target_triple(options).unwrap_or_else(|| cargo.host.clone());
     command.args(&options.arguments);
     command.arg("--config").arg(format!("target.{triple}.runner={runner}"));
@@ -149,9 +166,13 @@ fn target_triple(options: &Options) -> Option<String> {
 fn selection(request: &Request<'_>) -> Vec<String> {
     let packages: BTreeSet<_> = request.targets.iter().map(|target| &target.package).collect();
     let specification = |package: &String| {
-        request.package_folders.get(package).map_or_else(|| package.clone(), |folder| format!("path+{}#{package}", file_url(folder)))
+        request
+            .package_folders
+            .get(package)
+            .map_or_else(|| package.clone(), |folder| format!("path+{}#{package}", file_url(folder)))
     };
-    let mut flags: Vec<String> = packages.into_iter().flat_map(|package| ["--package".to_owned(), specification(package)]).collect();
+    let mut flags: Vec<String> =
+        packages.into_iter().flat_map(|package| ["--package".to_owned(), specification(package)]).collect();
     if request.whole_packages {
         flags.push("--tests".to_owned());
         return flags;
@@ -231,7 +252,8 @@ fn follow(stderr: ChildStderr, progress: &Progress) -> String {
         let text = String::from_utf8_lossy(&line);
         let plain = anstream::adapter::strip_str(&text).to_string();
         let words = plain.trim();
-        if ["Compiling", "Downloading", "Downloaded", "Updating", "Blocking"].iter().any(|verb| words.starts_with(verb)) {
+        if ["Compiling", "Downloading", "Downloaded", "Updating", "Blocking"].iter().any(|verb| words.starts_with(verb))
+        {
             progress.message(words.split(" (").next().unwrap_or(words));
         }
         output.push_str(&text);

@@ -1,8 +1,8 @@
 //! The executables of one side, kept so that the same version is not built twice.
 
 use super::capture_role::Invocation;
-use super::rustc_role::HARNESS_SUFFIX;
 use super::dispatch_role;
+use super::rustc_role::HARNESS_SUFFIX;
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
@@ -93,7 +93,9 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
     }
     let mut executables = Vec::new();
     for invocation in invocations {
-        let Some((built, kind, name)) = artifacts.tests.iter().find(|(path, ..)| *path == invocation.executable) else { continue };
+        let Some((built, kind, name)) = artifacts.tests.iter().find(|(path, ..)| *path == invocation.executable) else {
+            continue;
+        };
         let path = folder.join("deps").join(file_name(built));
         fs::copy(built, &path)?;
         let package = invocation.env.get("CARGO_PKG_NAME").cloned().unwrap_or_default();

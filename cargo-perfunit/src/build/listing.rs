@@ -61,7 +61,12 @@ fn parse_line(line: &str) -> Option<Found> {
     let mut fields = line.split('\t');
     let (name, ignored, _should_panic) = (fields.next()?, fields.next()? == "true", fields.next()?);
     let place = fields.next().zip(fields.next().and_then(|line| line.parse().ok()));
-    Some(Found { name: name.to_owned(), ignored, place: place.map(|(file, line)| (file.to_owned(), line)), capture: None })
+    Some(Found {
+        name: name.to_owned(),
+        ignored,
+        place: place.map(|(file, line)| (file.to_owned(), line)),
+        capture: None,
+    })
 }
 
 fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
@@ -73,7 +78,10 @@ fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
     };
     let ignored = names(true)?;
     let all = names(false)?;
-    Ok(all.into_iter().map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None }).collect())
+    Ok(all
+        .into_iter()
+        .map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None })
+        .collect())
 }
 
 fn command(executable: &TestExecutable) -> Command {
@@ -133,6 +141,9 @@ mod tests {
     #[test]
     fn a_line_of_the_runner_is_understood() {
         let found = parse_line("a::b\ttrue\tfalse\tsrc/a.rs\t12").unwrap();
-        assert_eq!((found.name.as_str(), found.ignored, found.place), ("a::b", true, Some(("src/a.rs".to_owned(), 12))));
+        assert_eq!(
+            (found.name.as_str(), found.ignored, found.place),
+            ("a::b", true, Some(("src/a.rs".to_owned(), 12)))
+        );
     }
 }

@@ -37,8 +37,9 @@ impl WrapperConfig {
     /// Reads the settings from the wrapper's folder.
     pub fn load(dir: &Path) -> Result<Self> {
         let path = dir.join(CONFIG_NAME);
-        serde_json::from_slice(&fs::read(&path)?)
-            .map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean --cache`"))
+        serde_json::from_slice(&fs::read(&path)?).map_err(|error| {
+            Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean --cache`")
+        })
     }
 
     /// Writes the settings into the wrapper's folder, last: their presence says that the folder is complete.
@@ -208,7 +209,11 @@ impl Call {
 
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
     fn metadata(&self, package: &str, manifest_dir: &str) -> Result<String> {
-        let start = KeyBuilder::default().add(package).add(manifest_dir).add(&self.crate_name).add(if self.test { "test" } else { "" });
+        let start = KeyBuilder::default().add(package).add(manifest_dir).add(&self.crate_name).add(if self.test {
+            "test"
+        } else {
+            ""
+        });
         self.identity.iter().fold(start, KeyBuilder::add).finish()
     }
 }
@@ -244,7 +249,8 @@ mod tests {
 
     #[test]
     fn our_options_replace_cargos() {
-        let line = arguments("--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn");
+        let line =
+            arguments("--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn");
         let call = Call::parse(&line);
         let kept: Vec<_> = call.kept_arguments(&line).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
         assert_eq!(kept.join(" "), "--crate-name demo --test -C opt-level=3");

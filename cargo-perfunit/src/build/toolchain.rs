@@ -42,10 +42,15 @@ pub struct Toolchain {
 /// us: a new version of the tool need not build the macros again.
 pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal) -> Result<Toolchain> {
     let libraries = libraries(cargo, &cache.join("libraries"), variant, terminal)?;
-    let executable = std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
+    let executable =
+        std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
     let own = fs::read(&executable)?;
     let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let key = KeyBuilder::default().add(&own).add(libraries.as_os_str().as_encoded_bytes()).add(format!("{chained:?}")).finish()?;
+    let key = KeyBuilder::default()
+        .add(&own)
+        .add(libraries.as_os_str().as_encoded_bytes())
+        .add(format!("{chained:?}"))
+        .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
         fs::write(&wrapper, &own)?;
@@ -117,7 +122,16 @@ fn rustc(cargo: &Cargo, out: &Path, name: &str, root: &Path, more: &[&str], unst
     let mut command = Command::new(&cargo.rustc);
     command.args(["--edition", "2021", "--crate-type", "rlib", "--crate-name", name, "--cap-lints", "allow"]);
     // Bitcode, or projects with LTO could not link it.
-    command.args(["-C", "opt-level=3", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0", "-C", "debuginfo=0"]);
+    command.args([
+        "-C",
+        "opt-level=3",
+        "-C",
+        "embed-bitcode=yes",
+        "-C",
+        "symbol-mangling-version=v0",
+        "-C",
+        "debuginfo=0",
+    ]);
     command.arg("--out-dir").arg(out).args(more).arg(root).current_dir(out);
     if unstable {
         command.env("RUSTC_BOOTSTRAP", "1");
@@ -138,8 +152,12 @@ fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
         for (name, _) in std::env::vars_os() {
             // The project's settings are not for this build.
             let text = name.to_string_lossy();
-            let project = ["CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_", "CARGO_ENCODED_"].iter().any(|p| text.starts_with(p));
-            if project || matches!(&*text, "RUSTFLAGS" | "RUSTC_WRAPPER" | "RUSTC_WORKSPACE_WRAPPER" | "CARGO_MANIFEST_DIR") {
+            let project = ["CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_", "CARGO_ENCODED_"]
+                .iter()
+                .any(|p| text.starts_with(p));
+            if project
+                || matches!(&*text, "RUSTFLAGS" | "RUSTC_WRAPPER" | "RUSTC_WORKSPACE_WRAPPER" | "CARGO_MANIFEST_DIR")
+            {
                 command.env_remove(&name);
             }
         }

@@ -9,10 +9,18 @@ use std::time::Duration;
 
 /// Which of my tests got slower? Performance regression testing without benchmarks.
 #[derive(Debug, Parser)]
-#[command(name = "cargo perfunit", bin_name = "cargo perfunit", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 no regression, 2 usage, 4 nothing to measure (--no-tests=fail), 70 a bug of ours, \
+#[command(
+    name = "cargo perfunit",
+    bin_name = "cargo perfunit",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+#[command(
+    after_help = "Exit codes: 0 no regression, 2 usage, 4 nothing to measure (--no-tests=fail), 70 a bug of ours, \
     100 regression, 101 build failed, 102 git or cargo metadata failed, 103 all selected tests fail on base, \
-    105 inconclusive (--deny inconclusive), 130 interrupted")]
+    105 inconclusive (--deny inconclusive), 130 interrupted"
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -4,5 +4,7 @@ mod arguments;
 mod resolve;
 mod values;
 
-pub use arguments::{Arguments, CleanArguments, Command, DemoArguments, DiffArguments, ListArguments, MessageFormat, NoTests, parse};
+pub use arguments::{
+    Arguments, CleanArguments, Command, DemoArguments, DiffArguments, ListArguments, MessageFormat, NoTests, parse,
+};
 pub use resolve::{clean_options, diff_options, list_options, terminal};

@@ -1,6 +1,8 @@
 //! From arguments as typed to what the stages take.
 
-use super::arguments::{CleanArguments, CommonArguments, DiffArguments, ListArguments, MeasuringArguments, PackageArguments, RunIgnored};
+use super::arguments::{
+    CleanArguments, CommonArguments, DiffArguments, ListArguments, MeasuringArguments, PackageArguments, RunIgnored,
+};
 use crate::build;
 use crate::commands::CleanOptions;
 use crate::error::{Error, Result};
@@ -22,15 +24,24 @@ pub fn terminal(common: &CommonArguments) -> Terminal {
 
 /// Resolves `diff`.
 pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
-    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, transparent_constants } = arguments.measuring;
-    let measuring = Measuring { threshold, alpha: ALPHA, timeout, budget, per_test_budget, seed: seed.unwrap_or_else(|| fastrand::u64(..)) };
+    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, transparent_constants } =
+        arguments.measuring;
+    let measuring = Measuring {
+        threshold,
+        alpha: ALPHA,
+        timeout,
+        budget,
+        per_test_budget,
+        seed: seed.unwrap_or_else(|| fastrand::u64(..)),
+    };
     options(&arguments.common, measuring, !transparent_constants)
 }
 
 /// Resolves `list`.
 pub fn list_options(arguments: &ListArguments) -> Result<Options> {
     let unused = Duration::from_secs(10);
-    let measuring = Measuring { threshold: 0.1, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
+    let measuring =
+        Measuring { threshold: 0.1, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
     let mut options = options(&arguments.common, measuring, true)?;
     options.all_tests |= arguments.all;
     Ok(options)
@@ -39,7 +50,12 @@ pub fn list_options(arguments: &ListArguments) -> Result<Options> {
 /// Resolves `clean`.
 pub fn clean_options(arguments: &CleanArguments) -> Result<CleanOptions> {
     let CleanArguments { cache, manifest_path, target_dir } = arguments;
-    Ok(CleanOptions { folder: folder()?, manifest: manifest_path.clone(), target_dir: target_dir.clone(), cache: *cache })
+    Ok(CleanOptions {
+        folder: folder()?,
+        manifest: manifest_path.clone(),
+        target_dir: target_dir.clone(),
+        cache: *cache,
+    })
 }
 
 fn options(common: &CommonArguments, measuring: Measuring, opaque_constants: bool) -> Result<Options> {
@@ -65,12 +81,17 @@ fn options(common: &CommonArguments, measuring: Measuring, opaque_constants: boo
 
 /// The current folder without symbolic links, as git and cargo see it.
 fn folder() -> Result<PathBuf> {
-    std::env::current_dir().and_then(|dir| dir.canonicalize()).map_err(|error| Error::setup(format!("cannot find the current folder: {error}")))
+    std::env::current_dir()
+        .and_then(|dir| dir.canonicalize())
+        .map_err(|error| Error::setup(format!("cannot find the current folder: {error}")))
 }
 
 fn real(manifest: &Path) -> Result<PathBuf> {
     if manifest.file_name().is_none_or(|name| name != "Cargo.toml") {
-        return Err(Error::usage(format!("--manifest-path must be a path to a Cargo.toml, not {}", manifest.display())));
+        return Err(Error::usage(format!(
+            "--manifest-path must be a path to a Cargo.toml, not {}",
+            manifest.display()
+        )));
     }
     manifest.canonicalize().map_err(|error| Error::usage(format!("--manifest-path {}: {error}", manifest.display())))
 }

@@ -14,7 +14,10 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "h" => number * 3600.0,
         _ => return Err(format!("`{unit}` is no unit of time: use ms, s, m or h")),
     };
-    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero()).ok_or_else(|| "must be more than nothing".to_owned())
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "must be more than nothing".to_owned())
 }
 
 /// `10%`, or `0.1` as a fraction; more than 0 and less than 100 %.
@@ -22,7 +25,11 @@ pub fn threshold(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let number: f64 = number.trim().parse().map_err(|_| format!("`{text}` is no threshold: try 10% or 0.1"))?;
     let fraction = number / scale;
-    if fraction > 0.0 && fraction < 1.0 { Ok(fraction) } else { Err(format!("`{text}` must be more than 0 and less than 100 %: try 10%")) }
+    if fraction > 0.0 && fraction < 1.0 {
+        Ok(fraction)
+    } else {
+        Err(format!("`{text}` must be more than 0 and less than 100 %: try 10%"))
+    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,9 @@ pub fn demo(folder: Option<&Path>, terminal: Terminal) -> Result<ExitCode> {
 
 fn empty_folder(folder: &Path) -> Result<PathBuf> {
     if !fs::list_dir(folder)?.is_empty() {
-        return Err(Error::usage(format!("{} is not empty", folder.display())).hint("name a folder that does not exist yet"));
+        return Err(
+            Error::usage(format!("{} is not empty", folder.display())).hint("name a folder that does not exist yet")
+        );
     }
     fs::create_dir_all(folder)?;
     folder.canonicalize().map_err(|error| Error::setup(format!("{}: {error}", folder.display())))
@@ -52,11 +54,14 @@ fn fresh_folder() -> Result<PathBuf> {
 }
 
 fn make_history(folder: &Path) -> Result<()> {
-    let failed = |error: git2::Error| Error::setup(format!("cannot make a repository in {}: {}", folder.display(), error.message()));
+    let failed = |error: git2::Error| {
+        Error::setup(format!("cannot make a repository in {}: {}", folder.display(), error.message()))
+    };
     fs::write(&folder.join("Cargo.toml"), MANIFEST)?;
     fs::write(&folder.join(".gitignore"), "/target\n/Cargo.lock\n")?;
     fs::write(&folder.join("src/lib.rs"), BASE)?;
-    let repository = Repository::init_opts(folder, RepositoryInitOptions::new().initial_head("main").no_reinit(true)).map_err(failed)?;
+    let repository = Repository::init_opts(folder, RepositoryInitOptions::new().initial_head("main").no_reinit(true))
+        .map_err(failed)?;
     commit(&repository, "Count words with a hash map").map_err(failed)?;
     fs::write(&folder.join("src/lib.rs"), HEAD)?;
     commit(&repository, "Keep the words in the order of their first use").map_err(failed)

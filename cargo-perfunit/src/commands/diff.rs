@@ -102,20 +102,29 @@ mod tests {
     fn a_regression_outranks_everything() {
         let mut run = run(&[(Verdict::Inconclusive, None), (Verdict::Slower, None)]);
         run.interrupted = true;
-        assert_eq!(exit_code(&run, DiffOutput { deny_inconclusive: true, ..DiffOutput::default() }), ExitCode::Regression);
+        assert_eq!(
+            exit_code(&run, DiffOutput { deny_inconclusive: true, ..DiffOutput::default() }),
+            ExitCode::Regression
+        );
     }
 
     #[test]
     fn inconclusive_fails_only_when_denied() {
         let run = run(&[(Verdict::Inconclusive, None)]);
         assert_eq!(exit_code(&run, DiffOutput::default()), ExitCode::Success);
-        assert_eq!(exit_code(&run, DiffOutput { deny_inconclusive: true, ..DiffOutput::default() }), ExitCode::Inconclusive);
+        assert_eq!(
+            exit_code(&run, DiffOutput { deny_inconclusive: true, ..DiffOutput::default() }),
+            ExitCode::Inconclusive
+        );
     }
 
     #[test]
     fn tests_that_fail_on_base_are_no_success() {
         let fails = Reason::Fails { side: "both".to_owned(), detail: "no".to_owned() };
-        assert_eq!(exit_code(&run(&[(Verdict::NotMeasured, Some(fails))]), DiffOutput::default()), ExitCode::TestsFailOnBase);
+        assert_eq!(
+            exit_code(&run(&[(Verdict::NotMeasured, Some(fails))]), DiffOutput::default()),
+            ExitCode::TestsFailOnBase
+        );
     }
 
     #[test]

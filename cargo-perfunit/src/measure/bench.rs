@@ -46,7 +46,8 @@ impl Bench {
     /// Prepares the machine; `ours` is our folder below cargo's target folder.
     pub fn open(ours: &Path) -> Result<Self> {
         let this = Pid::from_raw(0);
-        let before = sched_getaffinity(this).map_err(|error| Error::setup(format!("cannot read the CPU affinity: {error}")))?;
+        let before =
+            sched_getaffinity(this).map_err(|error| Error::setup(format!("cannot read the CPU affinity: {error}")))?;
         let allowed: Vec<usize> = (0..CpuSet::count()).filter(|core| before.is_set(*core).unwrap_or(false)).collect();
         // The last one: interrupts prefer the first.
         let core = *allowed.last().ok_or_else(|| Error::setup("no CPU may be used"))?;

@@ -39,7 +39,9 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
             state::FAILED_LATER => return Class::NotRepeatable(later_failure(end)),
             // Its process ended although the first call had passed.
             state::REPEATING if end.status.is_some() => return Class::NotRepeatable(later_failure(end)),
-            state::WRONG_VERSION => return Class::Not(Reason::NotCaptured { detail: "runtime of another version".to_owned() }),
+            state::WRONG_VERSION => {
+                return Class::Not(Reason::NotCaptured { detail: "runtime of another version".to_owned() });
+            }
             _ => {}
         }
     }
@@ -89,7 +91,8 @@ pub fn first_failure(end: &SideEnd, side: &str) -> Option<Reason> {
     match (end.state, end.status) {
         (state::DONE | state::REPEATING | state::FAILED_LATER, _) => None,
         (state::FAILED_FIRST, _) => {
-            let detail = if end.message.is_empty() { "returned an error, or did not panic as it should" } else { &end.message };
+            let detail =
+                if end.message.is_empty() { "returned an error, or did not panic as it should" } else { &end.message };
             Some(Reason::Fails { side, detail: detail.to_owned() })
         }
         (state::STARTING, Some(status)) if status.success() => {
@@ -108,7 +111,14 @@ mod tests {
     use crate::model::Sides;
 
     fn end(state: u32, ns: f64) -> SideEnd {
-        SideEnd { state, status: None, first_ns: ns, times: vec![ns * 10.0; 40], message: String::new(), whole_function: false }
+        SideEnd {
+            state,
+            status: None,
+            first_ns: ns,
+            times: vec![ns * 10.0; 40],
+            message: String::new(),
+            whole_function: false,
+        }
     }
 
     fn pilot(base: SideEnd, head: SideEnd) -> PairEnd {
@@ -137,7 +147,10 @@ mod tests {
 
     #[test]
     fn a_later_failure_is_not_repeatable_and_a_first_one_suspect() {
-        check(&pilot(end(state::DONE, 5.0), end(state::FAILED_LATER, 5.0)), &Class::NotRepeatable("a later call fails".to_owned()));
+        check(
+            &pilot(end(state::DONE, 5.0), end(state::FAILED_LATER, 5.0)),
+            &Class::NotRepeatable("a later call fails".to_owned()),
+        );
         check(&pilot(end(state::FAILED_FIRST, 5.0), end(state::STARTING, 0.0)), &Class::Suspect);
     }
 

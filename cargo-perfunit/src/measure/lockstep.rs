@@ -138,12 +138,12 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     process::kill_leftovers();
     let batches = if task == Task::Cold { 0 } else { bench.page.batches.load(Relaxed) };
-    let shape = Shape {
-        repetitions: bench.page.repetitions.load(Relaxed),
-        batches,
-        warm: bench.page.warm.load(Relaxed),
+    let shape =
+        Shape { repetitions: bench.page.repetitions.load(Relaxed), batches, warm: bench.page.warm.load(Relaxed) };
+    let sides = Sides {
+        base: read_side(bench, Side::Base, batches, status.base),
+        head: read_side(bench, Side::Head, batches, status.head),
     };
-    let sides = Sides { base: read_side(bench, Side::Base, batches, status.base), head: read_side(bench, Side::Head, batches, status.head) };
     Ok(PairEnd { sides, shape, timed_out, took: started.elapsed() })
 }
 
@@ -306,7 +306,8 @@ fn pidfd(child: &Child) -> Option<OwnedFd> {
 /// In words: `signal 6 (SIGABRT)`, `exit status 1`.
 pub fn describe(status: ExitStatus) -> String {
     match status.signal() {
-        Some(signal) => nix::sys::signal::Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |name| format!("signal {signal} ({name})")),
+        Some(signal) => nix::sys::signal::Signal::try_from(signal)
+            .map_or_else(|_| format!("signal {signal}"), |name| format!("signal {signal} ({name})")),
         None => format!("exit status {}", status.code().unwrap_or(-1)),
     }
 }

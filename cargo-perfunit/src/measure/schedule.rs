@@ -87,7 +87,8 @@ fn time_left(started: Instant, done: usize, total: usize) -> String {
     if done < 3 {
         return String::new();
     }
-    let left: Duration = started.elapsed() / u32::try_from(done).unwrap_or(u32::MAX) * u32::try_from(total - done).unwrap_or(0);
+    let left: Duration =
+        started.elapsed() / u32::try_from(done).unwrap_or(u32::MAX) * u32::try_from(total - done).unwrap_or(0);
     format!(", about {} s left", left.as_secs() + 1)
 }
 
@@ -154,7 +155,9 @@ fn confirm(
 fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
     let capture = first.capture;
     match (&first.result, fresh) {
-        (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => Ended { result: Ok(figures), reason: None, capture },
+        (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => {
+            Ended { result: Ok(figures), reason: None, capture }
+        }
         (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
             figures.notes.push("a larger change was seen first and did not show again on fresh pairs".to_owned());
             Ended { result: Ok(figures), reason: None, capture }

@@ -40,7 +40,12 @@ struct Pairs {
 }
 
 /// Runs the pilot and settles how to measure, or says why not.
-pub fn settle(bench: &Bench, config: &Config, programs: &Programs<'_>, random: &mut fastrand::Rng) -> Result<std::result::Result<Settled, Reason>> {
+pub fn settle(
+    bench: &Bench,
+    config: &Config,
+    programs: &Programs<'_>,
+    random: &mut fastrand::Rng,
+) -> Result<std::result::Result<Settled, Reason>> {
     let pilot = lockstep::run(bench, programs, Task::Pilot, Pads::draw(random), config.timeout)?;
     if interrupt::requested() {
         return Ok(Err(Reason::Interrupted));
@@ -50,11 +55,15 @@ pub fn settle(bench: &Bench, config: &Config, programs: &Programs<'_>, random: &
     let settled = |task, notes| Ok(Ok(Settled { task, capture, notes }));
     match classify(&pilot, config.timeout, config.per_test_budget) {
         Class::Steady(shape) => settled(Task::Steady(shape), remarks(&pilot)),
-        Class::NotRepeatable(why) => settled(Task::Cold, vec![format!("not repeatable in one process ({why}): first calls are compared")]),
+        Class::NotRepeatable(why) => {
+            settled(Task::Cold, vec![format!("not repeatable in one process ({why}): first calls are compared")])
+        }
         Class::Not(reason) => Ok(Err(reason)),
         Class::Suspect => match suspects(bench, config, programs, random)? {
             Some(reason) => Ok(Err(reason)),
-            None => settled(Task::Cold, vec!["base and head do not run side by side: first calls are compared".to_owned()]),
+            None => {
+                settled(Task::Cold, vec!["base and head do not run side by side: first calls are compared".to_owned()])
+            }
         },
     }
 }
@@ -63,13 +72,20 @@ fn remarks(pilot: &PairEnd) -> Vec<String> {
     let varies = Side::BOTH.into_iter().any(|side| {
         let mut times = pilot.sides.get(side).times.clone();
         // A batch of many runs averages them; a spread shows where a batch is one run.
-        pilot.shape.repetitions == 1 && times.len() >= 5 && stats::quantile(&mut times, 0.75) > VARIES * stats::quantile(&mut times, 0.25)
+        pilot.shape.repetitions == 1
+            && times.len() >= 5
+            && stats::quantile(&mut times, 0.75) > VARIES * stats::quantile(&mut times, 0.25)
     });
     if varies { vec!["its work differs from call to call".to_owned()] } else { Vec::new() }
 }
 
 /// The first call failed on some side while the other's process was alive: does it by itself?
-fn suspects(bench: &Bench, config: &Config, programs: &Programs<'_>, random: &mut fastrand::Rng) -> Result<Option<Reason>> {
+fn suspects(
+    bench: &Bench,
+    config: &Config,
+    programs: &Programs<'_>,
+    random: &mut fastrand::Rng,
+) -> Result<Option<Reason>> {
     let mut failures = Sides { base: None, head: None };
     for side in Side::BOTH {
         let end = lockstep::run(bench, programs, Task::Solo(side), Pads::draw(random), config.timeout)?;
@@ -108,7 +124,10 @@ pub fn measure(
     let mode = if settled.task == Task::Cold { Mode::Cold } else { Mode::Steady };
     let threshold = if mode == Mode::Cold { config.threshold.max(COLD_THRESHOLD) } else { config.threshold };
     let rule = Rule { alpha, threshold };
-    let end = config.deadline.map_or_else(|| Instant::now() + config.per_test_budget, |deadline| deadline.min(Instant::now() + config.per_test_budget));
+    let end = config.deadline.map_or_else(
+        || Instant::now() + config.per_test_budget,
+        |deadline| deadline.min(Instant::now() + config.per_test_budget),
+    );
     let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
     let decision = loop {
         if interrupt::requested() {
@@ -161,7 +180,8 @@ fn failure(failures: &[PairEnd], timeout: Duration) -> Reason {
             let end = pair.sides.get(side);
             let ended_badly = end.status.is_some() && end.state != perfunit_runtime::page::state::DONE;
             if ended_badly {
-                let detail = if end.message.is_empty() { "passes once and not again".to_owned() } else { end.message.clone() };
+                let detail =
+                    if end.message.is_empty() { "passes once and not again".to_owned() } else { end.message.clone() };
                 return Reason::Fails { side: format!("{side}, not always"), detail };
             }
         }

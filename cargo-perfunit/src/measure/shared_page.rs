@@ -25,7 +25,8 @@ impl SharedPage {
         nix::unistd::ftruncate(&file, PAGE_BYTES.cast_signed() as i64).map_err(failed)?;
         let length = NonZeroUsize::new(PAGE_BYTES).ok_or_else(|| Error::setup("the shared page is empty"))?;
         // SAFETY: a new shared mapping of a file that is as long as the mapping.
-        let address = unsafe { mmap(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, &file, 0) };
+        let address =
+            unsafe { mmap(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, &file, 0) };
         Ok(Self { file, address: address.map_err(failed)?.cast() })
     }
 

@@ -56,8 +56,14 @@ pub fn both_sides(setup: &mut Setup, options: &Options, selected: &Selected) -> 
                 }
             }
         }
-        let (Some(head), Some(base)) = (built.pop(), built.pop()) else { return Err(Error::setup("a side was not built")) };
-        return Ok(BuiltSides { sides: Sides { base, head }, injections: injections.into_iter().collect(), warnings: doors.warnings });
+        let (Some(head), Some(base)) = (built.pop(), built.pop()) else {
+            return Err(Error::setup("a side was not built"));
+        };
+        return Ok(BuiltSides {
+            sides: Sides { base, head },
+            injections: injections.into_iter().collect(),
+            warnings: doors.warnings,
+        });
     }
 }
 
@@ -65,7 +71,11 @@ pub fn both_sides(setup: &mut Setup, options: &Options, selected: &Selected) -> 
 fn roots(selected: &Selected, targets: &BTreeSet<TargetId>) -> BTreeSet<String> {
     let packages: BTreeSet<&str> = targets.iter().map(|target| target.package.as_str()).collect();
     let built = selected.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
-    built.flat_map(|package| &package.targets).filter(|target| target.tested).map(|target| target.root.clone()).collect()
+    built
+        .flat_map(|package| &package.targets)
+        .filter(|target| target.tested)
+        .map(|target| target.root.clone())
+        .collect()
 }
 
 fn one_side(
@@ -82,7 +92,12 @@ fn one_side(
     let files = setup.files.get(side);
     setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
     let content_key = KeyBuilder::default().add(files.key()).add(format!("{injections:?}")).finish()?;
-    let package_folders = selected.workspace.packages.iter().map(|package| (package.name.clone(), setup.tree.path(&package.dir).components().collect())).collect();
+    let package_folders = selected
+        .workspace
+        .packages
+        .iter()
+        .map(|package| (package.name.clone(), setup.tree.path(&package.dir).components().collect()))
+        .collect();
     let request = Request {
         content_key: &content_key,
         manifest: setup.tree.path(Path::new(&selected.workspace.root).join("Cargo.toml")),
@@ -103,13 +118,16 @@ fn whole_packages(selected: &Selected, targets: &BTreeSet<TargetId>) -> bool {
         let built = selected.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
         built.flat_map(|package| &package.targets).filter(|target| target.tested)
     };
-    tested().all(|target| targets.contains(&target.id)) || tested().any(|target| target.requires_features && targets.contains(&target.id))
+    tested().all(|target| targets.contains(&target.id))
+        || tested().any(|target| target.requires_features && targets.contains(&target.id))
 }
 
 /// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
 /// in the version being built. Those of `/` and of `CARGO_HOME` cargo finds by itself.
 fn config_files(setup: &Setup, files: &FileSet) -> Vec<PathBuf> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
     let root = setup.repository.root();
     let start = setup.location.manifest.parent().unwrap_or(root);
     let mut found = Vec::new();
@@ -138,7 +156,13 @@ fn config_files(setup: &Setup, files: &FileSet) -> Vec<PathBuf> {
 
 impl Doors {
     /// Decides what to leave out after a failure, or that the failure is the code's own.
-    fn narrow(&mut self, setup: &Setup, side: Side, failure: &BuildFailure, injections: &BTreeSet<String>) -> Result<()> {
+    fn narrow(
+        &mut self,
+        setup: &Setup,
+        side: Side,
+        failure: &BuildFailure,
+        injections: &BTreeSet<String>,
+    ) -> Result<()> {
         let root = setup.tree.root();
         let failed: BTreeSet<String> = failure
             .roots
@@ -148,13 +172,17 @@ impl Doors {
             .collect();
         if failure.only_tests && !failed.is_empty() {
             let names = failed.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            self.warnings.push(format!("the tests of {names} do not compile with our #[test]; they are measured as whole functions"));
+            self.warnings.push(format!(
+                "the tests of {names} do not compile with our #[test]; they are measured as whole functions"
+            ));
             self.without_macro.extend(failed);
             return Ok(());
         }
         if failure.only_tests && self.variant.runner {
             self.variant.runner = false;
-            self.warnings.push("the tests do not compile with our test runner; tests made by other macros are not measured".to_owned());
+            self.warnings.push(
+                "the tests do not compile with our test runner; tests made by other macros are not measured".to_owned(),
+            );
             return Ok(());
         }
         let name = Setup::name(setup.comparison.versions.get(side));

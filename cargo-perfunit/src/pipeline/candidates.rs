@@ -77,12 +77,17 @@ pub fn find(setup: &Setup, options: &Options, selected: &Selected, built: &Built
     let mut candidates = Candidates::default();
     let names = Names::index(setup, selected, built);
     for (target, because) in &selected.targets {
-        let executables = built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
+        let executables =
+            built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
         if executables.base.or(executables.head).is_none() {
             candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
             continue;
         }
-        if [executables.base, executables.head].into_iter().flatten().any(|executable| executable.harness == Harness::Own) {
+        if [executables.base, executables.head]
+            .into_iter()
+            .flatten()
+            .any(|executable| executable.harness == Harness::Own)
+        {
             candidates.unmeasured_targets.push(format!("{target}: has its own test harness (harness = false)"));
             continue;
         }
@@ -100,7 +105,15 @@ fn tests_of(setup: &Setup, executable: Option<&TestExecutable>) -> Result<Tests>
 }
 
 impl Candidates {
-    fn add_target(&mut self, target: &TargetId, because: &str, tests: &Sides<Tests>, filter: &Filter, names: &Names, selected: &Selected) {
+    fn add_target(
+        &mut self,
+        target: &TargetId,
+        because: &str,
+        tests: &Sides<Tests>,
+        filter: &Filter,
+        names: &Names,
+        selected: &Selected,
+    ) {
         let all: BTreeSet<&String> = tests.base.keys().chain(tests.head.keys()).collect();
         for name in all {
             let found = tests.as_ref().map(|tests| tests.get(name));
@@ -117,7 +130,15 @@ impl Candidates {
     fn rank(&mut self, names: &Names, selected: &Selected, all_tests: bool) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
-        let sources: Vec<_> = self.chosen.iter().map(|candidate| TestSource { name: &candidate.test.name, kind: candidate.test.target.kind, files: files(&candidate.test) }).collect();
+        let sources: Vec<_> = self
+            .chosen
+            .iter()
+            .map(|candidate| TestSource {
+                name: &candidate.test.name,
+                kind: candidate.test.target.kind,
+                files: files(&candidate.test),
+            })
+            .collect();
         let ranked = impact::order(&sources, &names.sides.head, &selected.diff);
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {
@@ -150,7 +171,8 @@ fn excluded(found: Sides<Option<&Found>>, filter: &Filter) -> Option<Reason> {
     }
     match (base.capture, head.capture) {
         (None, _) | (_, None) => Some(Reason::NotCaptured {
-            detail: "another macro makes this test, and this toolchain or crate does not take our test runner".to_owned(),
+            detail: "another macro makes this test, and this toolchain or crate does not take our test runner"
+                .to_owned(),
         }),
         (Some(base), Some(head)) if base != head => {
             Some(Reason::NotCaptured { detail: "its attribute resolves differently in the two versions".to_owned() })
@@ -196,6 +218,7 @@ impl Names {
             base: TestCode { index: &self.sides.base, files: &files.base },
             head: TestCode { index: &self.sides.head, files: &files.head },
         };
-        impact::changed_test_code(&test.name, test.target.kind, &code, &selected.diff).map(|item| Reason::TestChanged { item })
+        impact::changed_test_code(&test.name, test.target.kind, &code, &selected.diff)
+            .map(|item| Reason::TestChanged { item })
     }
 }

@@ -27,7 +27,13 @@ pub struct Measured {
 const NAMED_PATHS: usize = 3;
 
 /// Measures all candidates.
-pub fn measure(setup: &mut Setup, options: &Options, built: &BuiltSides, candidates: Candidates, deadline: Option<Instant>) -> Result<Measured> {
+pub fn measure(
+    setup: &mut Setup,
+    options: &Options,
+    built: &BuiltSides,
+    candidates: Candidates,
+    deadline: Option<Instant>,
+) -> Result<Measured> {
     let measuring = &options.measuring;
     let config = Config {
         timeout: measuring.timeout,
@@ -44,7 +50,8 @@ pub fn measure(setup: &mut Setup, options: &Options, built: &BuiltSides, candida
     let mut ended = round(setup, &bench, &config, built, &candidates.chosen)?;
     note_writes(setup, built, Side::Base, &mut warnings)?;
     with_heads_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
-    let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(|(candidate, end)| outcome(candidate, end)).collect();
+    let mut outcomes: Vec<Outcome> =
+        candidates.chosen.into_iter().zip(ended).map(|(candidate, end)| outcome(candidate, end)).collect();
     outcomes.extend(candidates.excluded);
     let environment = environment::describe(setup, options, Some(&bench));
     if !bench.paired_address_space {
@@ -53,14 +60,21 @@ pub fn measure(setup: &mut Setup, options: &Options, built: &BuiltSides, candida
     Ok(Measured { outcomes, environment, warnings })
 }
 
-fn round(setup: &Setup, bench: &Bench, config: &Config, built: &BuiltSides, candidates: &[Candidate]) -> Result<Vec<Ended>> {
+fn round(
+    setup: &Setup,
+    bench: &Bench,
+    config: &Config,
+    built: &BuiltSides,
+    candidates: &[Candidate],
+) -> Result<Vec<Ended>> {
     let executable = |side: Side, candidate: &Candidate| {
         built.sides.get(side).executables.iter().find(|executable| executable.target == candidate.test.target)
     };
     let subjects: Vec<Subject<'_>> = candidates
         .iter()
         .filter_map(|candidate| {
-            let executables = Sides { base: executable(Side::Base, candidate)?, head: executable(Side::Head, candidate)? };
+            let executables =
+                Sides { base: executable(Side::Base, candidate)?, head: executable(Side::Head, candidate)? };
             Some(Subject { test: candidate.test.clone(), executables })
         })
         .collect();
@@ -80,7 +94,12 @@ fn with_heads_files(
 ) -> Result<()> {
     let fails_on_head = |end: &Ended| matches!(&end.result, Err(Reason::Fails { side, .. }) if side == "head");
     let again: Vec<usize> = (0..ended.len()).filter(|index| fails_on_head(&ended[*index])).collect();
-    let data_differs = setup.files.base.changed(&setup.files.head).iter().any(|path| path.extension().is_none_or(|extension| extension != "rs"));
+    let data_differs = setup
+        .files
+        .base
+        .changed(&setup.files.head)
+        .iter()
+        .any(|path| path.extension().is_none_or(|extension| extension != "rs"));
     if again.is_empty() || !data_differs || interrupt::requested() {
         return Ok(());
     }
@@ -106,7 +125,8 @@ fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut
         let named: Vec<_> = written.iter().take(NAMED_PATHS).map(|path| path.display().to_string()).collect();
         let more = written.len().saturating_sub(NAMED_PATHS);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        warnings.push(format!("tests wrote into their package's folder (in our copy of it): {}{more}", named.join(", ")));
+        warnings
+            .push(format!("tests wrote into their package's folder (in our copy of it): {}{more}", named.join(", ")));
     }
     Ok(())
 }

@@ -48,7 +48,10 @@ impl Scope {
     /// True if the target's kind and name were asked for.
     pub fn has_target(&self, target: &TargetId) -> bool {
         self.targets.is_empty()
-            || self.targets.iter().any(|(kind, name)| *kind == target.kind && name.as_ref().is_none_or(|name| *name == target.name))
+            || self
+                .targets
+                .iter()
+                .any(|(kind, name)| *kind == target.kind && name.as_ref().is_none_or(|name| *name == target.name))
     }
 }
 
@@ -108,7 +111,12 @@ mod tests {
 
     #[test]
     fn filters_are_substrings_or_whole_names() {
-        let filter = |exact| Filter { names: vec!["a::b".to_owned()], exact, skip: vec!["slow".to_owned()], ..Filter::default() };
+        let filter = |exact| Filter {
+            names: vec!["a::b".to_owned()],
+            exact,
+            skip: vec!["slow".to_owned()],
+            ..Filter::default()
+        };
         assert!(filter(false).takes("x::a::bc"));
         assert!(!filter(false).takes("a::b_slow"));
         assert!(filter(true).takes("a::b") && !filter(true).takes("a::bc"));

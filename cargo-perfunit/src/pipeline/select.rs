@@ -33,14 +33,17 @@ impl Selected {
     /// For the report, before tests are known.
     pub fn summary(&self) -> Selection {
         let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
-        let doctests = self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
+        let doctests =
+            self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
         Selection {
             found: 0,
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff),
             nothing_because: self.nothing_because.clone(),
-            unmeasured_targets: doctests.map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name)).collect(),
+            unmeasured_targets: doctests
+                .map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name))
+                .collect(),
         }
     }
 }
@@ -56,7 +59,11 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
     } else {
         let reached = impact::reach(&graph, &diff).targets;
         let first = |causes: Vec<impact::Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
-        reached.into_iter().filter(|(target, _)| in_scope.contains(target)).map(|(target, causes)| (target, first(causes))).collect()
+        reached
+            .into_iter()
+            .filter(|(target, _)| in_scope.contains(target))
+            .map(|(target, causes)| (target, first(causes)))
+            .collect()
     };
     let nothing_because = targets.is_empty().then(|| nothing_because(setup, &diff, &in_scope));
     Ok(Selected { workspace, diff, targets, in_scope, target_files, nothing_because })
@@ -67,10 +74,19 @@ fn source_diff(setup: &Setup) -> Result<SourceDiff> {
     let mut changes = Vec::new();
     for path in files.base.changed(&files.head) {
         let read = |set: &FileSet| set.entries.get(&path).map(|entry| setup.repository.read(entry, &path)).transpose();
-        changes.push(FileChange { path: path.to_string_lossy().into_owned(), base: read(&files.base)?, head: read(&files.head)? });
+        changes.push(FileChange {
+            path: path.to_string_lossy().into_owned(),
+            base: read(&files.base)?,
+            head: read(&files.head)?,
+        });
     }
     let texts = OnceCell::new();
-    let mentioned = |name: &str| texts.get_or_init(|| all_rust(&setup.repository, files)).windows(name.len()).any(|window| window == name.as_bytes());
+    let mentioned = |name: &str| {
+        texts
+            .get_or_init(|| all_rust(&setup.repository, files))
+            .windows(name.len())
+            .any(|window| window == name.as_bytes())
+    };
     Ok(source::diff(&changes, &mentioned))
 }
 
@@ -90,7 +106,11 @@ fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
 fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
     let live = matches!(options.request, Request::Against { head: None, .. });
     if live {
-        return workspace::load(&setup.cargo, setup.repository.root(), &setup.location.workspace_root.join("Cargo.toml"));
+        return workspace::load(
+            &setup.cargo,
+            setup.repository.root(),
+            &setup.location.workspace_root.join("Cargo.toml"),
+        );
     }
     setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
     let root = setup.location.workspace_root.strip_prefix(setup.repository.root()).unwrap_or(Path::new(""));
@@ -105,11 +125,13 @@ fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
 /// The targets that cargo would test with these flags.
 fn in_scope(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<BTreeSet<TargetId>> {
     let scope = &options.scope;
-    let members: BTreeSet<&str> = workspace.packages.iter().filter(|package| package.member).map(|package| package.name.as_str()).collect();
+    let members: BTreeSet<&str> =
+        workspace.packages.iter().filter(|package| package.member).map(|package| package.name.as_str()).collect();
     for name in scope.packages.iter().chain(&scope.exclude) {
         if !members.contains(name.as_str()) {
             let known: Vec<_> = members.iter().copied().collect();
-            return Err(Error::usage(format!("there is no package `{name}` in the workspace")).hint(format!("it has {}", known.join(", "))));
+            return Err(Error::usage(format!("there is no package `{name}` in the workspace"))
+                .hint(format!("it has {}", known.join(", "))));
         }
     }
     let wanted = |package: &Package| {
@@ -141,9 +163,18 @@ fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<
                 union.entry(path.clone()).or_insert_with(|| info.clone());
             }
             files.insert(target.id.clone(), sides);
-            targets.push(TargetNode { id: target.id.clone(), root: target.root.clone(), files: union, has_tests: target.tested });
+            targets.push(TargetNode {
+                id: target.id.clone(),
+                root: target.root.clone(),
+                files: union,
+                has_tests: target.tested,
+            });
         }
-        let dependencies = package.dependencies.iter().map(|d| impact::Dependency { package: d.package.clone(), dev: d.dev }).collect();
+        let dependencies = package
+            .dependencies
+            .iter()
+            .map(|d| impact::Dependency { package: d.package.clone(), dev: d.dev })
+            .collect();
         packages.push(PackageNode {
             name: package.name.clone(),
             dir: package.dir.clone(),
@@ -169,7 +200,8 @@ fn modules(setup: &Setup, side: Side, root: &str) -> Files {
 
 /// Folders with a manifest of their own that is no part of the workspace.
 fn outside_packages(files: &FileSet, workspace: &Workspace) -> Vec<String> {
-    let known: BTreeSet<&str> = workspace.packages.iter().map(|package| package.dir.as_str()).chain([workspace.root.as_str()]).collect();
+    let known: BTreeSet<&str> =
+        workspace.packages.iter().map(|package| package.dir.as_str()).chain([workspace.root.as_str()]).collect();
     let manifests = files.entries.keys().filter(|path| path.ends_with("Cargo.toml"));
     let folders = manifests.filter_map(|path| path.parent()).map(|dir| dir.to_string_lossy().into_owned());
     folders.filter(|dir| !known.contains(dir.as_str())).collect()
@@ -208,7 +240,9 @@ fn nothing_because(setup: &Setup, diff: &SourceDiff, in_scope: &BTreeSet<TargetI
     let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
     match comments {
         0 => format!("only documentation and files that no build reads differ ({count})"),
-        _ if comments == diff.irrelevant.len() => format!("only comments, documentation comments and formatting differ ({count})"),
+        _ if comments == diff.irrelevant.len() => {
+            format!("only comments, documentation comments and formatting differ ({count})")
+        }
         _ => format!("only comments, documentation and formatting differ ({count})"),
     }
 }

@@ -76,14 +76,17 @@ fn supported_platform() -> Result<()> {
         return Ok(());
     }
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-    Err(Error::setup(format!("{os} on {arch} is not supported: lockstep pairs need Linux futexes, memfd and personality"))
-        .hint("run it in a Linux container or CI job on x86-64 or aarch64"))
+    Err(Error::setup(format!(
+        "{os} on {arch} is not supported: lockstep pairs need Linux futexes, memfd and personality"
+    ))
+    .hint("run it in a Linux container or CI job on x86-64 or aarch64"))
 }
 
 /// Our folder: `perfunit` below the target folder, apart by workspace where several share one target folder.
 pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<PathBuf> {
     let target = match target_dir {
-        Some(dir) => std::path::absolute(dir).map_err(|error| Error::usage(format!("--target-dir {}: {error}", dir.display())))?,
+        Some(dir) => std::path::absolute(dir)
+            .map_err(|error| Error::usage(format!("--target-dir {}: {error}", dir.display())))?,
         None => location.target_directory.clone(),
     };
     if target.starts_with(&location.workspace_root) {

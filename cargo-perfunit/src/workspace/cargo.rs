@@ -37,7 +37,8 @@ impl Cargo {
         check_version(&version)?;
         // As a subcommand we are told which cargo runs us; otherwise the one beside rustc, otherwise PATH.
         let beside = sysroot.join("bin/cargo");
-        let cargo = std::env::var_os("CARGO").map_or_else(|| if beside.exists() { beside } else { "cargo".into() }, PathBuf::from);
+        let cargo = std::env::var_os("CARGO")
+            .map_or_else(|| if beside.exists() { beside } else { "cargo".into() }, PathBuf::from);
         let by_rustup = sysroot.parent().is_some_and(|parent| parent.ends_with("toolchains"));
         let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
         let rustup_toolchain = std::env::var("RUSTUP_TOOLCHAIN").ok().or(if by_rustup { name } else { None });
@@ -72,9 +73,9 @@ fn check_version(version: &str) -> Result<()> {
 
 fn output(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}").replace('"', "");
-    let output = command
-        .output()
-        .map_err(|error| Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?"))?;
+    let output = command.output().map_err(|error| {
+        Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
+    })?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         return Err(Error::setup(format!("`{shown}` failed:\n{}", stderr.trim_end())));

@@ -87,17 +87,27 @@ pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<L
     };
     let own = metadata.packages.iter().find(|package| package.manifest_path.as_std_path() == manifest);
     let default_packages = match own {
-        Some(package) if manifest.parent() != Some(workspace_root.as_path()) => BTreeSet::from([package.name.to_string()]),
+        Some(package) if manifest.parent() != Some(workspace_root.as_path()) => {
+            BTreeSet::from([package.name.to_string()])
+        }
         _ => metadata.workspace_default_packages().iter().map(|package| package.name.to_string()).collect(),
     };
-    Ok(Location { manifest, workspace_root, target_directory: metadata.target_directory.clone().into(), default_packages })
+    Ok(Location {
+        manifest,
+        workspace_root,
+        target_directory: metadata.target_directory.clone().into(),
+        default_packages,
+    })
 }
 
 /// Loads the workspace whose manifest is given; `git_root` is the folder that its paths become relative to.
 pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace> {
     let folder = manifest.parent().unwrap_or(git_root);
     let metadata = metadata(cargo, folder, Some(manifest), true)?;
-    let mut workspace = Workspace { root: relative(git_root, metadata.workspace_root.as_std_path()).unwrap_or_default(), ..Workspace::default() };
+    let mut workspace = Workspace {
+        root: relative(git_root, metadata.workspace_root.as_std_path()).unwrap_or_default(),
+        ..Workspace::default()
+    };
     add_packages(cargo, git_root, &metadata, true, &mut workspace)?;
     Ok(workspace)
 }
@@ -108,7 +118,8 @@ pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<
     let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), false)?;
     let Some(resolve) = &metadata.resolve else { return Ok(BTreeMap::new()) };
     let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
-    let below: BTreeMap<_, Vec<_>> = resolve.nodes.iter().map(|node| (&node.id, node.dependencies.iter().collect())).collect();
+    let below: BTreeMap<_, Vec<_>> =
+        resolve.nodes.iter().map(|node| (&node.id, node.dependencies.iter().collect())).collect();
     let mut result = BTreeMap::new();
     for member in metadata.packages.iter().filter(|package| package.source.is_none()) {
         let (mut seen, mut queue) = (BTreeSet::new(), vec![&member.id]);
@@ -142,7 +153,13 @@ pub fn generate_lock_file(cargo: &Cargo, manifest: &Path) -> Result<()> {
     Err(Error::setup(format!("cannot resolve the dependencies of the project:\n{}", stderr.trim_end())))
 }
 
-fn add_packages(cargo: &Cargo, git_root: &Path, metadata: &Metadata, members: bool, workspace: &mut Workspace) -> Result<()> {
+fn add_packages(
+    cargo: &Cargo,
+    git_root: &Path,
+    metadata: &Metadata,
+    members: bool,
+    workspace: &mut Workspace,
+) -> Result<()> {
     let mut beyond = BTreeSet::new();
     for package in &metadata.packages {
         let folder = package.manifest_path.parent().map(|parent| parent.as_std_path().to_owned()).unwrap_or_default();
@@ -153,7 +170,10 @@ fn add_packages(cargo: &Cargo, git_root: &Path, metadata: &Metadata, members: bo
         let mut dependencies = Vec::new();
         for dependency in &package.dependencies {
             let Some(path) = &dependency.path else { continue };
-            dependencies.push(Dependency { package: dependency.name.clone(), dev: dependency.kind == DependencyKind::Development });
+            dependencies.push(Dependency {
+                package: dependency.name.clone(),
+                dev: dependency.kind == DependencyKind::Development,
+            });
             beyond.insert(path.as_std_path().join("Cargo.toml"));
         }
         let script = package.targets.iter().find(|target| target.is_custom_build());
@@ -177,7 +197,12 @@ fn add_packages(cargo: &Cargo, git_root: &Path, metadata: &Metadata, members: bo
             // A path dependency that is no member: its own metadata tells.
             Some(_) if manifest.exists() => {
                 let other = self::metadata(cargo, folder, Some(&manifest), true)?;
-                let known = |manifest: &Path| workspace.packages.iter().any(|p| Some(&*p.dir) == manifest.parent().and_then(|dir| relative(git_root, dir)).as_deref());
+                let known = |manifest: &Path| {
+                    workspace
+                        .packages
+                        .iter()
+                        .any(|p| Some(&*p.dir) == manifest.parent().and_then(|dir| relative(git_root, dir)).as_deref())
+                };
                 let mut other = other;
                 other.packages.retain(|package| !known(package.manifest_path.as_std_path()));
                 add_packages(cargo, git_root, &other, false, workspace)?;
@@ -225,7 +250,8 @@ fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, no_deps: bool
     if let Some(name) = &cargo.rustup_toolchain {
         command.env("RUSTUP_TOOLCHAIN", name);
     }
-    let output = command.output().map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))?;
+    let output =
+        command.output().map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let error = Error::setup(format!("cargo metadata failed in {}:\n{}", folder.display(), stderr.trim_end()));
@@ -237,7 +263,8 @@ fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, no_deps: bool
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
-    MetadataCommand::parse(line).map_err(|error| Error::setup(format!("cannot understand the output of cargo metadata: {error}")))
+    MetadataCommand::parse(line)
+        .map_err(|error| Error::setup(format!("cannot understand the output of cargo metadata: {error}")))
 }
 
 fn nearest_manifest(folder: &Path) -> Option<PathBuf> {

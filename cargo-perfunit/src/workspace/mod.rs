@@ -7,4 +7,6 @@ mod cargo;
 mod load;
 
 pub use cargo::Cargo;
-pub use load::{Dependency, Location, Package, Target, Workspace, external_dependencies, generate_lock_file, load, locate};
+pub use load::{
+    Dependency, Location, Package, Target, Workspace, external_dependencies, generate_lock_file, load, locate,
+};

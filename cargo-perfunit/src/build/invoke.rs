@@ -3,7 +3,7 @@
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
 use super::kept::{self, Artifacts, SideBuild};
 use super::toolchain::Toolchain;
-use crate::cache::KeyBuilder;
+use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, ExitCode, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::progress::Progress;
@@ -79,7 +79,7 @@ pub fn build(
     }
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
-    fs::create_dir_all(&notes)?;
+    cache::private_dir(&notes)?;
     let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form)?, progress);
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {

@@ -6,6 +6,7 @@ mod case;
 mod project;
 mod run;
 
+#[allow(unused_imports, reason = "each test target uses its own part")]
 pub use case::{Case, repository_root};
 pub use project::Project;
 pub use run::Run;

@@ -1,0 +1,15 @@
+//! Checksums of lists of words.
+
+/// A checksum that does not depend on the words' case.
+pub fn checksum(words: &[&str]) -> u64 {
+    let mut sum = 0xcbf2_9ce4_8422_2325;
+    for word in words {
+        for byte in word.bytes() {
+            sum = (sum ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! Brightness of pictures.
+
+/// How bright a pixel looks.
+#[inline]
+fn brightness(pixel: u32) -> u32 {
+    let [red, green, blue, _] = pixel.to_le_bytes().map(u32::from);
+    (red * 2 + green * 5 + blue) >> 3
+}
+
+/// The sum of all pixels' brightness.
+pub fn exposure(pixels: &[u32]) -> u32 {
+    pixels.iter().map(|pixel| brightness(*pixel)).fold(0, u32::wrapping_add)
+}
+
+#[cfg(test)]
+mod tests;

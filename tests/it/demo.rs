@@ -1,0 +1,28 @@
+//! `cargo perfunit demo`.
+
+use crate::support::Project;
+
+#[test]
+fn the_demonstration_ends_in_a_right_verdict() {
+    let project = Project::empty();
+    let run = project.perfunit(["demo", "wordcount"]).expect(0);
+    let folder = "wordcount";
+    let again = project.perfunit_in(folder, ["diff", "HEAD~1", "--message-format", "json"]).expect(100);
+    assert!(run.stdout.contains("tests::counts_every_word"), "{}", run.stdout);
+    for test in again.json()["tests"].as_array().unwrap() {
+        let verdict = test["verdict"].as_str().unwrap();
+        let right: &[&str] = match test["name"].as_str().unwrap() {
+            "tests::counts_every_word" => &["slower"],
+            _ => &["same", "changed-below-threshold"],
+        };
+        assert!(right.contains(&verdict), "{test}");
+    }
+}
+
+#[test]
+fn a_folder_in_use_is_left_alone() {
+    let project = Project::empty();
+    project.write("mine/file", "mine");
+    let run = project.perfunit(["demo", "mine"]).expect(2);
+    assert!(run.stderr.contains("hint:"), "{}", run.stderr);
+}

@@ -1,0 +1,117 @@
+//! `cargo perfunit diff`: documents, exit codes, what is built.
+
+use crate::source;
+use crate::support::Project;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+#[track_caller]
+fn has(value: &Value, fields: &[&str]) {
+    let object = value.as_object().unwrap_or_else(|| panic!("no object: {value}"));
+    let missing: Vec<_> = fields.iter().filter(|field| !object.contains_key(**field)).collect();
+    assert!(missing.is_empty(), "without {missing:?}: {value}");
+}
+
+#[test]
+fn the_document_has_every_promised_field_and_is_all_that_is_printed() {
+    let project = Project::library(&source(500), &source(1500));
+    let document = project.diff(&["--all-tests"]).expect(100).json();
+    has(&document, &["schema_version", "base", "head", "environment", "selection", "tests", "summary", "warnings"]);
+    for side in ["base", "head"] {
+        has(&document[side], &["label", "commit", "dirty"]);
+    }
+    has(&document["summary"], &["verdicts", "measured", "found", "threshold", "alpha", "seconds"]);
+    assert_eq!(document["schema_version"], 1);
+    let tests = document["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), 2);
+    for test in tests {
+        has(test, &["package", "target", "name", "verdict", "reason", "change", "base_ns", "head_ns", "pairs", "mode"]);
+    }
+    let slower = tests.iter().find(|test| test["name"] == "tests::mixes").unwrap();
+    assert_eq!(slower["verdict"], "slower");
+    let change = |field: &str| slower["change"][field].as_f64().unwrap();
+    assert!(0.1 < change("low") && change("low") <= change("estimate") && change("estimate") <= change("high"));
+    let ignored = tests.iter().find(|test| test["name"] == "tests::is_ignored").unwrap();
+    assert_eq!((&ignored["verdict"], &ignored["reason"]["kind"]), (&"not-measured".into(), &"ignored".into()));
+}
+
+#[test]
+fn one_version_against_itself_is_no_regression() {
+    let project = Project::library(&source(500), &source(1500));
+    let run = project.perfunit(["diff", "HEAD..HEAD", "--all-tests", "--message-format", "json"]).expect(0);
+    let document = run.json();
+    let verdict =
+        &document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "tests::mixes").unwrap()["verdict"];
+    assert!(!["slower", "faster", "not-measured"].contains(&verdict.as_str().unwrap()), "{document}");
+}
+
+#[test]
+fn uncommitted_changes_are_the_head() {
+    let project = Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6"));
+    project.write("src/lib.rs", source(1500));
+    let document = project.perfunit(["diff", "HEAD", "--message-format", "json"]).expect(100).json();
+    assert_eq!(document["head"]["dirty"], true);
+    assert_eq!(project.status(), ["src/lib.rs"]);
+}
+
+#[test]
+fn people_get_a_summary_on_stdout() {
+    let project = Project::library(&source(500), &source(1500));
+    let run = project.perfunit(["diff", "HEAD~1"]).expect(100);
+    assert!(run.stdout.contains("tests::mixes"), "{}", run.stdout);
+    assert!(run.stdout.to_lowercase().contains("slower"), "{}", run.stdout);
+    let quiet = project.perfunit(["diff", "HEAD~1", "--quiet"]).expect(100);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn unchanged_commits_are_not_built_again() {
+    let project = Project::library(&source(500), &source(1500));
+    project.diff(&[]).expect(100);
+    let built = newest(&project.path().join("target/perfunit"), &is_executable_or_library);
+    let second = project.diff(&[]).expect(100);
+    assert_eq!(newest(&project.path().join("target/perfunit"), &is_executable_or_library), built);
+    assert!(second.json()["summary"]["seconds"]["build"].as_f64().unwrap() < 2.0, "{}", second.stdout);
+}
+
+#[test]
+fn nothing_to_measure_fails_only_on_request() {
+    let project = Project::library(&source(500), &format!("// A comment.\n{}", source(500)));
+    let document = project.diff(&[]).expect(0).json();
+    assert!(document["selection"]["nothing_because"].is_string(), "{document}");
+    project.diff(&["--no-tests", "fail"]).expect(4);
+}
+
+#[test]
+fn failures_have_their_exit_codes_and_hints() {
+    let project = Project::library(&source(500), "this is no Rust");
+    let run = project.diff(&[]).expect(101);
+    assert!(run.stderr.contains("head") && run.stderr.contains("hint:"), "{}", run.stderr);
+    let unknown = project.perfunit(["diff", "no-such-branch"]).expect(102);
+    assert!(unknown.stderr.contains("no-such-branch") && unknown.stderr.contains("hint:"), "{}", unknown.stderr);
+    project.perfunit(["diff", "--no-such-flag"]).expect(2);
+}
+
+/// What a build writes: everything else in our folder is state of runs.
+fn is_executable_or_library(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "deps")
+}
+
+/// The newest file that satisfies the condition.
+fn newest(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> (SystemTime, PathBuf) {
+    let mut newest = (SystemTime::UNIX_EPOCH, PathBuf::new());
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+            if metadata.is_dir() {
+                folders.push(path);
+            } else if wanted(&path) {
+                newest = newest.max((metadata.modified().unwrap(), path));
+            }
+        }
+    }
+    assert_ne!(newest.0, SystemTime::UNIX_EPOCH, "nothing was built");
+    newest
+}

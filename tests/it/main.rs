@@ -1,0 +1,38 @@
+//! Black-box tests, one file for each subcommand, and the rules that the sources keep.
+
+mod clean;
+mod demo;
+mod diff;
+mod list;
+mod tidy;
+
+#[path = "../support/mod.rs"]
+mod support;
+
+/// Two functions and their tests; `slow` is changed between the versions that the tests make of it.
+fn source(rounds: u32) -> String {
+    format!(
+        r"
+#[inline(never)]
+pub fn slow(seed: u64) -> u64 {{
+    let mut state = seed | 1;
+    for round in 0..{rounds} {{
+        state = (state ^ state << 13 ^ state >> 7).wrapping_add(round);
+    }}
+    state
+}}
+
+#[cfg(test)]
+mod tests {{
+    #[test]
+    fn mixes() {{
+        assert_ne!(super::slow(1), super::slow(2));
+    }}
+
+    #[test]
+    #[ignore]
+    fn is_ignored() {{}}
+}}
+"
+    )
+}

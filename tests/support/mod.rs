@@ -1,0 +1,12 @@
+//! Projects in temporary folders, and the tool run on them as a user would run it.
+
+#![allow(dead_code, reason = "each test target uses its own part")]
+
+mod case;
+mod project;
+mod run;
+
+#[allow(unused_imports, reason = "each test target uses its own part")]
+pub use case::{Case, repository_root};
+pub use project::Project;
+pub use run::Run;

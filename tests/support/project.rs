@@ -1,0 +1,131 @@
+//! A project: a git repository in a temporary folder, with its own target folder.
+
+use super::Run;
+use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature, Time};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+use tempfile::TempDir;
+
+/// Files with this ending lose it in a project: neither cargo nor git may take those of a fixture for their own.
+const DISARMED: &str = ".fixture";
+
+/// What cargo and the tool take from the environment; a test must not depend on who runs it.
+const UNSET: [&str; 8] = [
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_TERM_COLOR",
+    "CARGO_MANIFEST_DIR",
+    "CARGO_PRIMARY_PACKAGE",
+    "RUSTFLAGS",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+];
+
+/// A repository with the files and commits of a test; removed when dropped.
+pub struct Project {
+    folder: TempDir,
+    repository: Repository,
+}
+
+impl Project {
+    /// An empty repository that ignores its target folder.
+    pub fn empty() -> Self {
+        let folder = tempfile::Builder::new().prefix("perfunit-test-").tempdir().unwrap();
+        let repository =
+            Repository::init_opts(folder.path(), RepositoryInitOptions::new().initial_head("main")).unwrap();
+        let project = Self { folder, repository };
+        project.write(".gitignore", "/target\n");
+        project
+    }
+
+    /// A library crate with two versions of `src/lib.rs`, each a commit.
+    pub fn library(base: &str, head: &str) -> Self {
+        let project = Self::empty();
+        project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        project.write("src/lib.rs", base);
+        project.commit("base");
+        project.write("src/lib.rs", head);
+        project.commit("head");
+        project
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file of the working tree.
+    pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    /// Removes a file of the working tree.
+    pub fn remove(&self, path: impl AsRef<Path>) {
+        fs::remove_file(self.path().join(path)).unwrap();
+    }
+
+    /// Copies the files of a fixture's side over those that are there.
+    pub fn overlay(&self, side: &Path) {
+        for file in files(side) {
+            let relative = file.strip_prefix(side).unwrap().to_str().unwrap();
+            self.write(relative.strip_suffix(DISARMED).unwrap_or(relative), fs::read(&file).unwrap());
+        }
+    }
+
+    /// Commits the working tree as it is; author and time are fixed.
+    pub fn commit(&self, message: &str) {
+        let mut index = self.repository.index().unwrap();
+        index.add_all(["*"], IndexAddOption::DEFAULT, None).unwrap();
+        index.update_all(["*"], None).unwrap();
+        index.write().unwrap();
+        let tree = self.repository.find_tree(index.write_tree().unwrap()).unwrap();
+        let author = Signature::new("Tester", "tester@example.org", &Time::new(1_700_000_000, 0)).unwrap();
+        let parent = self.repository.head().ok().map(|head| head.peel_to_commit().unwrap());
+        let parents: Vec<_> = parent.iter().collect();
+        self.repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents).unwrap();
+    }
+
+    /// What `git status` would list.
+    pub fn status(&self) -> Vec<String> {
+        let statuses = self.repository.statuses(Some(git2::StatusOptions::new().include_untracked(true))).unwrap();
+        statuses.iter().filter_map(|entry| entry.path().map(str::to_owned).ok()).collect()
+    }
+
+    /// Runs the tool at the root of the repository.
+    pub fn perfunit<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Run {
+        self.perfunit_in("", arguments)
+    }
+
+    /// Runs the tool in a folder of the repository.
+    pub fn perfunit_in<A: AsRef<OsStr>>(&self, folder: &str, arguments: impl IntoIterator<Item = A>) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-perfunit"));
+        command.args(arguments).current_dir(self.path().join(folder));
+        for name in UNSET {
+            command.env_remove(name);
+        }
+        Run::of(command)
+    }
+
+    /// Runs `diff` on the last two commits and reads its document.
+    pub fn diff(&self, arguments: &[&str]) -> Run {
+        self.perfunit(["diff", "HEAD~1", "--message-format", "json"].iter().chain(arguments))
+    }
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return found,
+        entries => entries.unwrap(),
+    };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}

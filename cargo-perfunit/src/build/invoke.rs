@@ -15,6 +15,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+/// Fewer bytes than this do not hold a test executable.
+const LITTLE_SPACE: u64 = 64 << 20;
+
 /// Cargo's own options, as the user typed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
@@ -94,7 +97,7 @@ pub fn build(
             }
             kept::keep(&sides, &key, &artifacts, &invocations).map(Built::Done)
         }
-        Err(failure) if failure.output.contains("No space left on device") => {
+        Err(failure) if is_full(request.ours, &failure.output) => {
             term::eprint(&failure.output);
             let target = request.ours.display();
             Err(Error::setup(format!("the disk that holds {target} is full"))
@@ -102,6 +105,12 @@ pub fn build(
         }
         Err(failure) => Ok(Built::Failed(failure)),
     }
+}
+
+/// Whether a build failed for want of space. Linkers write through mapped memory, where a full disk is a bus error.
+fn is_full(folder: &Path, output: &str) -> bool {
+    let is_tight = || nix::sys::statvfs::statvfs(folder).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LITTLE_SPACE);
+    output.contains("No space left on device") || (output.contains("Bus error") && is_tight())
 }
 
 /// Runs cargo to its end.

@@ -40,13 +40,18 @@ pub fn folder(fallback: &Path) -> Result<PathBuf> {
     let chosen = var("PERFUNIT_CACHE_DIR")
         .or_else(|| var("XDG_CACHE_HOME").map(|dir| dir.join("cargo-perfunit")))
         .or_else(|| var("HOME").map(|dir| dir.join(".cache/cargo-perfunit")))
-        .filter(|dir| private_dir(dir).is_ok());
+        .filter(|dir| private_dir(dir).is_ok() && is_writable(dir));
     if let Some(dir) = chosen {
         return Ok(dir);
     }
     let dir = fallback.join("cache");
     private_dir(&dir)?;
     Ok(dir)
+}
+
+/// Permissions and read-only file systems alike.
+fn is_writable(dir: &Path) -> bool {
+    nix::unistd::access(dir, nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
 /// Creates a folder that only this user can enter.

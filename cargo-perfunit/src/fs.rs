@@ -50,8 +50,12 @@ pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
 /// Writes a file so that a reader or a crash sees the old content or the new, never a part.
 pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     let temporary = path.with_extension(format!("tmp{}", std::process::id()));
-    write(&temporary, contents)?;
-    rename(&temporary, path)
+    let written = write(&temporary, contents).and_then(|()| rename(&temporary, path));
+    if written.is_err() {
+        // On a full disk a part of it may be there.
+        let _ = remove_file(&temporary);
+    }
+    written
 }
 
 /// Renames a file or folder.
@@ -86,10 +90,28 @@ pub fn remove_file(path: &Path) -> Result<()> {
 }
 
 /// Removes a folder and all below it; it may be absent.
+///
+/// Folders in it that their owner may not change, as tests of permissions leave them, are unlocked first.
 pub fn remove_dir_all(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
+    let mut removed = fs::remove_dir_all(path);
+    if matches!(&removed, Err(error) if error.kind() == io::ErrorKind::PermissionDenied) {
+        unlock(path);
+        removed = fs::remove_dir_all(path);
+    }
+    match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
         _ => Ok(()),
+    }
+}
+
+/// Gives the owner access to a folder and those below, as far as that is possible. Links are not followed.
+fn unlock(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            unlock(&entry.path());
+        }
     }
 }
 

@@ -22,13 +22,24 @@ fn main() -> std::process::ExitCode {
     } else if std::env::args_os().nth(1).is_some_and(|first| first == build::RUNNER_ARGUMENT) {
         build::capture(arguments.skip(1)).map(|()| ExitCode::Success)
     } else {
-        subcommand(std::iter::once(name).chain(arguments))
+        std::panic::catch_unwind(|| subcommand(std::iter::once(name).chain(arguments))).unwrap_or_else(|_| Err(bug()))
     };
     let code = outcome.unwrap_or_else(|error: Error| {
+        if interrupt::requested() {
+            // Whatever failed, it is because Ctrl-C ended what we had started.
+            term::error("interrupted before anything was measured");
+            return ExitCode::Interrupted;
+        }
         term::error(&error.to_string());
         error.code()
     });
     std::process::ExitCode::from(code as u8)
+}
+
+/// The panic's message is on the screen by now.
+fn bug() -> Error {
+    Error::new(ExitCode::Internal, "this is a bug of cargo-perfunit")
+        .hint("please report it with the message above and the output of `rustc -vV`")
 }
 
 fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::unistd::Pid;
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -15,6 +16,13 @@ use std::sync::OnceLock;
 
 /// `argv[0]` of the keeper, by which `main` knows the role and `pkill cargo-perfunit` spares it.
 pub const KEEPER_NAME: &str = "perfunit-keeper";
+
+/// In the environment of measured processes: the keeper's id.
+const MARK_VARIABLE: &str = "PERFUNIT_KEEPER";
+/// Times that the keeper looks for marked processes.
+const SWEEPS: usize = 64;
+/// Generations of leftovers that are ended at once.
+const LEFTOVER_ROUNDS: usize = 64;
 
 static KEEPER: OnceLock<Child> = OnceLock::new();
 
@@ -36,21 +44,51 @@ pub fn spawn(command: &mut Command) -> Result<Child> {
         .map_err(|error| Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy())))
 }
 
+/// Marks a command whose descendants are all to end with us, even those that leave the keeper's group (`setsid`).
+pub fn mark(command: &mut Command) -> Result<()> {
+    command.env(MARK_VARIABLE, group()?.to_string());
+    Ok(())
+}
+
+/// Processes that builds left behind: a compiler cache's server, say. They serve others too.
+static SPARED: OnceLock<BTreeSet<u32>> = OnceLock::new();
+
+/// Lets what is there now live: it was not a test that left it. Takes effect once.
+pub fn spare_children() {
+    let _ = SPARED.set(children());
+}
+
 /// Kills what finished tests left behind (children that were re-parented to us), and reaps it. Returns how many.
 ///
 /// Call only while no child is wanted any more.
 pub fn kill_leftovers() -> usize {
-    let keeper = KEEPER.get().map_or(0, |child| child.id());
-    let path = format!("/proc/self/task/{}/children", std::process::id());
-    let Ok(children) = std::fs::read_to_string(path) else { return 0 };
+    let keeper = KEEPER.get().map_or(0, Child::id);
     let mut killed = 0;
-    for child in children.split_whitespace().filter_map(|id| id.parse::<u32>().ok()).filter(|id| *id != keeper) {
-        let child = Pid::from_raw(child.cast_signed());
-        let _ = kill(child, Signal::SIGKILL);
-        let _ = nix::sys::wait::waitpid(child, None);
-        killed += 1;
+    // A leftover's own children come to us when it ends, so there may be more each time; a process that forks faster
+    // than this is the keeper's.
+    for _ in 0..LEFTOVER_ROUNDS {
+        let leftovers: Vec<u32> = children()
+            .into_iter()
+            .filter(|id| *id != keeper && !SPARED.get().is_some_and(|spared| spared.contains(id)))
+            .collect();
+        if leftovers.is_empty() {
+            break;
+        }
+        for child in leftovers {
+            let child = Pid::from_raw(child.cast_signed());
+            let _ = kill(child, Signal::SIGKILL);
+            let _ = nix::sys::wait::waitpid(child, None);
+            killed += 1;
+        }
     }
     killed
+}
+
+/// Our children, adopted ones included.
+fn children() -> BTreeSet<u32> {
+    let path = format!("/proc/self/task/{}/children", std::process::id());
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
 }
 
 /// The keeper's group, started on first use.
@@ -90,8 +128,26 @@ pub fn keep() -> ! {
     }
     let mut rest = Vec::new();
     let _ = std::io::stdin().read_to_end(&mut rest);
+    // More than once: what is about to be killed may start others meanwhile.
+    for _ in 0..SWEEPS {
+        if kill_marked() == 0 {
+            break;
+        }
+    }
     let _ = kill(Pid::from_raw(0), Signal::SIGKILL);
     std::process::exit(0)
+}
+
+/// Kills the processes that carry our mark. Returns how many there were.
+fn kill_marked() -> usize {
+    let mark = format!("{MARK_VARIABLE}={}", std::process::id());
+    let is_marked = |id: &u32| {
+        let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let marked = names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_marked);
+    marked.filter(|id| kill(Pid::from_raw(id.cast_signed()), Signal::SIGKILL).is_ok()).count()
 }
 
 /// Has the kernel kill this process when its parent thread ends. Survives exec.

@@ -1,8 +1,10 @@
 //! Black-box tests, one file for each subcommand, and the rules that the sources keep.
 
+mod bad_input;
 mod clean;
 mod demo;
 mod diff;
+mod harmless;
 mod list;
 mod tidy;
 

@@ -102,12 +102,19 @@ impl Project {
 
     /// Runs the tool in a folder of the repository.
     pub fn perfunit_in<A: AsRef<OsStr>>(&self, folder: &str, arguments: impl IntoIterator<Item = A>) -> Run {
+        let mut command = Self::tool(&self.path().join(folder));
+        command.args(arguments);
+        Run::of(command)
+    }
+
+    /// The tool without arguments, to be run in a folder.
+    pub fn tool(folder: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-perfunit"));
-        command.args(arguments).current_dir(self.path().join(folder));
+        command.current_dir(folder);
         for name in UNSET {
             command.env_remove(name);
         }
-        Run::of(command)
+        command
     }
 
     /// Runs `diff` on the last two commits and reads its document.

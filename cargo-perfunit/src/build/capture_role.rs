@@ -32,22 +32,30 @@ pub fn capture(mut arguments: impl Iterator<Item = OsString>) -> Result<()> {
     let executable = arguments.next().ok_or_else(|| Error::usage("no executable given"))?;
     let executable = std::path::absolute(&executable).map_err(|error| Error::setup(error.to_string()))?;
     let cwd = std::env::current_dir().map_err(|error| Error::setup(error.to_string()))?;
-    let ours = |name: &str| name.starts_with("PERFUNIT_") || name == "RUSTC_WORKSPACE_WRAPPER";
-    let env = std::env::vars_os()
+    let env = users_environment()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| !ours(name))
         .collect();
     let note = Invocation { executable, cwd, env };
     let text = serde_json::to_vec(&note).map_err(|error| Error::setup(error.to_string()))?;
     fs::write(&Path::new(&folder).join(format!("{}.json", std::process::id())), text)
 }
 
-/// Reads the notes and empties the folder.
+/// The environment without what is only for us.
+pub(super) fn users_environment() -> impl Iterator<Item = (OsString, OsString)> {
+    let ours = |name: &OsString| name == "RUSTC_WORKSPACE_WRAPPER" || name.to_string_lossy().starts_with("PERFUNIT_");
+    std::env::vars_os().filter(move |(name, _)| !ours(name))
+}
+
+/// Reads the notes and removes the folder. Of the environment only what cargo set is returned: the rest is the user's,
+/// may hold secrets that should not lie on the disk, and may be another one in the next run.
 pub fn collect(folder: &Path) -> Result<Vec<Invocation>> {
     let mut notes = Vec::new();
     for path in fs::list_dir(folder)? {
         let note = serde_json::from_slice(&fs::read(&path)?);
-        notes.push(note.map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())))?);
+        let mut note: Invocation =
+            note.map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())))?;
+        note.env.retain(|name, value| std::env::var_os(name).is_none_or(|own| own != value.as_str()));
+        notes.push(note);
     }
     fs::remove_dir_all(folder)?;
     Ok(notes)

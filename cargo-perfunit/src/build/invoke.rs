@@ -3,7 +3,7 @@
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
 use super::kept::{self, Artifacts, SideBuild};
 use super::toolchain::Toolchain;
-use crate::cache::KeyBuilder;
+use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, ExitCode, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::progress::Progress;
@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+
+/// Fewer bytes than this do not hold a test executable.
+const LITTLE_SPACE: u64 = 64 << 20;
 
 /// Cargo's own options, as the user typed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,7 +82,7 @@ pub fn build(
     }
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
-    fs::create_dir_all(&notes)?;
+    cache::private_dir(&notes)?;
     let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form)?, progress);
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
@@ -94,7 +97,7 @@ pub fn build(
             }
             kept::keep(&sides, &key, &artifacts, &invocations).map(Built::Done)
         }
-        Err(failure) if failure.output.contains("No space left on device") => {
+        Err(failure) if is_full(request.ours, &failure.output) => {
             term::eprint(&failure.output);
             let target = request.ours.display();
             Err(Error::setup(format!("the disk that holds {target} is full"))
@@ -102,6 +105,15 @@ pub fn build(
         }
         Err(failure) => Ok(Built::Failed(failure)),
     }
+}
+
+/// Whether a build failed for want of space. Linkers write through mapped memory, where a full disk is a bus error.
+fn is_full(folder: &Path, output: &str) -> bool {
+    let is_tight = || {
+        nix::sys::statvfs::statvfs(folder)
+            .is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LITTLE_SPACE)
+    };
+    output.contains("No space left on device") || (output.contains("Bus error") && is_tight())
 }
 
 /// Runs cargo to its end.

@@ -1,6 +1,6 @@
 //! The executables of one side, kept so that the same version is not built twice.
 
-use super::capture_role::Invocation;
+use super::capture_role::{Invocation, users_environment};
 use super::dispatch_role;
 use super::rustc_role::HARNESS_SUFFIX;
 use crate::cache;
@@ -9,6 +9,7 @@ use crate::fs;
 use crate::model::{TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Sides kept for later runs.
@@ -37,10 +38,18 @@ pub struct TestExecutable {
     pub path: PathBuf,
     /// Working folder of its tests.
     pub cwd: PathBuf,
-    /// Environment of its tests, as cargo sets it.
+    /// What cargo sets in the environment of its tests.
     pub env: BTreeMap<String, String>,
     /// Who drives it.
     pub harness: Harness,
+}
+
+impl TestExecutable {
+    /// The whole environment of its tests: the user's, with what cargo sets.
+    pub fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let cargos = self.env.iter().map(|(name, value)| (name.into(), value.into()));
+        users_environment().chain(cargos).collect()
+    }
 }
 
 /// Everything built for one side.

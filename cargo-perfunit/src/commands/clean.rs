@@ -25,7 +25,11 @@ pub fn clean(options: &CleanOptions, terminal: Terminal) -> Result<ExitCode> {
     let location = workspace::locate(&cargo, &options.folder, options.manifest.as_deref())?;
     let ours = pipeline::our_folder(&location, options.target_dir.as_deref())?;
     let cache = cache::folder(&ours)?;
-    fs::remove_dir_all(&ours)?;
+    if ours.exists() {
+        // Not under the feet of a run.
+        let _lock = pipeline::lock(&ours, terminal)?;
+        fs::remove_dir_all(&ours)?;
+    }
     terminal.status("Removed", &ours.display().to_string());
     if options.cache {
         fs::remove_dir_all(&cache)?;

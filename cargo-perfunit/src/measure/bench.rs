@@ -5,6 +5,7 @@ use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::model::Sides;
+use crate::process;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
@@ -45,6 +46,7 @@ pub struct Bench {
 impl Bench {
     /// Prepares the machine; `ours` is our folder below cargo's target folder.
     pub fn open(ours: &Path) -> Result<Self> {
+        process::spare_children();
         let this = Pid::from_raw(0);
         let before =
             sched_getaffinity(this).map_err(|error| Error::setup(format!("cannot read the CPU affinity: {error}")))?;

@@ -200,12 +200,13 @@ impl Running {
         // Only read where libtest and not our runner is in charge.
         command.args(["--exact", programs.test, "--include-ignored", "--nocapture", "--test-threads=1"]);
         // Base's environment for both: a longer variable would shift the stack.
-        let environment = &programs.executables.base.env;
+        let environment = programs.executables.base.environment();
         command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment);
         command.env("TMPDIR", bench.temporary.get(side));
         command.env(SIDE_VARIABLE, programs.folders.get(side));
         command.env("PERFUNIT_PAD", "x".repeat(pads.environment));
         command.env(SERVE_VARIABLE, format!("{}:{PAGE_DESCRIPTOR}", side.index())).env(TEST_VARIABLE, programs.test);
+        process::mark(&mut command)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut core = CpuSet::new();
         core.set(bench.core).map_err(|error| Error::setup(error.to_string()))?;

@@ -12,7 +12,7 @@ mod select;
 mod setup;
 
 pub use options::{Filter, Ignored, Measuring, Options, Scope};
-pub use setup::{Setup, our_folder};
+pub use setup::{Setup, lock, our_folder};
 
 use crate::error::{Error, Result};
 use crate::interrupt;

@@ -1,5 +1,6 @@
 //! Where we are: repository, workspace, toolchain, our folder and its lock.
 
+use super::not_interrupted;
 use super::options::Options;
 use crate::cache;
 use crate::error::{Error, Result};
@@ -10,7 +11,12 @@ use crate::shadow::{Injections, Tree};
 use crate::term::Terminal;
 use crate::workspace::{self, Cargo, Location};
 use std::fs::{File, TryLockError};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Between two looks at a lock that another run holds.
+const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Everything that the later steps stand on.
 pub struct Setup {
@@ -96,26 +102,42 @@ pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<Path
     Ok(target.join(format!("perfunit-{workspace}")).join("perfunit"))
 }
 
-/// One run at a time: they share the tree.
-fn lock(ours: &Path, terminal: Terminal) -> Result<File> {
-    fs::create_dir_all(ours)?;
-    // Not every project ignores its target folder.
-    let ignore = ours.join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "*\n")?;
-    }
+/// One run at a time: they share the tree. Ends when the file is closed.
+pub fn lock(ours: &Path, terminal: Terminal) -> Result<File> {
     let path = ours.join("lock");
-    let file = fs::create(&path)?;
-    let failed = |error: std::io::Error| Error::setup(format!("cannot lock {}: {error}", path.display()));
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            terminal.status("Blocking", "waiting for another `cargo perfunit` in this workspace");
-            file.lock().map_err(failed)?;
+    let mut announced = false;
+    loop {
+        not_interrupted()?;
+        fs::create_dir_all(ours)?;
+        // Not every project ignores its target folder.
+        let ignore = ours.join(".gitignore");
+        if !ignore.exists() {
+            fs::write(&ignore, "*\n")?;
         }
-        Err(TryLockError::Error(error)) => return Err(failed(error)),
+        let file = fs::create(&path)?;
+        match file.try_lock() {
+            // `clean` may have removed the file that we opened: nobody else would see our lock on it.
+            Ok(()) if is_still_there(&file, &path) => return Ok(file),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                if !announced {
+                    terminal.status("Blocking", "waiting for another `cargo perfunit` in this workspace");
+                }
+                announced = true;
+                // Not a blocking call: Ctrl-C has to end the wait.
+                std::thread::sleep(LOCK_POLL);
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(Error::setup(format!("cannot lock {}: {error}", path.display())));
+            }
+        }
     }
-    Ok(file)
+}
+
+fn is_still_there(file: &File, path: &Path) -> bool {
+    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    let (ours, theirs) = (file.metadata().map(identity), path.metadata().map(identity));
+    matches!((ours, theirs), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Gives both versions the same lock file policy: a version without one takes the other's; if neither has one it is

@@ -1,0 +1,281 @@
+//! Whatever is wrong, the tool says what and where, what to do about it, and leaves the project as it was.
+
+use crate::source;
+use crate::support::{Project, Run};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const BROKEN: &str = "fn broken() { let number: u32 = \"text\"; }\n";
+
+/// The run was refused with this code, these words and a hint; nothing is on stdout.
+#[track_caller]
+fn refused(run: Run, code: i32, words: &[&str]) {
+    let run = run.expect(code);
+    let missing: Vec<_> =
+        ["error: ", "hint: "].iter().chain(words).filter(|word| !run.stderr.contains(**word)).collect();
+    assert!(missing.is_empty(), "without {missing:?}:\n{}", run.stderr);
+    assert_eq!(run.stdout, "");
+}
+
+fn project() -> Project {
+    Project::library(&source(500), &source(1500))
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let output = Command::new("git").args(arguments).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn run_in(folder: &Path, arguments: &[&str]) -> Run {
+    let mut command = Project::tool(folder);
+    command.args(arguments);
+    Run::of(command)
+}
+
+fn run_with(project: &Project, variables: &[(&str, &Path)]) -> Run {
+    let mut command = Project::tool(project.path());
+    command.args(["diff", "HEAD~1"]).envs(variables.iter().copied());
+    Run::of(command)
+}
+
+fn script(path: &Path, text: &str) {
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn folder_beside(project: &Project, name: &str) -> PathBuf {
+    // In the ignored folder: removed with the project.
+    let folder = project.path().join("target").join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn outside_of_git() {
+    let folder = tempfile::tempdir().unwrap();
+    refused(run_in(folder.path(), &["diff"]), 102, &["not in a git repository", "git init"]);
+}
+
+#[test]
+fn a_bare_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    git2::Repository::init_bare(folder.path()).unwrap();
+    refused(run_in(folder.path(), &["diff"]), 102, &["bare repository"]);
+}
+
+#[test]
+fn outside_of_cargo() {
+    let project = Project::empty();
+    project.commit("no crate");
+    refused(project.perfunit(["diff"]), 102, &["could not find `Cargo.toml`", "--manifest-path"]);
+}
+
+#[test]
+fn no_commits() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write("src/lib.rs", source(1));
+    refused(project.perfunit(["diff"]), 102, &["no commits yet"]);
+}
+
+#[test]
+fn names_that_do_not_exist() {
+    let project = project();
+    refused(project.perfunit(["diff", "nosuch"]), 102, &["unknown revision `nosuch`"]);
+    refused(project.perfunit(["diff", "HEAD~1", "-p", "nosuch"]), 2, &["no package `nosuch`", "it has sample"]);
+    refused(project.perfunit(["diff", "HEAD~1", "--test", "nosuch"]), 2, &["no integration test `nosuch`"]);
+    refused(project.perfunit(["diff", "HEAD~1", "--bin", "nosuch"]), 2, &["no binary `nosuch`"]);
+}
+
+#[test]
+fn a_shallow_clone_without_the_base() {
+    let project = project();
+    let clone = folder_beside(&project, "clone");
+    let url = format!("file://{}", project.path().display());
+    git(project.path(), &["clone", "-q", "--depth", "1", &url, clone.to_str().unwrap()]);
+    refused(run_in(&clone, &["diff", "HEAD~1"]), 102, &["HEAD~1", "--unshallow", "fetch-depth: 0"]);
+    refused(run_in(&clone, &["diff"]), 102, &["is missing", "--unshallow"]);
+}
+
+#[test]
+fn values_that_make_no_sense() {
+    let project = project();
+    for arguments in
+        [["--threshold", "200%"], ["--timeout", "0s"], ["--budget", "10 parsecs"], ["--timeout", "4000000000000000h"]]
+    {
+        let run = project.perfunit(["diff", "HEAD~1"].iter().chain(&arguments)).expect(2);
+        assert!(run.stderr.contains(arguments[0]) && run.stderr.contains(arguments[1]), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read() {
+    let project = project();
+    project.write("Cargo.toml", "[package\nname =");
+    refused(project.perfunit(["diff"]), 102, &["cargo metadata failed", "Cargo.toml:1"]);
+    assert_eq!(project.status(), ["Cargo.toml"]);
+}
+
+#[test]
+fn a_base_whose_manifest_cannot_be_read() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package\nname =");
+    project.write("src/lib.rs", source(2));
+    project.commit("base");
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write("src/lib.rs", source(1));
+    project.commit("head");
+    refused(project.perfunit(["diff", "HEAD~1"]), 101, &["Cargo.toml:1", "base (HEAD~1, ", "does not build"]);
+}
+
+#[test]
+fn a_side_that_does_not_build_is_named_with_cargos_errors() {
+    let base = Project::library(&(source(500) + BROKEN), &source(1500));
+    refused(base.perfunit(["diff", "HEAD~1"]), 101, &["error[E0308]", "base (HEAD~1, ", "does not build"]);
+    let head = Project::library(&source(500), &(source(1500) + BROKEN));
+    refused(head.perfunit(["diff", "HEAD~1"]), 101, &["error[E0308]", "head (HEAD, ", "does not build"]);
+    assert_eq!(head.status(), [""; 0]);
+}
+
+#[test]
+fn tests_that_compile_on_head_only() {
+    let project = Project::library(&source(500).replace("assert_ne!(super", "assert_ne!(nosuch"), &source(1500));
+    refused(project.perfunit(["diff", "HEAD~1"]), 101, &["nosuch", "base (HEAD~1, ", "does not build"]);
+}
+
+#[test]
+fn tests_that_all_fail_on_base() {
+    let project = Project::library(
+        &source(500).replace("assert_ne!", "assert_eq!"),
+        &source(1500).replace("assert_ne!", "assert_eq!"),
+    );
+    let run = project.perfunit(["diff", "HEAD~1"]).expect(103);
+    assert!(run.stdout.contains("fail"), "{}", run.stdout);
+}
+
+#[test]
+fn a_project_without_tests() {
+    let code = |value: u32| format!("pub fn value() -> u32 {{ {value} }}\n");
+    let project = Project::library(&code(1), &code(2));
+    assert!(project.perfunit(["diff", "HEAD~1"]).expect(0).stdout.contains("hold no tests"));
+    project.perfunit(["diff", "HEAD~1", "--no-tests=fail"]).expect(4);
+}
+
+#[test]
+fn what_is_new_in_head_is_no_failure_of_base() {
+    let project = project();
+    project.write("tests/new.rs", "#[test]\nfn is_new() { assert_ne!(sample::slow(1), sample::slow(2)); }\n");
+    project.commit("a new test");
+    let document = project.perfunit(["diff", "HEAD~2", "--message-format", "json"]).expect(100).json();
+    let tests = document["tests"].as_array().unwrap();
+    assert!(tests.iter().any(|test| test["name"] == "is_new" && test["reason"]["kind"] == "new"), "{document}");
+    project.perfunit(["diff", "HEAD~2", "--test", "new"]).expect(0);
+}
+
+#[test]
+fn a_toolchain_too_old() {
+    let project = project();
+    let rustc = folder_beside(&project, "fake").join("rustc");
+    script(
+        &rustc,
+        "if [ \"$1\" = -vV ]; then echo 'rustc 1.60.0'; echo 'host: x86_64-unknown-linux-gnu'; echo 'release: 1.60.0'; else exec rustc \"$@\"; fi",
+    );
+    refused(run_with(&project, &[("RUSTC", &rustc)]), 102, &["too old", "1.60.0", "1.77"]);
+    refused(run_with(&project, &[("RUSTC", Path::new("/nonexistent/rustc"))]), 102, &["/nonexistent/rustc"]);
+}
+
+#[test]
+fn the_users_wrappers_are_called() {
+    for name in ["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+        let project = project();
+        let log = folder_beside(&project, "log").join("calls");
+        script(&project.path().join("target/wrapper"), &format!("echo \"$@\" >> {}\nexec \"$@\"", log.display()));
+        // Relative: cargo itself runs in another folder than the user.
+        run_with(&project, &[(name, Path::new("target/wrapper"))]).expect(100);
+        let calls = fs::read_to_string(&log).unwrap();
+        assert_eq!(calls.matches("--crate-name sample").count(), 2, "{calls}");
+    }
+}
+
+#[test]
+fn the_users_flags_count() {
+    let guarded = |rounds| source(rounds) + "#[cfg(not(given))] compile_error!(\"no flags\");\n";
+    let project = Project::library(&guarded(500), &guarded(1500));
+    run_with(&project, &[("RUSTFLAGS", Path::new("--cfg given"))]).expect(100);
+}
+
+#[test]
+fn a_target_folder_elsewhere_and_a_read_only_cache() {
+    let project = project();
+    let (target, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    run_with(&project, &[("CARGO_TARGET_DIR", target.path())]).expect(100);
+    assert!(!project.path().join("target").exists());
+    // Not a folder: the user's cache cannot be used.
+    let file = cache.path().join("file");
+    fs::write(&file, "").unwrap();
+    refused(run_with(&project, &[("PERFUNIT_CACHE_DIR", &file), ("CARGO_TARGET_DIR", &file)]), 102, &["file"]);
+}
+
+#[test]
+fn a_target_folder_that_git_does_not_ignore() {
+    let project = project();
+    project.remove(".gitignore");
+    project.commit("ignore nothing");
+    project.perfunit(["diff", "HEAD~2"]).expect(100);
+    assert_eq!(project.status(), [""; 0]);
+    project.perfunit(["diff", "HEAD~2"]).expect(100);
+}
+
+/// The configuration's flags, runner, target triple, folder and environment, and the package's own binary.
+#[test]
+fn cargos_configuration_counts() {
+    let host = Command::new("rustc").arg("-vV").output().unwrap().stdout;
+    let host = String::from_utf8(host)
+        .unwrap()
+        .lines()
+        .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+        .unwrap();
+    let project = Project::empty();
+    project.write(".gitignore", "/out\n");
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let configuration = format!(
+        "[build]\nrustflags = [\"--cfg\", \"given\"]\ntarget = \"{host}\"\ntarget-dir = \"out/here\"\n[target.{host}]\nrunner = \"/bin/false\"\n\
+         [env]\nFROM_CONFIG = \"yes\"\nHERE = {{ value = \"\", relative = true }}\n"
+    );
+    project.write(".cargo/config.toml", configuration);
+    project.write("src/main.rs", "fn main() { println!(\"{}\", sample::slow(1) > 0); }\n");
+    project.write(
+        "tests/it.rs",
+        "#[test]\nfn sees_all() {\n    assert!(cfg!(given));\n    assert_eq!(std::env::var(\"FROM_CONFIG\").unwrap(), \"yes\");\n    \
+         let here = std::env::var(\"HERE\").unwrap();\n    assert!(std::path::Path::new(&here).join(\"Cargo.toml\").exists());\n    \
+         let output = std::process::Command::new(env!(\"CARGO_BIN_EXE_sample\")).output().unwrap();\n    \
+         assert_eq!(output.stdout, b\"true\\n\");\n}\n",
+    );
+    project.write("src/lib.rs", source(500));
+    project.commit("base");
+    project.write("src/lib.rs", source(1500));
+    project.commit("head");
+    let document = project.diff(&["--per-test-budget", "2s"]).json();
+    let tests = document["tests"].as_array().unwrap();
+    assert!(tests.iter().any(|test| test["name"] == "sees_all" && test["verdict"] != "not-measured"), "{document}");
+    assert_eq!(project.status(), [""; 0]);
+    assert!(!project.path().join("target").exists());
+}
+
+#[test]
+fn wherever_the_project_is() {
+    let project = project();
+    // A folder below, a link, a linked worktree, a path with spaces and letters of other alphabets.
+    project.write("src/deep/note.txt", "");
+    project.perfunit_in("src/deep", ["diff", "HEAD~1..HEAD"]).expect(100);
+    let other = tempfile::tempdir().unwrap();
+    let link = other.path().join("link");
+    std::os::unix::fs::symlink(project.path(), &link).unwrap();
+    run_in(&link, &["diff", "HEAD~1..HEAD"]).expect(100);
+    let worktree = other.path().join("ein Baum 木");
+    git(project.path(), &["worktree", "add", "-q", worktree.to_str().unwrap(), "HEAD"]);
+    run_in(&worktree, &["diff", "HEAD~1"]).expect(100);
+    assert!(worktree.join("target/perfunit").is_dir());
+}

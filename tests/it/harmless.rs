@@ -1,0 +1,254 @@
+//! Killed, interrupted, without space: the project stays as it was, nothing keeps running, and the next run works.
+
+use crate::support::{Project, Run};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Rounds of the random kills.
+const ROUNDS_VARIABLE: &str = "PERFUNIT_KILL_ROUNDS";
+const ROUNDS: u32 = 3;
+/// A run of [`project`] takes longer than this on no machine that was ever seen.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Some tests to measure; `leaves` starts programs that it does not wait for, one of them in a session of its own.
+fn source(rounds: u32) -> String {
+    let many: String =
+        (0..6).map(|i| format!("    #[test] fn t{i}() {{ assert_ne!(super::slow({i}), 1); }}\n")).collect();
+    let code = crate::source(rounds);
+    format!(
+        "{code}\n#[cfg(test)]\nmod many {{\n{many}    #[test] fn leaves() {{\n        \
+         std::process::Command::new(\"sh\").args([\"-c\", \"sleep 300 & (sleep 300; true) & setsid sleep 300 &\"]).status().unwrap();\n    }}\n}}\n"
+    )
+}
+
+fn project() -> Project {
+    Project::library(&source(500), &source(1500))
+}
+
+/// Everything in the project but the target folder: kind, time and content.
+type Snapshot = BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)>;
+
+fn snapshot(folder: &Path) -> Snapshot {
+    let mut found = Snapshot::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path == folder.join("target") {
+                continue;
+            }
+            let data = path.symlink_metadata().unwrap();
+            let content = if data.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+            if data.is_dir() {
+                folders.push(path.clone());
+            }
+            found.insert(path, (data.mode(), data.mtime(), data.mtime_nsec(), content));
+        }
+    }
+    found
+}
+
+/// Processes whose program or working folder lies in the project.
+fn processes(folder: &Path) -> Vec<String> {
+    let folder = folder.canonicalize().unwrap();
+    let inside = |link: PathBuf| fs::read_link(link).is_ok_and(|path| path.starts_with(&folder));
+    let numbers = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let found = numbers.filter(|process| inside(process.join("exe")) || inside(process.join("cwd")));
+    found.map(|process| fs::read_to_string(process.join("cmdline")).unwrap_or_default().replace('\0', " ")).collect()
+}
+
+/// The project is as before and nothing of it runs, at once or very soon.
+#[track_caller]
+fn unharmed(project: &Project, before: &Snapshot, after: &str) {
+    let limit = Instant::now() + Duration::from_secs(3);
+    let mut running = processes(project.path());
+    while !running.is_empty() && Instant::now() < limit {
+        std::thread::sleep(Duration::from_millis(20));
+        running = processes(project.path());
+    }
+    assert_eq!(running, [""; 0], "left behind {after}");
+    let now = snapshot(project.path());
+    let paths: std::collections::BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    let changed: Vec<_> = paths.into_iter().filter(|path| before.get(*path) != now.get(*path)).collect();
+    assert!(changed.is_empty(), "changed {after}: {changed:?}");
+    assert!(
+        !project.path().join("target/perfunit/tmp").exists() || after.contains("kill"),
+        "temporary folders are left {after}"
+    );
+}
+
+#[track_caller]
+fn the_next_run_is_right(project: &Project) {
+    let document = project.diff(&["t1", "mixes"]).expect(100).json();
+    let tests = document["tests"].as_array().unwrap();
+    for name in ["many::t1", "tests::mixes"] {
+        assert!(tests.iter().any(|test| test["name"] == name && test["verdict"] == "slower"), "{document}");
+    }
+}
+
+fn start(project: &Project) -> Child {
+    let mut command = Project::tool(project.path());
+    command.args(["diff", "HEAD~1", "--per-test-budget", "1s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // As a shell does: Ctrl-C then goes to this group.
+    command.process_group(0).spawn().unwrap()
+}
+
+fn wait_until(child: &mut Child, condition: impl Fn() -> bool) {
+    let limit = Instant::now() + LONG;
+    while !condition() {
+        assert!(child.try_wait().unwrap().is_none() && Instant::now() < limit, "the moment never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// `kill` takes a negative number for a group.
+fn signal(name: &str, target: i64) {
+    assert!(Command::new("kill").args([name, "--", &target.to_string()]).status().unwrap().success());
+}
+
+fn end(child: Child) -> Run {
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+#[test]
+fn kill_at_random_moments() {
+    let project = project();
+    let before = snapshot(project.path());
+    let started = Instant::now();
+    end(start(&project)).expect(100);
+    let whole = started.elapsed();
+    unharmed(&project, &before, "after a whole run");
+    let rounds = std::env::var(ROUNDS_VARIABLE).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
+    let mut random = fastrand::Rng::with_seed(7);
+    for round in 0..rounds {
+        if round % 2 == 0 {
+            fs::remove_dir_all(project.path().join("target")).unwrap();
+        }
+        let mut child = start(&project);
+        let moment = whole.mul_f64(random.f64());
+        std::thread::sleep(moment);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        unharmed(&project, &before, &format!("by a kill after {moment:?}"));
+        the_next_run_is_right(&project);
+        unharmed(&project, &before, "by the next run");
+    }
+}
+
+#[test]
+fn ctrl_c_while_building() {
+    let project = project();
+    let before = snapshot(project.path());
+    for to_group in [true, false] {
+        let mut child = start(&project);
+        wait_until(&mut child, || project.path().join("target/perfunit/capture").exists());
+        let id = i64::from(child.id());
+        signal("-INT", if to_group { -id } else { id });
+        let run = end(child).expect(130);
+        assert!(run.stderr.contains("interrupted"), "{}", run.stderr);
+        unharmed(&project, &before, "by Ctrl-C");
+        project.perfunit(["clean"]).expect(0);
+    }
+    the_next_run_is_right(&project);
+}
+
+#[test]
+fn ctrl_c_while_measuring_reports_what_is_finished() {
+    let project = project();
+    project.perfunit(["list", "HEAD~1"]).expect(0);
+    let before = snapshot(project.path());
+    for to_group in [true, false] {
+        let mut child = start(&project);
+        let temporary = project.path().join("target/perfunit/tmp");
+        wait_until(&mut child, || temporary.join("head").exists());
+        for folder in [&temporary, &temporary.join("base"), &temporary.join("head")] {
+            // It may be about to be made anew.
+            let mode = folder.metadata().map_or(0o700, |data| data.permissions().mode() & 0o777);
+            assert_eq!(mode, 0o700, "{}", folder.display());
+        }
+        let id = i64::from(child.id());
+        signal("-INT", if to_group { -id } else { id });
+        let run = end(child);
+        assert!([100, 130].contains(&run.code), "{}\n{}", run.code, run.stderr);
+        assert!(run.stdout.contains("Ctrl-C") && run.stdout.contains("Summary"), "{}", run.stdout);
+        unharmed(&project, &before, "by Ctrl-C");
+    }
+    the_next_run_is_right(&project);
+}
+
+#[test]
+fn two_runs_take_turns_and_one_that_waits_can_be_stopped() {
+    let project = project();
+    let before = snapshot(project.path());
+    let mut first = start(&project);
+    wait_until(&mut first, || project.path().join("target/perfunit/capture").exists());
+    let (second, third) = (start(&project), start(&project));
+    std::thread::sleep(Duration::from_millis(700));
+    signal("-INT", i64::from(third.id()));
+    let third = end(third).expect(130);
+    assert!(third.stderr.contains("waiting for another"), "{}", third.stderr);
+    end(first).expect(100);
+    end(second).expect(100);
+    unharmed(&project, &before, "by two runs");
+}
+
+/// A file system of this size, where we may mount one.
+struct Mount(tempfile::TempDir);
+
+impl Mount {
+    fn new(options: &str) -> Option<Self> {
+        let mount = Self(tempfile::tempdir().unwrap());
+        mount.call(&["-t", "tmpfs", "-o", options, "none"]).then_some(mount)
+    }
+
+    fn call(&self, arguments: &[&str]) -> bool {
+        Command::new("mount").args(arguments).arg(self.0.path()).output().is_ok_and(|output| output.status.success())
+    }
+
+    fn run(&self, project: &Project, variable: &str) -> Run {
+        let mut command = Project::tool(project.path());
+        command.args(["diff", "HEAD~1", "t1"]).env(variable, self.0.path().join("below"));
+        Run::of(command)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).output();
+    }
+}
+
+#[test]
+fn a_full_disk() {
+    let project = project();
+    let before = snapshot(project.path());
+    for size in ["300k", "2m", "8m"] {
+        let Some(mount) = Mount::new(&format!("size={size}")) else { return };
+        let run = mount.run(&project, "CARGO_TARGET_DIR").expect(102);
+        assert!(run.stderr.contains("hint: free some disk space"), "{}", run.stderr);
+        unharmed(&project, &before, "by a full disk");
+        assert!(mount.call(&["-o", "remount,size=500m"]));
+        mount.run(&project, "CARGO_TARGET_DIR").expect(100);
+    }
+}
+
+#[test]
+fn a_read_only_target_folder() {
+    let project = project();
+    let before = snapshot(project.path());
+    let Some(mount) = Mount::new("ro") else { return };
+    let run = mount.run(&project, "CARGO_TARGET_DIR").expect(102);
+    assert!(
+        run.stderr.contains("Read-only") && run.stderr.contains("hint: choose a writable folder"),
+        "{}",
+        run.stderr
+    );
+    unharmed(&project, &before, "by a read-only target folder");
+}

@@ -5,6 +5,7 @@ use crate::fs;
 use git2::{ObjectType, Oid};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// A key made of content: equal parts in equal order give the same key on every machine.
 #[derive(Debug, Default)]
@@ -13,7 +14,7 @@ pub struct KeyBuilder(Vec<u8>);
 impl KeyBuilder {
     /// Adds a part; its length is included, so that parts cannot run into each other.
     #[must_use]
-    pub fn add(mut self, part: impl AsRef<[u8]>) -> Self {
+    pub fn with(mut self, part: impl AsRef<[u8]>) -> Self {
         let part = part.as_ref();
         self.0.extend((part.len() as u64).to_le_bytes());
         self.0.extend(part);
@@ -69,15 +70,24 @@ pub fn private_dir(dir: &Path) -> Result<()> {
     }
 }
 
-/// Removes all but the `keep` newest entries of a folder, by modification time.
-pub fn prune(dir: &Path, keep: usize) -> Result<()> {
+/// Notes that an entry is in use, for [`prune`].
+pub fn touch(path: &Path) {
+    if let Ok(handle) = std::fs::File::open(path) {
+        // A cache that cannot be written is never pruned either.
+        let _ = handle.set_modified(std::time::SystemTime::now());
+    }
+}
+
+/// Removes all but the `keep` last used entries of a folder, and none used within `spared`: another run may need it.
+pub fn prune(dir: &Path, keep: usize, spared: Duration) -> Result<()> {
     let mut entries: Vec<_> = fs::list_dir(dir)?
         .into_iter()
         .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
         .collect();
     entries.sort();
     let surplus = entries.len().saturating_sub(keep);
-    for (_, path) in entries.into_iter().take(surplus) {
+    let unused = |time: &SystemTime| time.elapsed().is_ok_and(|age| age >= spared);
+    for (_, path) in entries.into_iter().take(surplus).filter(|(time, _)| unused(time)) {
         fs::remove_dir_all(&path)?;
     }
     Ok(())
@@ -89,8 +99,7 @@ mod tests {
 
     #[test]
     fn parts_do_not_run_into_each_other() {
-        let key =
-            |parts: &[&str]| parts.iter().fold(KeyBuilder::default(), |key, part| key.add(part)).finish().unwrap();
+        let key = |parts: &[&str]| parts.iter().fold(KeyBuilder::default(), KeyBuilder::with).finish().unwrap();
         assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
         assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
     }
@@ -104,7 +113,9 @@ mod tests {
             let time = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
             std::fs::File::open(&path).unwrap().set_modified(time).unwrap();
         }
-        prune(dir.path(), 1).unwrap();
+        prune(dir.path(), 1, Duration::from_secs(60)).unwrap();
+        assert_eq!(fs::list_dir(dir.path()).unwrap().len(), 3);
+        prune(dir.path(), 1, Duration::ZERO).unwrap();
         assert_eq!(fs::list_dir(dir.path()).unwrap(), [dir.path().join("new")]);
     }
 }

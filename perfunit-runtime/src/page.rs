@@ -100,7 +100,7 @@ pub struct Page {
 }
 
 /// Bytes to map: a whole number of 4 KiB pages.
-pub const PAGE_BYTES: usize = (std::mem::size_of::<Page>() + 4095) / 4096 * 4096;
+pub const PAGE_BYTES: usize = std::mem::size_of::<Page>().div_ceil(4096) * 4096;
 
 impl Page {
     /// Writes the turns: both prepare, `starter` (0 base, 1 head) first; then batches in the order A B B A, so that

@@ -6,8 +6,14 @@ use crate::{request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{ExitCode, Termination};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Instant;
+
+/// From this factor on head settles the shape of a pilot.
+const MUCH_SLOWER: f64 = 20.0;
+/// A first call as long as this need not be repeated to see how long the body takes.
+const FIRST_CALL_TELLS_NS: f64 = 50e6;
 
 /// True once a body has been taken over: a test that calls another test must not serve twice.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -185,7 +191,7 @@ fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
 fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
     let page = seat.page;
     let pilot = page.flags.load(Relaxed) & PILOT != 0;
-    if pilot && seat.side == 0 {
+    if pilot && (seat.side == 0 || much_slower(seat, body, first_ns)?) {
         let plan = calibrate(first_ns, page.batch_ns.load(Relaxed), |n| batch(seat, body, n))?;
         page.repetitions.store(plan.repetitions, Relaxed);
         page.warm.store(plan.warm, Relaxed);
@@ -199,6 +205,16 @@ fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
         batch(seat, body, 1)?;
     }
     Some(())
+}
+
+/// Whether base's repetitions would make this side's batches so long that the pilot might not end in time: then this
+/// side, head, settles the shape for both.
+fn much_slower(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<bool> {
+    let repetitions = seat.page.repetitions.load(Relaxed);
+    let one_ns = if first_ns as f64 > FIRST_CALL_TELLS_NS { first_ns } else { batch(seat, body, 1)? };
+    let base_ns = f64::from_bits(seat.page.sides[0].prepared_ns.load(Relaxed));
+    let batch_ns = one_ns as f64 * repetitions as f64;
+    Some(one_ns as f64 > MUCH_SLOWER * base_ns && batch_ns > MUCH_SLOWER * seat.page.batch_ns.load(Relaxed) as f64)
 }
 
 /// Runs the body `repetitions` times between two clock readings; ns, or `None` if a run failed.

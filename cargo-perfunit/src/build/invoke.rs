@@ -11,6 +11,7 @@ use crate::workspace::Cargo;
 use crate::{fs, interrupt, process, term};
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -83,7 +84,7 @@ pub fn build(
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
     cache::private_dir(&notes)?;
-    let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form)?, progress);
+    let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form), progress);
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
         end = run(RunnerForm::List)?;
@@ -158,20 +159,20 @@ impl RunnerForm {
 
 /// Everything that decides what the executables are.
 fn side_key(toolchain: &Toolchain, options: &Options, request: &Request<'_>) -> Result<String> {
-    let mut key = KeyBuilder::default().add(&toolchain.key).add(request.content_key).add(format!(
+    let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(format!(
         "{options:?} {:?} {} {}",
         request.targets,
         request.whole_packages,
         request.manifest.display()
     ));
     for config in &request.config_files {
-        key = key.add(fs::read_if_exists(config)?.unwrap_or_default());
+        key = key.with(fs::read_if_exists(config)?.unwrap_or_default());
     }
     let mut variables: Vec<_> =
         std::env::vars_os().filter(|(name, _)| decides_build(&name.to_string_lossy())).collect();
     variables.sort();
     for (name, value) in variables {
-        key = key.add(name.as_encoded_bytes()).add(value.as_encoded_bytes());
+        key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
     }
     key.finish()
 }
@@ -190,7 +191,7 @@ fn command(
     request: &Request<'_>,
     notes: &Path,
     runner: RunnerForm,
-) -> Result<Command> {
+) -> Command {
     let mut command = cargo.command();
     let (format, color) =
         if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
@@ -211,7 +212,7 @@ fn command(
     command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
     // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Ok(command)
+    command
 }
 
 fn target_triple(options: &Options) -> Option<String> {
@@ -256,7 +257,7 @@ fn file_url(path: &Path) -> String {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(byte) {
             url.push(char::from(*byte));
         } else {
-            url.push_str(&format!("%{byte:02X}"));
+            let _ = write!(url, "%{byte:02X}");
         }
     }
     url

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Sides kept for later runs.
 const KEPT: usize = 8;
@@ -86,9 +87,7 @@ pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
         return None;
     }
     // Its use counts for pruning.
-    if let Ok(handle) = std::fs::File::open(&folder) {
-        let _ = handle.set_modified(std::time::SystemTime::now());
-    }
+    cache::touch(&folder);
     // Another side's binaries may have been built since; the stand-ins are the same for all, but must be there.
     for binary in build.binaries().ok()? {
         let place = sides.parent()?.join("bin-exe").join(binary.file_name()?);
@@ -103,7 +102,8 @@ pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
 pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: &[Invocation]) -> Result<SideBuild> {
     let folder = sides.join(key);
     fs::remove_dir_all(&folder)?;
-    cache::prune(sides, KEPT - 1)?;
+    // The run's lock keeps others out.
+    cache::prune(sides, KEPT - 1, Duration::ZERO)?;
     for binary in &artifacts.binaries {
         fs::copy(binary, &folder.join(file_name(binary)))?;
         dispatch_role::install(binary)?;

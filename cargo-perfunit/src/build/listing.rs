@@ -56,7 +56,7 @@ fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>>
     Ok(text.lines().filter_map(parse_line).collect())
 }
 
-/// name, ignored, should_panic, file, line; separated by tabs.
+/// A test's name, ignored, should panic, file, line; separated by tabs.
 fn parse_line(line: &str) -> Option<Found> {
     let mut fields = line.split('\t');
     let (name, ignored, _should_panic) = (fields.next()?, fields.next()? == "true", fields.next()?);

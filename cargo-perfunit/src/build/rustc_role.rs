@@ -55,7 +55,7 @@ pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
         return Error::usage(format!("{WRAPPER_NAME} is called by cargo, with rustc as its first argument"));
     };
     let arguments: Vec<OsString> = arguments.collect();
-    match prepare(rustc, arguments) {
+    match prepare(&rustc, &arguments) {
         Ok(mut command) => {
             let _ = process::die_with_parent();
             Error::setup(format!("cannot start rustc: {}", command.exec()))
@@ -64,23 +64,23 @@ pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
     }
 }
 
-fn prepare(rustc: OsString, arguments: Vec<OsString>) -> Result<Command> {
+fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     let executable = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
     let config = WrapperConfig::load(executable.parent().unwrap_or(Path::new("/")))?;
-    let call = Call::parse(&arguments);
+    let call = Call::parse(arguments);
     let mut command = match &config.chained {
         Some(wrapper) => {
             let mut command = Command::new(wrapper);
-            command.arg(&rustc);
+            command.arg(rustc);
             command
         }
-        None => Command::new(&rustc),
+        None => Command::new(rustc),
     };
     if !call.compiles() {
         command.args(arguments);
         return Ok(command);
     }
-    command.args(call.kept_arguments(&arguments));
+    command.args(call.kept_arguments(arguments));
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
     let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"))?;
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
@@ -163,7 +163,7 @@ impl Call {
                 call.identity.push(format!("target {target}"));
             } else if let Some(option) = value("-C") {
                 if let Some(name) = option.strip_prefix("extra-filename=") {
-                    call.extra_filename = name.to_owned();
+                    name.clone_into(&mut call.extra_filename);
                 } else if option.starts_with("opt-level") || option.starts_with("panic") {
                     call.identity.push(option);
                 }
@@ -209,12 +209,12 @@ impl Call {
 
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
     fn metadata(&self, package: &str, manifest_dir: &str) -> Result<String> {
-        let start = KeyBuilder::default().add(package).add(manifest_dir).add(&self.crate_name).add(if self.test {
+        let start = KeyBuilder::default().with(package).with(manifest_dir).with(&self.crate_name).with(if self.test {
             "test"
         } else {
             ""
         });
-        self.identity.iter().fold(start, KeyBuilder::add).finish()
+        self.identity.iter().fold(start, KeyBuilder::with).finish()
     }
 }
 

@@ -10,9 +10,12 @@ use crate::workspace::{Cargo, anchored};
 use crate::{fs, process};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Folders kept in each part of the cache.
 const KEPT: usize = 8;
+/// A folder used more recently than this may be in use by another run.
+const SPARED: Duration = Duration::from_secs(24 * 60 * 60);
 const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
 const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 
@@ -48,9 +51,9 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty());
     let chained = chained.map(|wrapper| anchored(Path::new(&wrapper)));
     let key = KeyBuilder::default()
-        .add(&own)
-        .add(libraries.as_os_str().as_encoded_bytes())
-        .add(format!("{chained:?}"))
+        .with(&own)
+        .with(libraries.as_os_str().as_encoded_bytes())
+        .with(format!("{chained:?}"))
         .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
@@ -72,8 +75,8 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 /// The folder with runtime, runner and macros for this compiler.
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, MACROS].into_iter().flatten();
-    let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.add(name).add(text));
-    let key = key.add(LOCK_FILE).add(&cargo.version).add(format!("{variant:?}")).finish()?;
+    let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
+    let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{variant:?}")).finish()?;
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
@@ -91,17 +94,17 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
 fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let dir = root.join(key);
     if dir.join(last).exists() {
+        cache::touch(&dir);
         return Ok(dir);
     }
     fs::create_dir_all(root)?;
-    cache::prune(root, KEPT)?;
+    cache::prune(root, KEPT, SPARED)?;
     let draft = root.join(format!("{key}.{}", std::process::id()));
     cache::private_dir(&draft)?;
-    let made = make(&draft);
-    if made.is_err() {
+    if let Err(error) = make(&draft) {
         let _ = fs::remove_dir_all(&draft);
+        return Err(error);
     }
-    made?;
     // Somebody else may have been quicker: theirs is the same.
     if fs::rename(&draft, &dir).is_err() && !dir.join(last).exists() {
         return Err(Error::setup(format!("cannot create {}", dir.display())));

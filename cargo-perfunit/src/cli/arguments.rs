@@ -172,6 +172,7 @@ pub struct PackageArguments {
 /// Cargo's build options.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Build")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
 pub struct CargoArguments {
     /// Features to activate, separated by spaces or commas.
     #[arg(long, short = 'F', value_name = "FEATURES")]

@@ -8,6 +8,7 @@ use crate::term::{self, Terminal};
 
 /// What to print and what to fail on.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct DiffOutput {
     /// JSON instead of text.
     pub json: bool,

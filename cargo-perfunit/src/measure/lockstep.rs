@@ -233,10 +233,10 @@ impl Running {
 
     /// Looks whether the process has ended.
     fn look(&mut self) -> bool {
-        if !self.over {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                (self.status, self.over) = (Some(status), true);
-            }
+        if !self.over
+            && let Ok(Some(status)) = self.child.try_wait()
+        {
+            (self.status, self.over) = (Some(status), true);
         }
         self.over
     }

@@ -49,7 +49,7 @@ pub fn both_sides(setup: &mut Setup, options: &Options, selected: &Selected) -> 
         for side in Side::BOTH {
             not_interrupted()?;
             match one_side(setup, options, selected, &toolchain, side, &targets, &injections)? {
-                Built::Done(build) => built.push(build),
+                Built::Done(side_build) => built.push(side_build),
                 Built::Failed(failure) => {
                     doors.narrow(setup, side, &failure, &injections)?;
                     continue 'doors;
@@ -95,7 +95,7 @@ fn one_side(
         return Ok(Built::Done(SideBuild { folder: setup.ours.join("sides/none"), executables: Vec::new() }));
     }
     setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
-    let content_key = KeyBuilder::default().add(files.key()).add(format!("{injections:?}")).finish()?;
+    let content_key = KeyBuilder::default().with(files.key()).with(format!("{injections:?}")).finish()?;
     let package_folders = selected
         .workspace
         .packages

@@ -36,7 +36,7 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let built = build::both_sides(&mut setup, options, &selected)?;
     let candidates = candidates::find(&setup, options, &selected, &built)?;
-    run.stages.build = started.elapsed() - prepared;
+    run.stages.build = started.elapsed().saturating_sub(prepared);
     run.selection = candidates.describe(run.selection, &selected);
     run.warnings.extend(built.warnings.iter().cloned());
     let deadline = options.measuring.budget.map(|budget| started + budget);
@@ -44,7 +44,7 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
     run.warnings.extend(measured.warnings);
-    run.stages.measure = started.elapsed() - run.stages.prepare - run.stages.build;
+    run.stages.measure = started.elapsed().saturating_sub(run.stages.prepare + run.stages.build);
     run.interrupted = interrupt::requested();
     Ok(run)
 }

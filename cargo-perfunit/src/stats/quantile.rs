@@ -12,7 +12,6 @@ pub fn quantile(values: &mut [f64], q: f64) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
     let position = q * last as f64;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= position <= last")]
     let below = position.floor() as usize;
     let above = (below + 1).min(last);
     values[below] + (position - below as f64) * (values[above] - values[below])

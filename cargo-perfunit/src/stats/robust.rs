@@ -47,9 +47,7 @@ pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
 /// How many values are cut at each end.
 pub(super) fn cut_per_end(count: usize, proportion: f64) -> usize {
     assert!((0.0..0.5).contains(&proportion), "proportion {proportion} to cut at each end is not in 0..0.5");
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= result < count")]
-    let cut = (proportion * count as f64).floor() as usize;
-    cut
+    (proportion * count as f64).floor() as usize
 }
 
 /// Arithmetic mean; NaN without values.

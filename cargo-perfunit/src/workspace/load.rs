@@ -74,10 +74,8 @@ pub struct Target {
 
 /// Finds the workspace from the current folder or an explicit manifest.
 pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<Location> {
-    if let Some(manifest) = manifest {
-        if !manifest.exists() {
-            return Err(Error::usage(format!("there is no manifest at {}", manifest.display())));
-        }
+    if let Some(manifest) = manifest.filter(|manifest| !manifest.exists()) {
+        return Err(Error::usage(format!("there is no manifest at {}", manifest.display())));
     }
     let metadata = metadata(cargo, folder, manifest, true)?;
     let workspace_root = metadata.workspace_root.clone().into_std_path_buf();

@@ -158,7 +158,8 @@ fn ctrl_c_while_building() {
 #[test]
 fn ctrl_c_while_measuring_reports_what_is_finished() {
     let project = project();
-    project.perfunit(["list", "HEAD~1"]).expect(0);
+    // Builds, so that the runs below begin to measure at once.
+    the_next_run_is_right(&project);
     let before = snapshot(project.path());
     for to_group in [true, false] {
         let mut child = start(&project);
@@ -225,7 +226,7 @@ impl Drop for Mount {
 fn a_full_disk() {
     let project = project();
     let before = snapshot(project.path());
-    for size in ["300k", "2m", "8m"] {
+    for size in ["300k", "2m"] {
         let Some(mount) = Mount::new(&format!("size={size}")) else { return };
         let run = mount.run(&project, "CARGO_TARGET_DIR").expect(102);
         assert!(run.stderr.contains("hint: free some disk space"), "{}", run.stderr);

@@ -38,7 +38,8 @@ fn main() -> std::process::ExitCode {
 
 /// The panic's message is on the screen by now.
 fn bug() -> Error {
-    Error::new(ExitCode::Internal, "this is a bug of cargo-perfunit").hint("please report it with the message above and the output of `rustc -vV`")
+    Error::new(ExitCode::Internal, "this is a bug of cargo-perfunit")
+        .hint("please report it with the message above and the output of `rustc -vV`")
 }
 
 fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {

@@ -67,8 +67,10 @@ pub fn kill_leftovers() -> usize {
     // A leftover's own children come to us when it ends, so there may be more each time; a process that forks faster
     // than this is the keeper's.
     for _ in 0..LEFTOVER_ROUNDS {
-        let leftovers: Vec<u32> =
-            children().into_iter().filter(|id| *id != keeper && !SPARED.get().is_some_and(|spared| spared.contains(id))).collect();
+        let leftovers: Vec<u32> = children()
+            .into_iter()
+            .filter(|id| *id != keeper && !SPARED.get().is_some_and(|spared| spared.contains(id)))
+            .collect();
         if leftovers.is_empty() {
             break;
         }

@@ -53,9 +53,9 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
     }
 }
 
-/// From the time of one repetition to the shape of a pair: about 4 ms of batches a side, fewer and longer ones for
+/// From the time of one repetition, in ns, to the shape of a pair: about 4 ms of batches a side, fewer and longer ones for
 /// long bodies.
-fn shape(shortest_ns: f64, batch_goal_ns: u64) -> Plan {
+pub fn shape(shortest_ns: f64, batch_goal_ns: u64) -> Plan {
     let repetitions = ((batch_goal_ns as f64 / shortest_ns.max(0.01)) as u64).max(1);
     let batch_ns = shortest_ns * repetitions as f64;
     let batches = match batch_ns {

@@ -10,7 +10,7 @@
 pub mod page;
 
 #[cfg(target_os = "linux")]
-mod calibrate;
+pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod request;
 #[cfg(target_os = "linux")]

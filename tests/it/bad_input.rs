@@ -13,7 +13,8 @@ const BROKEN: &str = "fn broken() { let number: u32 = \"text\"; }\n";
 #[track_caller]
 fn refused(run: Run, code: i32, words: &[&str]) {
     let run = run.expect(code);
-    let missing: Vec<_> = ["error: ", "hint: "].iter().chain(words).filter(|word| !run.stderr.contains(**word)).collect();
+    let missing: Vec<_> =
+        ["error: ", "hint: "].iter().chain(words).filter(|word| !run.stderr.contains(**word)).collect();
     assert!(missing.is_empty(), "without {missing:?}:\n{}", run.stderr);
     assert_eq!(run.stdout, "");
 }
@@ -101,7 +102,9 @@ fn a_shallow_clone_without_the_base() {
 #[test]
 fn values_that_make_no_sense() {
     let project = project();
-    for arguments in [["--threshold", "200%"], ["--timeout", "0s"], ["--budget", "10 parsecs"], ["--timeout", "4000000000000000h"]] {
+    for arguments in
+        [["--threshold", "200%"], ["--timeout", "0s"], ["--budget", "10 parsecs"], ["--timeout", "4000000000000000h"]]
+    {
         let run = project.perfunit(["diff", "HEAD~1"].iter().chain(&arguments)).expect(2);
         assert!(run.stderr.contains(arguments[0]) && run.stderr.contains(arguments[1]), "{}", run.stderr);
     }
@@ -144,7 +147,10 @@ fn tests_that_compile_on_head_only() {
 
 #[test]
 fn tests_that_all_fail_on_base() {
-    let project = Project::library(&source(500).replace("assert_ne!", "assert_eq!"), &source(1500).replace("assert_ne!", "assert_eq!"));
+    let project = Project::library(
+        &source(500).replace("assert_ne!", "assert_eq!"),
+        &source(1500).replace("assert_ne!", "assert_eq!"),
+    );
     let run = project.perfunit(["diff", "HEAD~1"]).expect(103);
     assert!(run.stdout.contains("fail"), "{}", run.stdout);
 }
@@ -172,7 +178,10 @@ fn what_is_new_in_head_is_no_failure_of_base() {
 fn a_toolchain_too_old() {
     let project = project();
     let rustc = folder_beside(&project, "fake").join("rustc");
-    script(&rustc, "if [ \"$1\" = -vV ]; then echo 'rustc 1.60.0'; echo 'host: x86_64-unknown-linux-gnu'; echo 'release: 1.60.0'; else exec rustc \"$@\"; fi");
+    script(
+        &rustc,
+        "if [ \"$1\" = -vV ]; then echo 'rustc 1.60.0'; echo 'host: x86_64-unknown-linux-gnu'; echo 'release: 1.60.0'; else exec rustc \"$@\"; fi",
+    );
     refused(run_with(&project, &[("RUSTC", &rustc)]), 102, &["too old", "1.60.0", "1.77"]);
     refused(run_with(&project, &[("RUSTC", Path::new("/nonexistent/rustc"))]), 102, &["/nonexistent/rustc"]);
 }
@@ -223,7 +232,11 @@ fn a_target_folder_that_git_does_not_ignore() {
 #[test]
 fn cargos_configuration_counts() {
     let host = Command::new("rustc").arg("-vV").output().unwrap().stdout;
-    let host = String::from_utf8(host).unwrap().lines().find_map(|line| line.strip_prefix("host: ").map(str::to_owned)).unwrap();
+    let host = String::from_utf8(host)
+        .unwrap()
+        .lines()
+        .find_map(|line| line.strip_prefix("host: ").map(str::to_owned))
+        .unwrap();
     let project = Project::empty();
     project.write(".gitignore", "/out\n");
     project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");

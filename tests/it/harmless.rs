@@ -17,7 +17,8 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Some tests to measure; `leaves` starts programs that it does not wait for, one of them in a session of its own.
 fn source(rounds: u32) -> String {
-    let many: String = (0..6).map(|i| format!("    #[test] fn t{i}() {{ assert_ne!(super::slow({i}), 1); }}\n")).collect();
+    let many: String =
+        (0..6).map(|i| format!("    #[test] fn t{i}() {{ assert_ne!(super::slow({i}), 1); }}\n")).collect();
     let code = crate::source(rounds);
     format!(
         "{code}\n#[cfg(test)]\nmod many {{\n{many}    #[test] fn leaves() {{\n        \
@@ -75,7 +76,10 @@ fn unharmed(project: &Project, before: &Snapshot, after: &str) {
     let paths: std::collections::BTreeSet<_> = before.keys().chain(now.keys()).collect();
     let changed: Vec<_> = paths.into_iter().filter(|path| before.get(*path) != now.get(*path)).collect();
     assert!(changed.is_empty(), "changed {after}: {changed:?}");
-    assert!(!project.path().join("target/perfunit/tmp").exists() || after.contains("kill"), "temporary folders are left {after}");
+    assert!(
+        !project.path().join("target/perfunit/tmp").exists() || after.contains("kill"),
+        "temporary folders are left {after}"
+    );
 }
 
 #[track_caller]
@@ -242,6 +246,10 @@ fn a_read_only_target_folder() {
     let before = snapshot(project.path());
     let Some(mount) = Mount::new("ro") else { return };
     let run = mount.run(&project, "CARGO_TARGET_DIR").expect(102);
-    assert!(run.stderr.contains("Read-only") && run.stderr.contains("hint: choose a writable folder"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("Read-only") && run.stderr.contains("hint: choose a writable folder"),
+        "{}",
+        run.stderr
+    );
     unharmed(&project, &before, "by a read-only target folder");
 }

@@ -32,7 +32,9 @@ pub fn capture(mut arguments: impl Iterator<Item = OsString>) -> Result<()> {
     let executable = arguments.next().ok_or_else(|| Error::usage("no executable given"))?;
     let executable = std::path::absolute(&executable).map_err(|error| Error::setup(error.to_string()))?;
     let cwd = std::env::current_dir().map_err(|error| Error::setup(error.to_string()))?;
-    let env = users_environment().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let env = users_environment()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
     let note = Invocation { executable, cwd, env };
     let text = serde_json::to_vec(&note).map_err(|error| Error::setup(error.to_string()))?;
     fs::write(&Path::new(&folder).join(format!("{}.json", std::process::id())), text)
@@ -50,7 +52,8 @@ pub fn collect(folder: &Path) -> Result<Vec<Invocation>> {
     let mut notes = Vec::new();
     for path in fs::list_dir(folder)? {
         let note = serde_json::from_slice(&fs::read(&path)?);
-        let mut note: Invocation = note.map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())))?;
+        let mut note: Invocation =
+            note.map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())))?;
         note.env.retain(|name, value| std::env::var_os(name).is_none_or(|own| own != value.as_str()));
         notes.push(note);
     }

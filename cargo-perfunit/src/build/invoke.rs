@@ -109,7 +109,10 @@ pub fn build(
 
 /// Whether a build failed for want of space. Linkers write through mapped memory, where a full disk is a bus error.
 fn is_full(folder: &Path, output: &str) -> bool {
-    let is_tight = || nix::sys::statvfs::statvfs(folder).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LITTLE_SPACE);
+    let is_tight = || {
+        nix::sys::statvfs::statvfs(folder)
+            .is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LITTLE_SPACE)
+    };
     output.contains("No space left on device") || (output.contains("Bus error") && is_tight())
 }
 

@@ -86,7 +86,12 @@ fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
 
 fn command(executable: &TestExecutable) -> Command {
     let mut command = Command::new(&executable.path);
-    command.current_dir(&executable.cwd).env_clear().envs(executable.environment()).stdin(Stdio::null()).stderr(Stdio::null());
+    command
+        .current_dir(&executable.cwd)
+        .env_clear()
+        .envs(executable.environment())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
     command
 }
 

@@ -150,7 +150,7 @@ pub struct PackageArguments {
     #[arg(long, short, value_name = "NAME")]
     pub package: Vec<String>,
     /// All packages in the workspace.
-    #[arg(long, visible_alias = "all")]
+    #[arg(long)]
     pub workspace: bool,
     /// Exclude packages from --workspace.
     #[arg(long, value_name = "NAME", requires = "workspace")]

@@ -1,13 +1,16 @@
 //! What a pilot tells about a test: measurable, and how; or not, and why. Pure.
 
-use super::lockstep::{PairEnd, Shape, SideEnd, describe};
+use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd, describe};
 use crate::model::{Reason, Side};
 use crate::stats;
+use perfunit_runtime::calibrate::{self, Plan};
 use perfunit_runtime::page::state;
 use std::time::Duration;
 
 /// Below this on both sides there is no work left: a call and a loop step take about 1 ns themselves.
 const FOLDED_NS: f64 = 3.0;
+/// From this factor on head's time settles the length of batches.
+const MUCH_SLOWER: f64 = 4.0;
 /// Pairs that the first look needs.
 const FEWEST_PAIRS: f64 = stats::LOOKS[0] as f64;
 
@@ -53,16 +56,28 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
     if base_ns < FOLDED_NS && head_ns < FOLDED_NS {
         return Class::Not(Reason::FoldedAway { ns: base_ns });
     }
+    let shape = bearable(pilot.shape, base_ns, head_ns);
     // The calibration is not repeated, the rest is.
-    let needed = FEWEST_PAIRS * 1.3 * pair_seconds(base_ns, head_ns, pilot);
+    let needed = FEWEST_PAIRS * 1.3 * pair_seconds(base_ns, head_ns, shape);
     if needed > budget.as_secs_f64() {
         return Class::Not(Reason::TooLong { seconds: base_ns.max(head_ns) / 1e9, needed_seconds: needed.ceil() });
     }
-    Class::Steady(pilot.shape)
+    Class::Steady(shape)
 }
 
-fn pair_seconds(base_ns: f64, head_ns: f64, pilot: &PairEnd) -> f64 {
-    let Shape { repetitions, batches, warm } = pilot.shape;
+/// The shape that base was calibrated to, or head's own if head is so much slower that base's would make each pair
+/// long: the worst regressions are the last ones to be left out for their length. Base's batches are then short, which
+/// costs precision where there is plenty.
+fn bearable(shape: Shape, base_ns: f64, head_ns: f64) -> Shape {
+    if head_ns < MUCH_SLOWER * base_ns {
+        return shape;
+    }
+    let Plan { repetitions, batches, warm, .. } = calibrate::shape(head_ns, BATCH_NS);
+    Shape { repetitions, batches, warm }
+}
+
+fn pair_seconds(base_ns: f64, head_ns: f64, shape: Shape) -> f64 {
+    let Shape { repetitions, batches, warm } = shape;
     let runs = if batches == 1 { 1.0 } else { f64::from(batches) * (repetitions as f64 + f64::from(warm)) + 1.0 };
     runs * (base_ns + head_ns) / 1e9 + 0.003
 }
@@ -143,6 +158,15 @@ mod tests {
         check(&gone, &Class::Not(Reason::FoldedAway { ns: 1.0 }));
         let half = pilot(end(state::DONE, 1.0), end(state::DONE, 100.0));
         check(&half, &Class::Steady(half.shape));
+    }
+
+    #[test]
+    fn a_much_slower_head_gets_shorter_batches() {
+        let mut slow = pilot(end(state::DONE, 50.0), end(state::DONE, 50_000.0));
+        slow.shape.repetitions = 2000;
+        slow.sides.base.times = vec![50.0 * 2000.0; 40];
+        slow.sides.head.times = vec![50_000.0 * 2000.0; 40];
+        check(&slow, &Class::Steady(Shape { repetitions: 2, batches: 40, warm: 1 }));
     }
 
     #[test]

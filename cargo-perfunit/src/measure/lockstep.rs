@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// The descriptor under which a process finds the page: high, so that it is not one that a test expects to be free.
 const PAGE_DESCRIPTOR: i32 = 200;
 /// Goal for the length of a batch: 0.03 to 0.2 ms measure equally well, longer ones catch interrupts.
-const BATCH_NS: u64 = 100_000;
+pub const BATCH_NS: u64 = 100_000;
 /// Random shift of the environment and so of the main thread's stack, bytes.
 const ENVIRONMENT_PAD: usize = 4096;
 

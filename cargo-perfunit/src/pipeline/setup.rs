@@ -127,7 +127,9 @@ pub fn lock(ours: &Path, terminal: Terminal) -> Result<File> {
                 // Not a blocking call: Ctrl-C has to end the wait.
                 std::thread::sleep(LOCK_POLL);
             }
-            Err(TryLockError::Error(error)) => return Err(Error::setup(format!("cannot lock {}: {error}", path.display()))),
+            Err(TryLockError::Error(error)) => {
+                return Err(Error::setup(format!("cannot lock {}: {error}", path.display())));
+            }
         }
     }
 }

@@ -17,8 +17,8 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Some tests to measure; `leaves` starts programs that it does not wait for, one of them in a session of its own.
 fn source(rounds: u32) -> String {
-    let many: String =
-        (0..6).map(|i| format!("    #[test] fn t{i}() {{ assert_ne!(super::slow({i}), 1); }}\n")).collect();
+    let test = |i| format!("    #[test] fn t{i}() {{ assert_ne!(super::slow({i}), 1); }}\n");
+    let many = (0..6).map(test).collect::<Vec<_>>().concat();
     let code = crate::source(rounds);
     format!(
         "{code}\n#[cfg(test)]\nmod many {{\n{many}    #[test] fn leaves() {{\n        \

@@ -12,7 +12,7 @@ fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error 
             io::ErrorKind::StorageFull => {
                 message.hint("free some disk space; `cargo perfunit clean` removes what the tool keeps")
             }
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory => {
                 message.hint("choose a writable folder with --target-dir or CARGO_TARGET_DIR")
             }
             _ => message,

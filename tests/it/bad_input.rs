@@ -207,15 +207,15 @@ fn the_users_flags_count() {
 }
 
 #[test]
-fn a_target_folder_elsewhere_and_a_read_only_cache() {
+fn a_target_folder_elsewhere() {
     let project = project();
-    let (target, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let target = tempfile::tempdir().unwrap();
     run_with(&project, &[("CARGO_TARGET_DIR", target.path())]).expect(100);
     assert!(!project.path().join("target").exists());
-    // Not a folder: the user's cache cannot be used.
-    let file = cache.path().join("file");
+    // A file is no folder.
+    let file = target.path().join("file");
     fs::write(&file, "").unwrap();
-    refused(run_with(&project, &[("PERFUNIT_CACHE_DIR", &file), ("CARGO_TARGET_DIR", &file)]), 102, &["file"]);
+    refused(run_with(&project, &[("CARGO_TARGET_DIR", &file)]), 102, &["cannot create the folder", "file"]);
 }
 
 #[test]

@@ -32,12 +32,12 @@ fn tracked() -> BTreeMap<String, String> {
 
 /// The Rust files of our crates and tests.
 fn sources() -> BTreeMap<String, String> {
-    let ours =
-        |path: &str| path.ends_with(".rs") && !path.starts_with("examples/") && !path.starts_with("tests/fixtures/");
-    tracked().into_iter().filter(|(path, _)| ours(path)).collect()
+    let ours = |path: &str| !path.starts_with("examples/") && !path.starts_with("tests/fixtures/");
+    let is_rust = |path: &str| Path::new(path).extension().is_some_and(|extension| extension == "rs");
+    tracked().into_iter().filter(|(path, _)| ours(path) && is_rust(path)).collect()
 }
 
-/// A file without its unit tests, its comments and this rule's exceptions.
+/// The numbered lines of a file without its unit tests and its comments.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
     lines

@@ -8,7 +8,7 @@
 //! compile errors and panic locations do not move; the output names everything by absolute path and depends on
 //! neither edition nor prelude of the user's crate.
 //!
-//! `--cfg perfunit_transparent` leaves constants as they are (see [`opaque`]), to measure what keeping them opaque
+//! `--cfg perfunit_transparent` leaves constants as they are (see `opaque`), to measure what keeping them opaque
 //! is worth.
 
 mod opaque;

@@ -17,7 +17,7 @@ use crate::{opaque, paths};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{quote, ToTokens};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Safety, Signature, Visibility};
+use syn::{Attribute, GenericParam, Safety, Signature, Visibility};
 
 /// What stands before `krate::module::name` in the string by which a captured test is found in an executable.
 const MARKER: &str = "perfunit-test=";
@@ -39,7 +39,7 @@ pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// A function libtest accepts as a test and that we can call repeatedly: no arguments, generics or qualifiers.
+/// A function libtest accepts as a test and that we can call repeatedly: no arguments, type parameters or qualifiers.
 struct TestFn {
     attrs: Vec<Attribute>,
     vis: Visibility,
@@ -75,13 +75,13 @@ fn braces(tree: TokenTree) -> Option<Group> {
     }
 }
 
-/// Empty `<>` are fine: rstest writes them.
+/// Empty `<>` are fine, since rstest writes them, and so are lifetimes, which libtest accepts.
 fn is_plain(sig: &Signature) -> bool {
     sig.constness.is_none()
         && sig.asyncness.is_none()
         && matches!(sig.safety, Safety::Default)
         && sig.abi.is_none()
-        && sig.generics.params.is_empty()
+        && sig.generics.params.iter().all(|param| matches!(param, GenericParam::Lifetime(_)))
         && sig.generics.where_clause.is_none()
         && sig.inputs.is_empty()
         && sig.variadic.is_none()
@@ -89,14 +89,14 @@ fn is_plain(sig: &Signature) -> bool {
 
 impl TestFn {
     fn captured(&self) -> TokenStream {
-        let TestFn { attrs, vis, sig: Signature { fn_token, ident, output, .. }, .. } = self;
+        let TestFn { attrs, vis, sig: Signature { fn_token, ident, generics, output, .. }, .. } = self;
         let (test, run) = (paths::builtin_test(), paths::run());
         let (marker, body) = (marker(ident), self.opaque_body());
         quote! {
             #[#test]
             #(#attrs)*
-            #vis #fn_token #ident() #output {
-                #fn_token #ident() #output #body
+            #vis #fn_token #ident #generics() #output {
+                #fn_token #ident #generics() #output #body
                 #run(#marker, #ident)
             }
         }
@@ -176,6 +176,12 @@ mod tests {
         let plain = expanded(&tokens("fn name() { work(x) }"));
         assert!(plain.contains("run"));
         assert_eq!(expanded(&quote!(fn #name<>() #body)), plain);
+    }
+
+    #[test]
+    fn lifetimes_are_kept() {
+        let lifetimes = expanded(&tokens("fn name<'a>() { work(x) }"));
+        assert_eq!(lifetimes.matches("fnname<'a>()").count(), 2, "{lifetimes}");
     }
 
     #[test]

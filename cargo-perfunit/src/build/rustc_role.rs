@@ -80,10 +80,12 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         command.args(arguments);
         return Ok(command);
     }
-    command.args(call.kept_arguments(arguments));
+    command.args(kept_arguments(arguments));
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
     let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"))?;
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
+    // Lints are not our business: an old base must build although this compiler has new ones and it denies warnings.
+    command.args(["--cap-lints", "allow"]);
     if !call.is_build_script() {
         // With 16 units an unrelated edit changes what is inlined elsewhere.
         command.args(["-C", "codegen-units=1"]);
@@ -99,7 +101,6 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
 
 fn open_doors(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     let library = |name: &str, path: &Path| format!("{name}={}", path.display());
-    command.args(["--cap-lints", "allow"]);
     command.args(["--extern", &library("perfunit_runtime", &config.runtime)]);
     command.args(["--extern", &library("perfunit_macros", &config.macros)]);
     if !call.test {
@@ -182,31 +183,6 @@ impl Call {
         self.crate_name.starts_with("build_script_")
     }
 
-    /// The arguments without those that we set ourselves.
-    fn kept_arguments<'a>(&self, arguments: &'a [OsString]) -> Vec<&'a OsStr> {
-        let mut kept = Vec::with_capacity(arguments.len());
-        let mut rest = arguments.iter().map(OsString::as_os_str);
-        let doors = self.test || self.cfg_test;
-        while let Some(argument) = rest.next() {
-            let text = argument.to_string_lossy();
-            match &*text {
-                "-C" => {
-                    let Some(value) = rest.next() else { break };
-                    if !is_ours(&value.to_string_lossy()) {
-                        kept.extend([argument, value]);
-                    }
-                }
-                "--cap-lints" if doors => {
-                    rest.next();
-                }
-                _ if text.strip_prefix("-C").is_some_and(is_ours) => {}
-                _ if doors && text.starts_with("--cap-lints=") => {}
-                _ => kept.push(argument),
-            }
-        }
-        kept
-    }
-
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
     fn metadata(&self, package: &str, manifest_dir: &str) -> Result<String> {
         let start = KeyBuilder::default().with(package).with(manifest_dir).with(&self.crate_name).with(if self.test {
@@ -216,6 +192,30 @@ impl Call {
         });
         self.identity.iter().fold(start, KeyBuilder::with).finish()
     }
+}
+
+/// The arguments without those that we set ourselves.
+fn kept_arguments(arguments: &[OsString]) -> Vec<&OsStr> {
+    let mut kept = Vec::with_capacity(arguments.len());
+    let mut rest = arguments.iter().map(OsString::as_os_str);
+    while let Some(argument) = rest.next() {
+        let text = argument.to_string_lossy();
+        match &*text {
+            "-C" => {
+                let Some(value) = rest.next() else { break };
+                if !is_ours(&value.to_string_lossy()) {
+                    kept.extend([argument, value]);
+                }
+            }
+            "--cap-lints" => {
+                rest.next();
+            }
+            _ if text.strip_prefix("-C").is_some_and(is_ours) => {}
+            _ if text.starts_with("--cap-lints=") => {}
+            _ => kept.push(argument),
+        }
+    }
+    kept
 }
 
 fn is_ours(codegen_option: &str) -> bool {
@@ -251,8 +251,7 @@ mod tests {
     fn our_options_replace_cargos() {
         let line =
             arguments("--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn");
-        let call = Call::parse(&line);
-        let kept: Vec<_> = call.kept_arguments(&line).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let kept: Vec<_> = kept_arguments(&line).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
         assert_eq!(kept.join(" "), "--crate-name demo --test -C opt-level=3");
     }
 

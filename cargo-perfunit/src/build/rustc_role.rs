@@ -6,7 +6,7 @@
 
 use crate::cache::KeyBuilder;
 use crate::error::{Error, Result};
-use crate::{fs, process};
+use crate::{fs, process, shadow};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
@@ -101,6 +101,12 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
 
 fn open_doors(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     let library = |name: &str, path: &Path| format!("{name}={}", path.display());
+    if let Some(input) = &call.input {
+        let file = std::path::absolute(input).map_err(|error| Error::setup(error.to_string()))?;
+        if let Some(place) = shadow::place_in_tree(&file) {
+            command.arg("--cfg").arg(format!("{}=\"{}\"", shadow::ROOT_CFG, shadow::root_key(place)?));
+        }
+    }
     command.args(["--extern", &library("perfunit_runtime", &config.runtime)]);
     command.args(["--extern", &library("perfunit_macros", &config.macros)]);
     if !call.test {
@@ -131,6 +137,8 @@ struct Call {
     edition: String,
     extra_filename: String,
     out_dir: Option<String>,
+    /// The crate's root file.
+    input: Option<String>,
     test: bool,
     cfg_test: bool,
     /// Everything that tells two compilations of one crate apart: types, features, optimisation.
@@ -149,6 +157,11 @@ impl Call {
             };
             if argument == "--test" {
                 call.test = true;
+            } else if call.input.is_none()
+                && !argument.starts_with('-')
+                && Path::new(argument).extension().is_some_and(|end| end == "rs")
+            {
+                call.input = Some(argument.to_owned());
             } else if let Some(name) = value("--crate-name") {
                 call.crate_name = name;
             } else if let Some(edition) = value("--edition") {
@@ -238,6 +251,7 @@ mod tests {
         assert_eq!((call.crate_name.as_str(), call.edition.as_str()), ("demo", "2021"));
         assert_eq!((call.test, call.cfg_test, call.extra_filename.as_str()), (true, false, "-1f"));
         assert_eq!(call.out_dir.as_deref(), Some("/t/deps"));
+        assert_eq!(call.input.as_deref(), Some("src/lib.rs"));
         assert_eq!(call.identity, ["cfg feature=\"std\"", "opt-level=3"]);
     }
 

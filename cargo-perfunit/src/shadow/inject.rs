@@ -5,13 +5,33 @@ use crate::git::{Entry, FileSet, Mode, Repository};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Appended to crate roots (design 4). The first line break ends a last line that has none; a second one is harmless.
-pub const INJECTED: &str = "\n#[cfg(test)] #[macro_use] extern crate perfunit_macros;\n";
+/// Name of the cfg by which the rustc wrapper tells a file which crate root is being compiled.
+pub const ROOT_CFG: &str = "perfunit_root";
+
+/// What is appended to the crate root at `place`, a path from the root of the tree. The first line break ends a last line
+/// that has none; a second one is harmless.
+///
+/// The condition is for files that are the root of one crate and a module of another, where `#[macro_use]` is an error.
+pub fn injected_text(place: &Path) -> Result<String> {
+    let root = root_key(place)?;
+    Ok(format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] #[macro_use] extern crate perfunit_macros;\n"))
+}
+
+/// The value of [`ROOT_CFG`] for a crate root: no path, which might need escaping.
+pub fn root_key(place: &Path) -> Result<String> {
+    crate::cache::hash(place.as_os_str().as_encoded_bytes())
+}
+
+/// The path from the root of the tree that a file has; `None` outside of a tree.
+pub fn place_in_tree(file: &Path) -> Option<&Path> {
+    let tree = file.ancestors().find(|folder| folder.ends_with(super::tree::PLACE))?;
+    file.strip_prefix(tree).ok()
+}
 
 /// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
 const MOST_LINKS: usize = 40;
 
-/// The crate roots that get [`INJECTED`], relative to the root of the repository.
+/// The crate roots that get [`injected_text`], relative to the root of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Injections {
     paths: BTreeSet<PathBuf>,
@@ -39,10 +59,12 @@ impl<P: Into<PathBuf>> FromIterator<P> for Injections {
 ///
 /// A crate root that is a link becomes a file of its own: the link's target may be the root of another crate, or one
 /// of its modules. rustc looks for modules beside the path that it was given, so nothing else changes.
-pub(super) fn injected(repository: &Repository, files: &FileSet, path: &Path) -> Result<Option<Entry>> {
+///
+/// `prefix` leads from the root of the tree to the repository.
+pub(super) fn injected(repository: &Repository, files: &FileSet, path: &Path, prefix: &Path) -> Result<Option<Entry>> {
     let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
     let mut text = repository.read(entry, &source)?;
-    text.extend_from_slice(INJECTED.as_bytes());
+    text.extend_from_slice(injected_text(&prefix.join(path))?.as_bytes());
     Ok(Some(Entry { mode: entry.mode, ..Entry::snapshot(text) }))
 }
 
@@ -90,7 +112,15 @@ mod tests {
 
     #[test]
     fn the_injected_text_is_one_line_that_starts_after_a_line_break() {
-        assert!(INJECTED.starts_with('\n') && INJECTED.ends_with('\n'));
-        assert_eq!(INJECTED.trim_matches('\n').lines().count(), 1);
+        let text = injected_text(Path::new("src/lib.rs")).unwrap();
+        assert!(text.starts_with('\n') && text.ends_with('\n'));
+        assert_eq!(text.trim_matches('\n').lines().count(), 1);
+    }
+
+    #[test]
+    fn the_wrapper_finds_the_place_that_was_injected() {
+        let file = Path::new("/p/target/perfunit/shadow/target/package/tree/a/src/lib.rs");
+        assert_eq!(place_in_tree(file), Some(Path::new("a/src/lib.rs")));
+        assert_eq!(place_in_tree(Path::new("/p/src/lib.rs")), None);
     }
 }

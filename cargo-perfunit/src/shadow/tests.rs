@@ -1,6 +1,6 @@
 //! Stories about a tree that becomes one version after the other.
 
-use super::{INJECTED, Injections, Stats, Tree};
+use super::{Injections, Stats, Tree, injected_text};
 use crate::git::fixture::Fixture;
 use crate::git::{FileSet, Repository};
 use std::collections::BTreeMap;
@@ -239,7 +239,7 @@ fn crate_roots_get_our_line_at_their_end() {
     let stats = case.inject(&["src/lib.rs", "src/absent.rs"]);
     assert_eq!(stats.not_injected, [PathBuf::from("src/absent.rs")]);
     assert_eq!((stats.written, stats.kept), (1, 1));
-    let lib = format!("fn a() {{}} // no line break{INJECTED}");
+    let lib = format!("fn a() {{}} // no line break{}", injected_text(Path::new("src/lib.rs")).unwrap());
     case.check(&[("src/lib.rs", &lib), ("src/main.rs", "fn main() {}\n")]);
     assert_eq!(case.inject(&["src/lib.rs"]), done(0, 0, 2));
     assert_eq!(case.checkout(), done(1, 0, 1));
@@ -250,7 +250,11 @@ fn a_crate_root_that_is_a_link_becomes_a_file_of_its_own() {
     let mut case = Case::new(&[("common/root.rs", "mod x;\n"), ("a/x.rs", "")]);
     case.fixture.symlink("a/lib.rs", "../common/root.rs");
     case.inject(&["a/lib.rs"]);
-    case.check(&[("common/root.rs", "mod x;\n"), ("a/x.rs", ""), ("a/lib.rs", &format!("mod x;\n{INJECTED}"))]);
+    case.check(&[
+        ("common/root.rs", "mod x;\n"),
+        ("a/x.rs", ""),
+        ("a/lib.rs", &format!("mod x;\n{}", injected_text(Path::new("a/lib.rs")).unwrap())),
+    ]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// `cargo package` verifies; `find_root_iter` in its src/cargo/core/workspace.rs, in stable 1.95 and nightly 1.97). Nothing else
 /// does: a manifest in between with `[workspace]` is an error if it does not list the package, and with `exclude` the
 /// search goes on above it, up to the user's own workspace, which holds the target folder. A test asks real cargo.
-const PLACE: &str = "target/package/tree";
+pub(super) const PLACE: &str = "target/package/tree";
 
 /// The shadow tree.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Tree {
             .collect::<BTreeMap<_, _>>();
         let mut not_injected = Vec::new();
         for path in injections.paths() {
-            match inject::injected(repository, files, path)? {
+            match inject::injected(repository, files, path, &self.prefix)? {
                 Some(entry) => drop(wanted.insert(self.prefix.join(path), entry)),
                 None => not_injected.push(path.to_owned()),
             }

@@ -128,6 +128,7 @@ pub fn measure(
         || Instant::now() + config.per_test_budget,
         |deadline| deadline.min(Instant::now() + config.per_test_budget),
     );
+    let started = Instant::now();
     let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
     let decision = loop {
         if interrupt::requested() {
@@ -150,6 +151,14 @@ pub fn measure(
         pairs.add(&pair);
         if let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios) {
             break Some(decision);
+        }
+        if LOOKS.contains(&pairs.log_ratios.len()) {
+            let each = started.elapsed() / u32::try_from(pairs.log_ratios.len()).unwrap_or(u32::MAX);
+            let left = end.saturating_duration_since(Instant::now());
+            let affordable = pairs.log_ratios.len() + (left.as_secs_f64() / each.as_secs_f64().max(1e-6)) as usize;
+            if stats::is_hopeless(&rule, &pairs.log_ratios, affordable) {
+                break stats::conclude(&rule, &pairs.log_ratios);
+            }
         }
     };
     let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };

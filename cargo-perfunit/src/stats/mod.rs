@@ -23,4 +23,4 @@ pub use effect::cohens_d;
 pub use estimate::{Estimate, Interval, TRIMMING};
 pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
-pub use sequential::{Decision, LOOKS, Look, POWER, Rule, conclude, confirmation_alpha, look};
+pub use sequential::{Decision, LOOKS, Look, POWER, Rule, conclude, confirmation_alpha, is_hopeless, look};

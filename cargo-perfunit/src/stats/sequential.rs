@@ -74,6 +74,30 @@ pub fn look(rule: &Rule, log_ratios: &[f64]) -> Look {
     verdict.map_or(Look::Continue, |verdict| Look::Decided(found.decision(verdict)))
 }
 
+/// How much narrower than hoped for an interval must stay before more pairs count as hopeless: the standard error that the
+/// forecast rests on is itself an estimate.
+const DOUBT: f64 = 2.0;
+
+/// Whether going on is pointless after a look that said `Continue`: with `affordable` pairs in all no further look is
+/// reached, or the interval at the last one would still be far too wide to decide anything.
+///
+/// Stopping early on such a forecast can only turn a verdict into `Inconclusive`: it makes no false alarm more likely.
+pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
+    let pairs = log_ratios.len();
+    let Some(last) = LOOKS.into_iter().rev().find(|look| *look <= affordable && *look > pairs) else { return true };
+    let Some(now) = Estimate::of(log_ratios) else { return false };
+    let then = Estimate {
+        mean: now.mean,
+        standard_error: now.standard_error * (pairs as f64 / last as f64).sqrt(),
+        degrees_of_freedom: now.degrees_of_freedom * last as f64 / pairs as f64,
+    };
+    let interval = then.interval(alpha_per_look(rule));
+    let half = (interval.high - interval.low) / 2.0;
+    // Either 0 or the threshold must fall out of it.
+    let enough = now.mean.abs().max(rule.threshold.ln_1p() - now.mean.abs());
+    half > DOUBT * enough
+}
+
 /// What to say when the budget ended at any number of pairs; `None` for fewer than 4 or if one is not finite.
 ///
 /// Only the pairs up to the last of [`LOOKS`] count, the rest is dropped: the end of the budget is not a planned look,

@@ -141,3 +141,15 @@ fn confirmation_is_stricter_the_more_tests_were_measured() {
     assert!((confirmation_alpha(0.01, 500) - 0.000_02).abs() < 1e-15);
     assert!((confirmation_alpha(0.01, 0) - 0.001).abs() < 1e-15);
 }
+
+#[test]
+fn going_on_is_hopeless_only_if_no_look_can_help() {
+    let rule = Rule { alpha: 0.01, threshold: 0.1 };
+    let noise = |spread: f64| (0..8).map(|i| spread * (f64::from(i) - 3.5)).collect::<Vec<_>>();
+    // The next look is out of reach.
+    assert!(is_hopeless(&rule, &noise(0.05), 15));
+    // Within reach, and the interval would be narrow enough.
+    assert!(!is_hopeless(&rule, &noise(0.02), 64));
+    // Within reach, but pairs that differ by factors would need thousands.
+    assert!(is_hopeless(&rule, &noise(0.5), 64));
+}

@@ -8,7 +8,7 @@ use crate::error::{Error, ExitCode, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::progress::Progress;
 use crate::workspace::Cargo;
-use crate::{fs, interrupt, process, term};
+use crate::{fs, interrupt, process, term, workspace};
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -283,7 +283,11 @@ fn read_messages(child: &mut Child) -> Result<Messages> {
                 let Some(executable) = artifact.executable else { continue };
                 let target = &artifact.target;
                 if artifact.profile.test {
-                    messages.artifacts.tests.push((executable.into(), kind(target), target.name.clone()));
+                    messages.artifacts.tests.push((
+                        executable.into(),
+                        workspace::target_kind(target),
+                        target.name.clone(),
+                    ));
                 } else if target.is_bin() {
                     messages.artifacts.binaries.push(executable.into());
                 }
@@ -296,20 +300,6 @@ fn read_messages(child: &mut Child) -> Result<Messages> {
         }
     }
     Ok(messages)
-}
-
-fn kind(target: &cargo_metadata::Target) -> TargetKind {
-    if target.is_bin() {
-        TargetKind::Bin
-    } else if target.is_test() {
-        TargetKind::Test
-    } else if target.is_example() {
-        TargetKind::Example
-    } else if target.is_bench() {
-        TargetKind::Bench
-    } else {
-        TargetKind::Lib
-    }
 }
 
 /// Shows what cargo compiles in the progress line and keeps all of it, in case the build fails.

@@ -211,8 +211,9 @@ fn add_packages(
     Ok(())
 }
 
-fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target) -> Option<Target> {
-    let kind = if target.is_bin() {
+/// The kind of a target that can hold tests; every sort of library is a `Lib`.
+pub fn target_kind(target: &cargo_metadata::Target) -> TargetKind {
+    if target.is_bin() {
         TargetKind::Bin
     } else if target.is_test() {
         TargetKind::Test
@@ -220,11 +221,16 @@ fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target) ->
         TargetKind::Example
     } else if target.is_bench() {
         TargetKind::Bench
-    } else if target.is_custom_build() {
-        return None;
     } else {
         TargetKind::Lib
-    };
+    }
+}
+
+fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target) -> Option<Target> {
+    if target.is_custom_build() {
+        return None;
+    }
+    let kind = target_kind(target);
     Some(Target {
         id: TargetId { package: package.to_owned(), kind, name: target.name.clone() },
         root: relative(git_root, target.src_path.as_std_path())?,

@@ -9,4 +9,5 @@ mod load;
 pub use cargo::{Cargo, anchored};
 pub use load::{
     Dependency, Location, Package, Target, Workspace, external_dependencies, generate_lock_file, load, locate,
+    target_kind,
 };

@@ -40,11 +40,24 @@ fn notes(run: &Run) -> Vec<String> {
     if !run.environment.layout_controlled {
         let gate = threshold(run.threshold);
         notes.push(format!("code layout is not controlled yet: differences below {gate} are shown, not judged"));
+        notes.extend(within_reach_of_layout(run));
     }
     if !run.environment.paired_address_space {
         notes.push("base and head ran with random addresses of their own: the same certainty takes longer".to_owned());
     }
     notes
+}
+
+/// Up to this an uncontrolled layout was seen to fake a change of code that had not changed (docs/measurements.md).
+const LAYOUT_REACHES: f64 = 0.2;
+
+fn within_reach_of_layout(run: &Run) -> Option<String> {
+    let flagged = run.outcomes.iter().filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
+    let small = flagged.filter_map(|outcome| outcome.measured.as_ref());
+    let small = small.filter(|measured| measured.change.estimate.abs() < LAYOUT_REACHES).count();
+    (small > 0).then(|| {
+        format!("{} below 20 %: if the code it runs did not change, that can be layout", count(small, "verdict"))
+    })
 }
 
 /// Each warning once, in order of first appearance, with how often it came.

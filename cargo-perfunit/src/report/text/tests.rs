@@ -31,6 +31,7 @@ Not measured  1 test: fails on both: no network
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
         Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  1 verdict below 20 %: if the code it runs did not change, that can be layout
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 ");
@@ -60,6 +61,7 @@ Not measured  1 test: fails on both: no network
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
         Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  1 verdict below 20 %: if the code it runs did not change, that can be layout
 ------------
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
               build 12.1 s, measure 8.3 s]
@@ -88,6 +90,8 @@ fn eighty_columns_put_figures_below_names() {
 Not measured  doc tests of mycrate: run by rustdoc
         Note  code layout is not controlled yet: differences below 10 % are
               shown, not judged
+        Note  1 verdict below 20 %: if the code it runs did not change, that can
+              be layout
 ────────────
      Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
               0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]

@@ -35,8 +35,6 @@ pub struct Toolchain {
     pub wrapper: PathBuf,
     /// Content key of all parts.
     pub key: String,
-    /// Whether door 2 is open.
-    pub runner: bool,
 }
 
 /// Returns the parts for this toolchain, building them on first use.
@@ -68,8 +66,9 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         };
         config.save(draft)
     })?;
-    let config = WrapperConfig::load(&dir)?;
-    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, runner: config.runner.is_some() })
+    // A damaged folder is told here, once, and not by every call of rustc.
+    WrapperConfig::load(&dir)?;
+    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key })
 }
 
 /// The folder with runtime, runner and macros for this compiler.

@@ -240,13 +240,7 @@ impl Names {
             // One version: nothing is changed, nothing to rank.
             return Self { sides: Sides::default(), identical: true };
         }
-        let changed: BTreeSet<String> = setup
-            .files
-            .base
-            .changed(&setup.files.head)
-            .iter()
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect();
+        let changed = setup.changed_paths();
         let head = impact::index(&sources(setup, selected, Side::Head, &|_| true));
         let base = head.revised(&changed, &sources(setup, selected, Side::Base, &|path| changed.contains(path)));
         Self { sides: Sides { base, head }, identical: false }

@@ -117,11 +117,7 @@ fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
 fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
     let live = matches!(options.request, Request::Against { head: None, .. });
     if live {
-        return workspace::load(
-            &setup.cargo,
-            setup.repository.root(),
-            &setup.location.workspace_root.join("Cargo.toml"),
-        );
+        return Ok(setup.live.clone());
     }
     setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
     let root = setup.location.workspace_root.strip_prefix(setup.repository.root()).unwrap_or(Path::new(""));
@@ -184,8 +180,7 @@ type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
 
 /// The graph for `impact`, with the files of both sides: a removed file belongs to the target that had it.
 fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<(Graph, TargetFiles)> {
-    let changed: BTreeSet<String> =
-        setup.files.base.changed(&setup.files.head).iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let changed = setup.changed_paths();
     let mut files = TargetFiles::new();
     let mut packages = Vec::new();
     for package in &workspace.packages {

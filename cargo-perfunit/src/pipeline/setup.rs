@@ -9,7 +9,8 @@ use crate::git::{Comparison, Entry, FileSet, Repository, Version};
 use crate::model::Sides;
 use crate::shadow::{Injections, Tree};
 use crate::term::Terminal;
-use crate::workspace::{self, Cargo, Location};
+use crate::workspace::{self, Cargo, Location, Workspace};
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,10 @@ pub struct Setup {
     pub cargo: Cargo,
     /// The user's repository, read only.
     pub repository: Repository,
-    /// The user's workspace.
+    /// Where the user stands.
     pub location: Location,
+    /// The workspace as it is in the user's tree.
+    pub live: Workspace,
     /// Our folder below cargo's target folder.
     pub ours: PathBuf,
     /// The two versions.
@@ -43,6 +46,12 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Paths of the files that differ, as text.
+    pub fn changed_paths(&self) -> BTreeSet<String> {
+        let changed = self.files.base.changed(&self.files.head);
+        changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
     /// A version with its label and short commit, for people.
     pub fn name(version: &Version) -> String {
         let name = &version.name;
@@ -72,9 +81,9 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
     let versions = &comparison.versions;
     let files = Sides { base: repository.files(&versions.base)?, head: repository.files(&versions.head)? };
     let warnings = files.head.warnings.clone();
-    let outside = workspace::load(&cargo, repository.root(), &location.workspace_root.join("Cargo.toml"))?.outside;
-    let tree = open_tree(&ours, repository.root(), outside.iter().map(PathBuf::as_path))?;
-    Ok(Setup { cargo, repository, location, ours, comparison, files, tree, terminal, warnings, _lock: lock })
+    let live = workspace::load(&cargo, repository.root(), &location.workspace_root.join("Cargo.toml"))?;
+    let tree = open_tree(&ours, repository.root(), live.outside.iter().map(PathBuf::as_path))?;
+    Ok(Setup { cargo, repository, location, live, ours, comparison, files, tree, terminal, warnings, _lock: lock })
 }
 
 fn supported_platform() -> Result<()> {

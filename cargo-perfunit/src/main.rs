@@ -58,8 +58,13 @@ fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
         }
         Command::List(arguments) => {
             let terminal = cli::terminal(&arguments.common);
-            let output = ListOutput { json: arguments.message_format == cli::MessageFormat::Json, all: arguments.all };
-            commands::list(&cli::list_options(&arguments)?, output, terminal)
+            let output = ListOutput {
+                json: arguments.message_format == cli::MessageFormat::Json,
+                all: arguments.all,
+                why: arguments.why.clone(),
+                explain_none: arguments.explain_none,
+            };
+            commands::list(&cli::list_options(&arguments)?, &output, terminal)
         }
         Command::Clean(arguments) => commands::clean(&cli::clean_options(&arguments)?, Terminal::default()),
         Command::Demo(arguments) => commands::demo(arguments.folder.as_deref(), Terminal::default()),

@@ -75,6 +75,12 @@ pub struct ListArguments {
     /// Every test found in the workspace, with how it was captured.
     #[arg(long)]
     pub all: bool,
+    /// Explain each test (whose name contains TEST): what changed and the path to it, or which stage left it out.
+    #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "")]
+    pub why: Option<String>,
+    /// If no test is selected, say of each change why it selects none.
+    #[arg(long)]
+    pub explain_none: bool,
     /// Output format of the result on stdout.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,

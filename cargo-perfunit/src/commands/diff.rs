@@ -75,6 +75,7 @@ mod tests {
             measured: None,
             capture: None,
             selected_because: String::new(),
+            why: None,
             notes: Vec::new(),
         };
         Run {

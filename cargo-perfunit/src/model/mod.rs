@@ -7,9 +7,11 @@ mod outcome;
 mod sides;
 mod test;
 mod verdict;
+mod why;
 
 pub use change::{Change, EffectClass, EffectSize};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
 pub use verdict::{Mode, Reason, Verdict};
+pub use why::{ChangedFunction, Why};

@@ -1,6 +1,7 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
-use super::{Capture, Change, EffectSize, Mode, Reason, TestId, Verdict};
+use super::{Capture, Change, EffectSize, Mode, Reason, TestId, Verdict, Why};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What was measured of one test.
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub capture: Option<Capture>,
     /// Why it was selected, in words ("names `Parser::line`, changed in src/parser.rs").
     pub selected_because: String,
+    /// What of its machine code differs, where that was compared.
+    pub why: Option<Why>,
     /// Remarks beside the verdict ("differs from call to call").
     pub notes: Vec<String>,
 }
@@ -93,8 +96,16 @@ pub struct Selection {
     pub targets: usize,
     /// Targets that the change can reach.
     pub targets_reached: usize,
+    /// Tests that can reach changed machine code, whether they execute it or not.
+    pub reachable: usize,
+    /// Tests taken: those that can reach changed machine code and were not seen to run without it.
+    pub executed: usize,
+    /// Tests left out before measuring, by kind of reason; with `executed` they add up to `found`.
+    pub left_out: BTreeMap<String, usize>,
     /// Changed items and inputs, in words, most telling first.
     pub changes: Vec<String>,
+    /// What became of each change, in words, for when nothing was selected.
+    pub effects: Vec<String>,
     /// Set when nothing was selected: why.
     pub nothing_because: Option<String>,
     /// Targets and kinds of test that we do not measure at all, each with its reason

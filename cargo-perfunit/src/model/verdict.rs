@@ -81,6 +81,18 @@ pub enum Reason {
     },
     /// The test executable and the binaries that it can start are the same in both versions, byte for byte.
     SameExecutable,
+    /// The machine code that the test can reach is the same in both versions.
+    SameCode,
+    /// The test can reach changed machine code, but a run of it did not execute any.
+    NotExecuted {
+        /// Changed functions that it can reach.
+        functions: usize,
+    },
+    /// Its code is the same, but a file that it may read differs: on equal data there is nothing to compare.
+    DataChanged {
+        /// The file.
+        path: String,
+    },
     /// Neither door captured it.
     NotCaptured {
         /// What stood in the way.
@@ -96,6 +108,33 @@ pub enum Reason {
     TooNoisy,
     /// Excluded by a filter of the command line.
     Filtered,
+}
+
+impl Reason {
+    /// The kind as one word, the same as in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Reason::Ignored => "ignored",
+            Reason::FoldedAway { .. } => "folded-away",
+            Reason::TooLong { .. } => "too-long",
+            Reason::TimedOut { .. } => "timed-out",
+            Reason::Fails { .. } => "fails",
+            Reason::Crashes { .. } => "crashes",
+            Reason::New => "new",
+            Reason::Removed => "removed",
+            Reason::TestChanged { .. } => "test-changed",
+            Reason::SameExecutable => "same-executable",
+            Reason::SameCode => "same-code",
+            Reason::NotExecuted { .. } => "not-executed",
+            Reason::DataChanged { .. } => "data-changed",
+            Reason::NotCaptured { .. } => "not-captured",
+            Reason::BudgetUsedUp => "budget-used-up",
+            Reason::Interrupted => "interrupted",
+            Reason::NotConfirmed => "not-confirmed",
+            Reason::TooNoisy => "too-noisy",
+            Reason::Filtered => "filtered",
+        }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -117,6 +156,17 @@ impl fmt::Display for Reason {
                 write!(f, "the test's own code changed ({item}): two workloads, not two versions")
             }
             Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
+            Reason::SameCode => f.write_str("cannot have changed: all machine code that it can reach is the same"),
+            Reason::NotExecuted { functions } => {
+                let plural = if *functions == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "has not changed: it can reach {functions} changed function{plural}, but does not execute any"
+                )
+            }
+            Reason::DataChanged { path } => {
+                write!(f, "its code is the same; {path} differs, and on equal data there is nothing to compare")
+            }
             Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Reason::Interrupted => f.write_str("interrupted"),

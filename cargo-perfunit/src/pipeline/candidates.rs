@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::fs;
 use crate::git::FileSet;
 use crate::impact::{self, Files, NameIndex, TestCode, TestSource};
-use crate::model::{Capture, Outcome, Reason, Selection, Side, Sides, TargetId, TestId, Verdict};
+use crate::model::{Capture, Outcome, Reason, Selection, Side, Sides, TargetId, TestId, Verdict, Why};
+use crate::report::list::Listed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ pub struct Candidate {
     pub test: TestId,
     /// Why it was selected, in words.
     pub because: String,
+    /// What of its machine code differs, where that was compared.
+    pub why: Option<Why>,
     /// How it was captured.
     pub capture: Option<Capture>,
 }
@@ -39,6 +42,12 @@ impl Candidates {
     /// Adds what is now known to the summary of the selection.
     pub fn describe(&self, mut selection: Selection, selected: &Selected) -> Selection {
         selection.found = self.chosen.len() + self.excluded.len();
+        selection.executed = self.chosen.len();
+        for reason in self.excluded.iter().filter_map(|outcome| outcome.reason.as_ref()) {
+            *selection.left_out.entry(reason.kind().to_owned()).or_default() += 1;
+        }
+        let not_executed = Reason::NotExecuted { functions: 0 };
+        selection.reachable = selection.executed + selection.left_out.get(not_executed.kind()).copied().unwrap_or(0);
         selection.unmeasured_targets.extend(self.unmeasured_targets.iter().cloned());
         if self.chosen.is_empty() && self.excluded.is_empty() {
             let targets = selected.targets.len();
@@ -47,14 +56,23 @@ impl Candidates {
         selection
     }
 
-    /// The chosen tests: name, reason, capture.
-    pub fn measurable(&self) -> impl Iterator<Item = (&TestId, &str, Option<Capture>)> {
-        self.chosen.iter().map(|candidate| (&candidate.test, candidate.because.as_str(), candidate.capture))
-    }
-
-    /// The others.
-    pub fn into_excluded(self) -> Vec<Outcome> {
-        self.excluded
+    /// All of them, for `list`.
+    pub fn into_listed(self) -> Vec<Listed> {
+        let chosen = self.chosen.into_iter().map(|Candidate { test, because, why, capture }| Listed {
+            test,
+            capture,
+            selected_because: Some(because),
+            why,
+            reason: None,
+        });
+        let excluded = self.excluded.into_iter().map(|Outcome { test, capture, reason, why, .. }| Listed {
+            test,
+            capture,
+            selected_because: None,
+            why,
+            reason,
+        });
+        chosen.chain(excluded).collect()
     }
 }
 
@@ -67,6 +85,7 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
         measured: None,
         capture,
         selected_because: because.to_owned(),
+        why: None,
         notes: Vec::new(),
     }
 }
@@ -124,7 +143,7 @@ impl Candidates {
             let test = id(target, name);
             match excluded(found, filter).or_else(|| unchanged_or_incomparable(&test)) {
                 Some(reason) => self.excluded.push(not_measured(test, reason, capture, because)),
-                None => self.chosen.push(Candidate { test, because: because.to_owned(), capture }),
+                None => self.chosen.push(Candidate { test, because: because.to_owned(), why: None, capture }),
             }
         }
     }

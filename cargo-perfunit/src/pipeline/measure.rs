@@ -141,6 +141,7 @@ fn outcome(candidate: Candidate, end: Ended) -> Outcome {
             measured: Some(figures.measured),
             capture,
             selected_because: candidate.because,
+            why: candidate.why,
             notes: figures.notes,
         },
         Err(reason) => not_measured(candidate.test, reason, capture, &candidate.because),

@@ -16,8 +16,8 @@ pub use setup::{Setup, lock, our_folder};
 
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::model::{Outcome, Run, Selection, Stages, TestId, VersionName};
-use crate::report::list::{Listed, Listing};
+use crate::model::{Run, Selection, Stages, TestId, VersionName};
+use crate::report::list::Listing;
 use crate::term::Terminal;
 use std::time::Instant;
 
@@ -61,15 +61,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let built = build::both_sides(&mut setup, options, &selected)?;
     let candidates = candidates::find(&setup, options, &selected, &built)?;
     let selection = candidates.describe(selected.summary(), &selected);
-    let mut tests: Vec<Listed> = Vec::new();
-    for (test, because, capture) in candidates.measurable() {
-        tests.push(Listed { test: test.clone(), capture, selected_because: Some(because.to_owned()), reason: None });
-    }
-    for outcome in candidates.into_excluded() {
-        let Outcome { test, capture, reason, .. } = outcome;
-        tests.push(Listed { test, capture, selected_because: None, reason });
-    }
-    Ok(Listing { base, head, tests, selection })
+    Ok(Listing { base, head, tests: candidates.into_listed(), selection })
 }
 
 /// Stops between steps after Ctrl-C.

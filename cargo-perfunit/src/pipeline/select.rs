@@ -36,7 +36,6 @@ impl Selected {
         let doctests =
             self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
         Selection {
-            found: 0,
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff),
@@ -44,6 +43,7 @@ impl Selected {
             unmeasured_targets: doctests
                 .map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name))
                 .collect(),
+            ..Selection::default()
         }
     }
 }

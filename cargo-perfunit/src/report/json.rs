@@ -1,6 +1,6 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
-use super::wire::{Reason, SCHEMA_VERSION, Selection, Test, Version, capture, finite, pretty};
+use super::wire::{Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
 use crate::model::{self, EffectClass, Measured, Mode, Outcome, Run, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,8 @@ pub struct TestResult {
     pub capture: Option<String>,
     /// Why it was selected, in words; empty if it was not.
     pub selected_because: String,
+    /// What of its machine code differs, where that was compared.
+    pub why: Option<Why>,
     /// Remarks beside the verdict.
     pub notes: Vec<String>,
 }
@@ -193,6 +195,7 @@ impl From<&Outcome> for TestResult {
             cohens_d: measured.map(CohensD::from),
             capture: outcome.capture.map(capture),
             selected_because: outcome.selected_because.clone(),
+            why: outcome.why.as_ref().map(Why::from),
             notes: outcome.notes.clone(),
         }
     }
@@ -298,6 +301,7 @@ mod tests {
             },
             "selection": {
                 "found": 412, "targets": 12, "targets_reached": 3,
+                "reachable": 0, "executed": 0, "left_out": {}, "effects": [],
                 "changes": ["fn Parser::line in src/parser.rs", "Cargo.lock: memchr 2.7.4 to 2.8.0"],
                 "nothing_because": null, "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
             },
@@ -325,7 +329,7 @@ mod tests {
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
             "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "mode": "steady", "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "capture": "macro",
-            "selected_because": "names `Parser::line`, changed in src/parser.rs",
+            "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null,
             "notes": ["differs from call to call"],
         });
         assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
@@ -342,7 +346,7 @@ mod tests {
                 "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
             },
             "change": null, "base_ns": null, "head_ns": null, "pairs": null, "mode": null, "detectable": null,
-            "p_value": null, "cohens_d": null, "capture": null, "selected_because": "", "notes": [],
+            "p_value": null, "cohens_d": null, "capture": null, "selected_because": "", "why": null, "notes": [],
         });
         assert_eq!(*test, expected);
     }

@@ -1,11 +1,11 @@
 //! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
 
 use super::format::{Glyphs, count, one_line};
-use super::screen::Screen;
+use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
 use super::wire::{self, SCHEMA_VERSION, Version, pretty};
-use crate::model::{Capture, Reason, Selection, TargetId, TestId, VersionName};
+use crate::model::{Capture, Reason, Selection, TargetId, TestId, VersionName, Why};
 use serde::{Deserialize, Serialize};
 
 /// Indent of a test below its target.
@@ -37,15 +37,21 @@ pub struct Listed {
     pub capture: Option<Capture>,
     /// Why it was selected, in words; `None` if it was not.
     pub selected_because: Option<String>,
-    /// Why it cannot be measured.
+    /// What of its machine code differs, where that was compared.
+    pub why: Option<Why>,
+    /// Why it was left out, or cannot be measured.
     pub reason: Option<Reason>,
 }
 
 /// What to show and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListOptions {
+pub struct ListOptions<'a> {
     /// Every test found with how it was captured, not only the selected ones.
     pub all: bool,
+    /// Explain every test whose name contains this: what changed and the path to it, or which stage left it out.
+    pub why: Option<&'a str>,
+    /// What became of each change, when nothing was selected.
+    pub explain_none: bool,
     /// Columns; 0 for no limit, as when the output is not a terminal.
     pub width: usize,
     /// Characters beyond ASCII.
@@ -53,11 +59,14 @@ pub struct ListOptions {
 }
 
 /// The list with ANSI colours, one trailing newline.
-pub fn text(listing: &Listing, options: &ListOptions) -> String {
+pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     let glyphs = if options.unicode { Glyphs::Unicode } else { Glyphs::Ascii };
     let mut screen = Screen::new(options.width, glyphs);
     heading(&listing.base, &listing.head, &mut screen);
-    let shown = listing.tests.iter().filter(|listed| options.all || listed.selected_because.is_some());
+    let shown = listing.tests.iter().filter(|listed| match options.why {
+        Some(part) => listed.test.name.contains(part),
+        None => options.all || listed.selected_because.is_some(),
+    });
     let lines: Vec<(&TargetId, Line)> = shown.map(|listed| (&listed.test.target, Line::of(listed, options))).collect();
     let longest = lines.iter().map(|(_, line)| line.head.width()).max().unwrap_or(0);
     for target in targets(&lines) {
@@ -68,6 +77,9 @@ pub fn text(listing: &Listing, options: &ListOptions) -> String {
         }
     }
     screen.blank();
+    if options.explain_none && !listing.tests.iter().any(|listed| listed.selected_because.is_some()) {
+        effects(&listing.selection, &mut screen);
+    }
     for target in &listing.selection.unmeasured_targets {
         screen.status("Not measured", STRONG, &Text::plain(one_line(target)));
     }
@@ -78,6 +90,17 @@ pub fn text(listing: &Listing, options: &ListOptions) -> String {
 /// The list as pretty JSON with a trailing newline; every test found, selected or not.
 pub fn json(listing: &Listing) -> String {
     pretty(&ListDocument::from(listing))
+}
+
+/// What became of each change.
+fn effects(selection: &Selection, screen: &mut Screen) {
+    let mut lines = selection.effects.iter().map(|effect| Text::plain(one_line(effect)));
+    if let Some(first) = lines.next() {
+        screen.status("Changes", GOOD, &first);
+    }
+    for line in lines {
+        screen.below(INDENT, &line);
+    }
 }
 
 /// Targets in order of first appearance.
@@ -95,10 +118,11 @@ fn targets<'a>(lines: &[(&'a TargetId, Line)]) -> Vec<&'a TargetId> {
 struct Line {
     head: Text,
     why: Text,
+    below: Vec<Text>,
 }
 
 impl Line {
-    fn of(listed: &Listed, options: &ListOptions) -> Self {
+    fn of(listed: &Listed, options: &ListOptions<'_>) -> Self {
         let name = test_name(&listed.test.name);
         let head = if options.all { Text::new(DIM, captured(listed.capture)).join(name) } else { name };
         let because = listed.selected_because.as_deref().map(one_line);
@@ -109,7 +133,8 @@ impl Line {
             (None, Some(obstacle)) => Text::new(DIM, format!("[{obstacle}]")),
             (None, None) => Text::new(DIM, "cannot have changed"),
         };
-        Self { head, why }
+        let below = listed.why.as_ref().filter(|_| options.why.is_some()).map(explanation).unwrap_or_default();
+        Self { head, why, below }
     }
 
     fn write(&self, longest: usize, screen: &mut Screen) {
@@ -118,8 +143,15 @@ impl Line {
         if screen.width() > 0 && screen.width() < column + NARROWEST_REASON {
             screen.line(&start);
             screen.below(BELOW, &self.why);
-            return;
+        } else {
+            self.beside(start, column, screen);
         }
+        for line in &self.below {
+            screen.below(BELOW, line);
+        }
+    }
+
+    fn beside(&self, start: Text, column: usize, screen: &mut Screen) {
         let mut lines = self.why.wrapped(screen.room(column)).into_iter();
         let gap = column - start.width();
         screen.line(&start.pad(gap).join(lines.next().unwrap_or_default()));
@@ -127,6 +159,23 @@ impl Line {
             screen.line(&Text::default().pad(column).join(line));
         }
     }
+}
+
+/// The path to the nearest change, then all functions with a change.
+fn explanation(why: &Why) -> Vec<Text> {
+    let mut lines = Vec::new();
+    let path: Vec<String> = why.path.iter().map(|name| one_line(name)).collect();
+    if path.len() > 1 {
+        lines.push(Text::new(DIM, "path     ").and(path.join(" > ")));
+    }
+    for function in &why.changed {
+        let name = Text::new(DIM, "changed  ").and(one_line(&function.name));
+        lines.push(match &function.data {
+            Some(data) => name.and(format!(" (by what it uses: {})", one_line(data))),
+            None => name,
+        });
+    }
+    lines
 }
 
 /// How a test was captured, as a column.
@@ -141,12 +190,20 @@ fn captured(capture: Option<Capture>) -> &'static str {
 fn summary(listing: &Listing) -> Text {
     let Selection { found, targets, targets_reached, nothing_because, .. } = &listing.selection;
     let selected = listing.tests.iter().filter(|listed| listed.selected_because.is_some()).count();
+    let reachable = listing.selection.reachable;
     // Targets that cannot have changed may not have been built, and then their tests were not counted.
     let subject = if *found > 0 { format!("{selected} of {}", count(*found, "test")) } else { "no test".to_owned() };
     let text = Text::new(STRONG, subject).and(" can have changed");
     match nothing_because {
         Some(because) if selected == 0 => text.and(format!(": {}", one_line(because))),
-        _ if *targets > 0 => text.and(format!(", in {targets_reached} of {}", count(*targets, "target"))),
+        _ if *targets > 0 => {
+            let text = text.and(format!(", in {targets_reached} of {}", count(*targets, "target")));
+            if reachable > selected {
+                text.and(format!("; {} more can reach the change but do not execute it", reachable - selected))
+            } else {
+                text
+            }
+        }
         _ => text,
     }
 }
@@ -178,7 +235,9 @@ pub struct ListedTest {
     pub selected_because: Option<String>,
     /// `macro` or `runner`.
     pub capture: Option<String>,
-    /// Why it cannot be measured.
+    /// What of its machine code differs, where that was compared.
+    pub why: Option<wire::Why>,
+    /// Why it was left out, or cannot be measured.
     pub reason: Option<wire::Reason>,
 }
 
@@ -201,6 +260,7 @@ impl From<&Listed> for ListedTest {
             selected: listed.selected_because.is_some(),
             selected_because: listed.selected_because.clone(),
             capture: listed.capture.map(wire::capture),
+            why: listed.why.as_ref().map(wire::Why::from),
             reason: listed.reason.as_ref().map(wire::Reason::from),
         }
     }

@@ -33,6 +33,7 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         measured,
         capture: Some(Capture::Macro),
         selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
+        why: None,
         notes: Vec::new(),
     }
 }
@@ -58,6 +59,7 @@ pub fn selection() -> Selection {
         changes: vec!["fn Parser::line in src/parser.rs".into(), "Cargo.lock: memchr 2.7.4 to 2.8.0".into()],
         nothing_because: None,
         unmeasured_targets: Vec::new(),
+        ..Selection::default()
     }
 }
 

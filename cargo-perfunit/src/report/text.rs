@@ -85,9 +85,13 @@ fn tests(run: &Run, screen: &mut Screen) {
         let targets = count(selection.targets, "target");
         text = text.and(format!(" in {} of {targets}", selection.targets_reached));
     }
-    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_unaffected(outcome)).count();
+    let idle = selection.reachable - selection.executed;
+    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_unaffected(outcome)).count() - idle;
     if unaffected > 0 {
         text = text.and(format!(", {unaffected} cannot have changed"));
+    }
+    if idle > 0 {
+        text = text.and(format!(", {idle} do not execute the change"));
     }
     let measured = caveats::measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));

@@ -13,7 +13,8 @@ const NAMES: usize = 3;
 /// Whether selection dropped the test: nothing that changed can reach it, so there is nothing to explain.
 pub fn is_unaffected(outcome: &Outcome) -> bool {
     let dropped = outcome.reason.is_none() && outcome.selected_because.is_empty();
-    outcome.verdict == Verdict::NotMeasured && (dropped || outcome.reason == Some(Reason::SameExecutable))
+    let same = matches!(outcome.reason, Some(Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. }));
+    outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
 
 /// Writes all groups, then the targets that are never measured.
@@ -96,8 +97,11 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::TooNoisy) => (12, "too noisy"),
         Some(Reason::Ignored) => (13, "ignored"),
         Some(Reason::Filtered) => (14, "excluded by the filter"),
-        Some(Reason::SameExecutable) => (15, "cannot have changed: the same executable"),
-        None => (16, "no reason was recorded; please report this"),
+        Some(Reason::DataChanged { .. }) => (15, "the same code, other data files"),
+        Some(Reason::SameExecutable) => (16, "cannot have changed: the same executable"),
+        Some(Reason::SameCode) => (17, "cannot have changed: the same machine code"),
+        Some(Reason::NotExecuted { .. }) => (18, "do not execute what changed"),
+        None => (19, "no reason was recorded; please report this"),
     }
 }
 
@@ -118,6 +122,7 @@ fn particulars(reason: Option<&Reason>) -> String {
         }
         Some(Reason::NotCaptured { detail }) => one_line(detail),
         Some(Reason::TestChanged { item }) => one_line(item),
+        Some(Reason::DataChanged { path }) => one_line(path),
         Some(Reason::FoldedAway { ns }) => format!("{ns:.1} ns per run"),
         _ => String::new(),
     }

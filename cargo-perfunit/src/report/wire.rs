@@ -4,6 +4,7 @@
 
 use crate::model::{self, TargetKind, TestId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of all documents. It grows when a field is removed or changes its meaning; new fields do not count.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -34,8 +35,16 @@ pub struct Selection {
     pub targets: usize,
     /// Targets that the change can reach.
     pub targets_reached: usize,
+    /// Tests that can reach changed machine code, whether they execute it or not.
+    pub reachable: usize,
+    /// Tests taken: those that can reach changed machine code and were not seen to run without it.
+    pub executed: usize,
+    /// Tests left out before measuring, by kind of reason; with `executed` they add up to `found`.
+    pub left_out: BTreeMap<String, usize>,
     /// Changed items and inputs, in words.
     pub changes: Vec<String>,
+    /// What became of each change, in words.
+    pub effects: Vec<String>,
     /// Why nothing was selected, if nothing was.
     pub nothing_because: Option<String>,
     /// What is never measured, each with its reason.
@@ -48,10 +57,42 @@ impl From<&model::Selection> for Selection {
             found: selection.found,
             targets: selection.targets,
             targets_reached: selection.targets_reached,
+            reachable: selection.reachable,
+            executed: selection.executed,
+            left_out: selection.left_out.clone(),
             changes: selection.changes.clone(),
+            effects: selection.effects.clone(),
             nothing_because: selection.nothing_because.clone(),
             unmeasured_targets: selection.unmeasured_targets.clone(),
         }
+    }
+}
+
+/// What of a test's machine code differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Why {
+    /// Functions from the test to the nearest changed one, demangled.
+    pub path: Vec<String>,
+    /// Where the two versions can first part.
+    pub changed: Vec<ChangedFunction>,
+}
+
+/// A function whose machine code, or whose data, differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFunction {
+    /// Demangled name.
+    pub name: String,
+    /// What it uses that differs, if it is not its own code.
+    pub data: Option<String>,
+}
+
+impl From<&model::Why> for Why {
+    fn from(why: &model::Why) -> Self {
+        let function = |changed: &model::ChangedFunction| ChangedFunction {
+            name: changed.name.clone(),
+            data: changed.data.clone(),
+        };
+        Self { path: why.path.clone(), changed: why.changed.iter().map(function).collect() }
     }
 }
 
@@ -111,34 +152,40 @@ pub struct Reason {
     /// The budget per test that would suffice, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed_seconds: Option<f64>,
+    /// How many changed functions the test can reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub functions: Option<usize>,
+    /// The file that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 impl From<&model::Reason> for Reason {
     fn from(reason: &model::Reason) -> Self {
         use model::Reason as R;
-        let text = reason.to_string();
-        let plain = |kind: &str| Self { kind: kind.to_owned(), text: text.clone(), ..Self::default() };
+        let plain = Self { kind: reason.kind().to_owned(), text: reason.to_string(), ..Self::default() };
+        let on = |side: &String| Some(side.clone());
         match reason {
-            R::Ignored => plain("ignored"),
-            R::FoldedAway { ns } => Self { ns: finite(*ns), ..plain("folded-away") },
+            R::FoldedAway { ns } => Self { ns: finite(*ns), ..plain },
             R::TooLong { seconds, needed_seconds } => {
-                Self { seconds: finite(*seconds), needed_seconds: finite(*needed_seconds), ..plain("too-long") }
+                Self { seconds: finite(*seconds), needed_seconds: finite(*needed_seconds), ..plain }
             }
-            R::TimedOut { side, seconds } => {
-                Self { side: Some(side.clone()), seconds: finite(*seconds), ..plain("timed-out") }
-            }
-            R::Fails { side, detail } => Self { side: Some(side.clone()), ..plain("fails") }.because(detail),
-            R::Crashes { side, detail } => Self { side: Some(side.clone()), ..plain("crashes") }.because(detail),
-            R::New => plain("new"),
-            R::Removed => plain("removed"),
-            R::TestChanged { item } => Self { item: Some(item.clone()), ..plain("test-changed") },
-            R::SameExecutable => plain("same-executable"),
-            R::NotCaptured { detail } => plain("not-captured").because(detail),
-            R::BudgetUsedUp => plain("budget-used-up"),
-            R::Interrupted => plain("interrupted"),
-            R::NotConfirmed => plain("not-confirmed"),
-            R::TooNoisy => plain("too-noisy"),
-            R::Filtered => plain("filtered"),
+            R::TimedOut { side, seconds } => Self { side: on(side), seconds: finite(*seconds), ..plain },
+            R::Fails { side, detail } | R::Crashes { side, detail } => Self { side: on(side), ..plain }.because(detail),
+            R::TestChanged { item } => Self { item: Some(item.clone()), ..plain },
+            R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
+            R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
+            R::NotCaptured { detail } => plain.because(detail),
+            R::Ignored
+            | R::New
+            | R::Removed
+            | R::SameExecutable
+            | R::SameCode
+            | R::BudgetUsedUp
+            | R::Interrupted
+            | R::NotConfirmed
+            | R::TooNoisy
+            | R::Filtered => plain,
         }
     }
 }
@@ -216,10 +263,14 @@ mod tests {
             R::Removed,
             R::BudgetUsedUp,
             R::Interrupted,
-            R::NotConfirmed,
-            R::TooNoisy,
             R::Filtered,
             R::Ignored,
+            R::SameExecutable,
+            R::SameCode,
+            R::NotConfirmed,
+            R::TooNoisy,
+            R::NotExecuted { functions: 2 },
+            R::DataChanged { path: "a.json".to_owned() },
         ];
         for reason in reasons {
             let model = serde_json::to_value(&reason).unwrap();

@@ -1,14 +1,14 @@
 use super::*;
-use crate::model::TargetKind;
+use crate::model::{ChangedFunction, TargetKind};
 use crate::report::format::without_escapes;
 use crate::report::samples::{base, head, selection, test};
 use serde_json::{Value, json};
 
-const WIDE: ListOptions = ListOptions { all: false, width: 0, unicode: false };
+const WIDE: ListOptions<'static> = ListOptions { all: false, why: None, explain_none: false, width: 0, unicode: false };
 
 fn listed(name: &str, because: Option<&str>, reason: Option<Reason>) -> Listed {
     let selected_because = because.map(str::to_owned);
-    Listed { test: test(name), capture: Some(Capture::Macro), selected_because, reason }
+    Listed { test: test(name), capture: Some(Capture::Macro), selected_because, why: None, reason }
 }
 
 fn listing() -> Listing {
@@ -16,6 +16,11 @@ fn listing() -> Listing {
     let mut integration = listed("roundtrip", Some("reaches `Parser::line`, changed in src/parser.rs"), None);
     integration.test.target = target;
     integration.capture = Some(Capture::Runner);
+    let line = || "<mycrate::Parser>::line".to_owned();
+    integration.why = Some(Why {
+        path: vec!["api::roundtrip".to_owned(), line()],
+        changed: vec![ChangedFunction { name: line(), data: Some("a constant".to_owned()) }],
+    });
     let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { detail: "tokio::test".into() }));
     lost.capture = None;
     let mut selection = selection();
@@ -31,7 +36,7 @@ fn listing() -> Listing {
 }
 
 #[track_caller]
-fn check(listing: &Listing, options: ListOptions, expected: &str) {
+fn check(listing: &Listing, options: ListOptions<'_>, expected: &str) {
     assert_eq!(without_escapes(&text(listing, &options)), expected);
 }
 
@@ -143,8 +148,57 @@ fn the_json_form_has_every_test() {
     let integration = json!({
         "package": "mycrate", "target": "mycrate::api", "target_kind": "test", "name": "roundtrip", "selected": true,
         "selected_because": "reaches `Parser::line`, changed in src/parser.rs", "capture": "runner", "reason": null,
+        "why": {
+            "path": ["api::roundtrip", "<mycrate::Parser>::line"],
+            "changed": [{"name": "<mycrate::Parser>::line", "data": "a constant"}],
+        },
     });
     assert_eq!(document["tests"][1], integration);
     assert_eq!(document["tests"][4]["selected"], false);
     assert_eq!(document["tests"][4]["reason"]["kind"], "not-captured");
+}
+
+#[test]
+fn why_shows_the_path_and_what_changed_and_the_stage_that_left_a_test_out() {
+    let mut listing = listing();
+    listing.tests[3].reason = Some(Reason::SameCode);
+    check(
+        &listing,
+        ListOptions { why: Some("t"), ..WIDE },
+        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+
+mycrate:
+    parser::tests::long  names `Parser::line`, changed in src/parser.rs
+    lexer::tests::tiny   [cannot have changed: all machine code that it can reach is the same]
+    lexer::tests::tokio  [not captured: tokio::test]
+
+mycrate::api:
+    roundtrip            reaches `Parser::line`, changed in src/parser.rs
+        path     api::roundtrip > <mycrate::Parser>::line
+        changed  <mycrate::Parser>::line (by what it uses: a constant)
+
+Not measured  doc tests of mycrate: run by rustdoc
+     Summary  3 of 412 tests can have changed, in 3 of 12 targets
+",
+    );
+}
+
+#[test]
+fn when_nothing_is_selected_each_change_can_be_explained() {
+    let mut listing = listing();
+    listing.tests.clear();
+    listing.selection.unmeasured_targets.clear();
+    listing.selection.nothing_because = Some("the same machine code".to_owned());
+    listing.selection.effects =
+        ["src/a.rs: only comments", "changed f (src/b.rs:3): no test reaches it"].map(str::to_owned).to_vec();
+    check(
+        &listing,
+        ListOptions { explain_none: true, ..WIDE },
+        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+
+     Changes  src/a.rs: only comments
+              changed f (src/b.rs:3): no test reaches it
+     Summary  0 of 412 tests can have changed: the same machine code
+",
+    );
 }

@@ -49,9 +49,11 @@ impl Candidates {
         let not_executed = Reason::NotExecuted { functions: 0 };
         selection.reachable = selection.executed + selection.left_out.get(not_executed.kind()).copied().unwrap_or(0);
         selection.unmeasured_targets.extend(self.unmeasured_targets.iter().cloned());
-        if self.chosen.is_empty() && self.excluded.is_empty() {
-            let targets = selected.targets.len();
-            selection.nothing_because = Some(format!("the {targets} targets that the change can reach hold no tests"));
+        if self.chosen.is_empty() {
+            let because = nothing_because(&selection, selected.targets.len());
+            let effect = because.as_deref().unwrap_or("the tests that can see it were left out for other reasons");
+            selection.effects.extend(selection.changes.iter().map(|change| format!("{change}: {effect}")));
+            selection.nothing_because = selection.nothing_because.or(because);
         }
         selection
     }
@@ -68,12 +70,36 @@ impl Candidates {
         let excluded = self.excluded.into_iter().map(|Outcome { test, capture, reason, why, .. }| Listed {
             test,
             capture,
-            selected_because: None,
+            // It counts as changed, although there is nothing to compare.
+            selected_because: match &reason {
+                Some(Reason::DataChanged { path }) => Some(format!("a file of its package differs: {path}")),
+                _ => None,
+            },
             why,
             reason,
         });
         chosen.chain(excluded).collect()
     }
+}
+
+/// Why no test can have changed although targets were built; `None` if some can, but were left out.
+fn nothing_because(selection: &Selection, targets: usize) -> Option<String> {
+    let all = |kinds: &[Reason]| {
+        let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(kind.kind()));
+        of_kind.sum::<usize>() == selection.found
+    };
+    let not_executed = Reason::NotExecuted { functions: 0 };
+    Some(match selection.found {
+        0 => format!("the {targets} targets that the change can reach hold no tests"),
+        _ if all(&[Reason::SameExecutable]) => "the test executables of both versions are the same".to_owned(),
+        _ if all(&[Reason::SameExecutable, Reason::SameCode]) => {
+            "no test can reach machine code that differs".to_owned()
+        }
+        _ if all(&[Reason::SameExecutable, Reason::SameCode, not_executed]) => {
+            format!("of {} tests that can reach machine code that differs none executes it", selection.reachable)
+        }
+        _ => return None,
+    })
 }
 
 /// An outcome without figures.
@@ -114,7 +140,11 @@ pub fn find(setup: &Setup, options: &Options, selected: &Selected, built: &Built
         let tests = executables.try_map(|_, executable| tests_of(setup, executable))?;
         let same = !options.all_tests && same_program(executables, &built.sides)?;
         candidates.add_target(target, because, &tests, &options.filter, &|test| {
-            if same { Some(Reason::SameExecutable) } else { names.changed_code(test, selected) }
+            if same {
+                Some(unchanged(Reason::SameExecutable, target, selected))
+            } else {
+                names.changed_code(test, selected)
+            }
         });
     }
     candidates.rank(&names, selected, options.all_tests);
@@ -172,6 +202,11 @@ impl Candidates {
         }
         self.chosen = chosen;
     }
+}
+
+/// The reason for a test whose machine code is the same: what it reads may still differ.
+fn unchanged(reason: Reason, target: &TargetId, selected: &Selected) -> Reason {
+    selected.data_files.get(target).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
 }
 
 /// True if both versions have the same executable and the same binaries for it to start: with the metadata of both made

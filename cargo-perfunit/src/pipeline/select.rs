@@ -4,7 +4,7 @@ use super::options::Options;
 use super::setup::Setup;
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Repository, Request};
-use crate::impact::{self, Files, Graph, PackageNode, TargetNode};
+use crate::impact::{self, Cause, Files, Graph, PackageNode, TargetNode};
 use crate::model::{Selection, Side, Sides, TargetId, TargetKind};
 use crate::shadow::Injections;
 use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
@@ -26,6 +26,8 @@ pub struct Selected {
     pub in_scope: BTreeSet<TargetId>,
     /// Files of each target and side.
     pub target_files: BTreeMap<TargetId, Sides<Files>>,
+    /// A changed file that the tests of a target may read when they run.
+    pub data_files: BTreeMap<TargetId, String>,
     nothing_because: Option<String>,
 }
 
@@ -39,12 +41,24 @@ impl Selected {
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff),
+            effects: self.effects(),
             nothing_because: self.nothing_because.clone(),
             unmeasured_targets: doctests
                 .map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name))
                 .collect(),
             ..Selection::default()
         }
+    }
+}
+
+impl Selected {
+    /// What became of the changes that no target sees.
+    fn effects(&self) -> Vec<String> {
+        let irrelevant = self.diff.irrelevant.iter().map(|(path, why)| format!("{path}: {why}"));
+        let unseen = if self.targets.is_empty() { changes(&self.diff) } else { Vec::new() };
+        irrelevant
+            .chain(unseen.into_iter().map(|change| format!("{change}: no test target in scope depends on it")))
+            .collect()
     }
 }
 
@@ -61,15 +75,17 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             targets: BTreeMap::new(),
             in_scope,
             target_files: TargetFiles::new(),
+            data_files: BTreeMap::new(),
             nothing_because,
         });
     }
     let (graph, target_files) = graph(setup, &workspace, &diff)?;
+    let reached = impact::reach(&graph, &diff).targets;
+    let data_files = data_files(&reached, &diff);
     let targets: BTreeMap<TargetId, String> = if options.all_tests {
         in_scope.iter().map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
     } else {
-        let reached = impact::reach(&graph, &diff).targets;
-        let first = |causes: Vec<impact::Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
+        let first = |causes: Vec<Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
         reached
             .into_iter()
             .filter(|(target, _)| in_scope.contains(target))
@@ -77,7 +93,20 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             .collect()
     };
     let nothing_because = targets.is_empty().then(|| nothing_because(setup, &diff, &in_scope));
-    Ok(Selected { workspace, diff, targets, in_scope, target_files, nothing_because })
+    Ok(Selected { workspace, diff, targets, in_scope, target_files, data_files, nothing_because })
+}
+
+/// For each target that can see one, the first changed file that is neither code nor part of the build.
+fn data_files(reached: &BTreeMap<TargetId, Vec<Cause>>, diff: &SourceDiff) -> BTreeMap<TargetId, String> {
+    let is_data =
+        |path: &String| diff.inputs.iter().any(|input| input.path == *path && matches!(input.kind, InputKind::Data));
+    let first = |causes: &[Cause]| {
+        causes.iter().find_map(|cause| match cause {
+            Cause::File { path } if is_data(path) => Some(path.clone()),
+            _ => None,
+        })
+    };
+    reached.iter().filter_map(|(target, causes)| Some((target.clone(), first(causes)?))).collect()
 }
 
 fn source_diff(setup: &Setup) -> Result<SourceDiff> {

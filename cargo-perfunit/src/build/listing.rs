@@ -29,16 +29,21 @@ pub struct Found {
 
 /// Lists the tests of an executable; one with a harness of its own has none that we can see.
 pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
-    let mut found = match executable.harness {
+    let by_runner = match executable.harness {
         Harness::Runner => ask_runner(executable, scratch)?,
-        Harness::Libtest => ask_libtest(executable)?,
-        Harness::Own => Vec::new(),
+        Harness::Libtest | Harness::Own => None,
+    };
+    let has_runner = by_runner.is_some();
+    let mut found = match by_runner {
+        Some(found) => found,
+        None if executable.harness == Harness::Own => Vec::new(),
+        None => ask_libtest(executable)?,
     };
     let marked = marked_names(&fs::read(&executable.path)?);
     for test in &mut found {
         test.capture = if marked.contains(&test.name) {
             Some(Capture::Macro)
-        } else if executable.harness == Harness::Runner {
+        } else if has_runner {
             Some(Capture::Runner)
         } else {
             None
@@ -47,13 +52,14 @@ pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Fou
     Ok(found)
 }
 
-fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
+/// `None` if our runner is not in it: a crate that a `#![cfg(..)]` empties loses the attribute that names it as well.
+fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Option<Vec<Found>>> {
     let list = scratch.join(format!("list-{}", std::process::id()));
     let mut command = command(executable);
     run(command.env(LIST_VARIABLE, &list).stdout(Stdio::null()), executable)?;
-    let text = fs::read_to_string(&list)?;
+    let Some(text) = fs::read_if_exists(&list)? else { return Ok(None) };
     fs::remove_file(&list)?;
-    Ok(text.lines().filter_map(parse_line).collect())
+    Ok(Some(String::from_utf8_lossy(&text).lines().filter_map(parse_line).collect()))
 }
 
 /// A test's name, ignored, should panic, file, line; separated by tabs.

@@ -1,0 +1,68 @@
+//! 128 bits that stand for content.
+//!
+//! `SipHash` with a fixed key: equal content gives equal digests in every process, so that digests may be kept. At 128
+//! bits two different functions do not collide by accident; an adversary who wants his own test not to run has easier
+//! ways than that.
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::hash::Hasher;
+
+/// What stands for content or a name.
+pub(super) type Hash = u128;
+
+/// Collects the parts of an identity in order.
+#[derive(Debug, Default)]
+pub(super) struct Digest(SipHasher13);
+
+impl Digest {
+    /// Adds bytes; their number is included, so that parts cannot run into each other.
+    pub fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.write(&(bytes.len() as u64).to_le_bytes());
+        self.0.write(bytes);
+        self
+    }
+
+    /// Adds a number.
+    pub fn number(mut self, number: u64) -> Self {
+        self.0.write(&number.to_le_bytes());
+        self
+    }
+
+    pub fn finish(self) -> Hash {
+        self.0.finish128().as_u128()
+    }
+}
+
+/// The digest of a name or of other bytes alone.
+pub(super) fn hash(bytes: &[u8]) -> Hash {
+    Digest::default().bytes(bytes).finish()
+}
+
+/// For tables whose keys are digests already: they need no second hashing.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Prehashed(u64);
+
+impl Hasher for Prehashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
+
+    /// Two atom numbers in one word, spread by multiplication with the golden ratio.
+    fn write_u64(&mut self, key: u64) {
+        let spread = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = spread ^ (spread >> 32);
+    }
+}
+
+/// A table by digest or by pair of atoms.
+pub(super) type Table<K, V> = std::collections::HashMap<K, V, std::hash::BuildHasherDefault<Prehashed>>;

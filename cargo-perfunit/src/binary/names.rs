@@ -1,0 +1,94 @@
+//! What symbols are called: for people, across versions, and by whom.
+
+use std::borrow::Cow;
+
+/// For people: demangled, without hashes.
+pub(super) fn readable(symbol: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(without_suffix(symbol)))
+}
+
+/// The same for the same item in two versions of a program: without hashes, and without what LLVM appends.
+pub(super) fn stable(symbol: &str) -> Cow<'_, str> {
+    match rustc_demangle::try_demangle(without_suffix(symbol)) {
+        Ok(name) => Cow::Owned(format!("{name:#}")),
+        Err(_) => Cow::Borrowed(without_suffix(symbol)),
+    }
+}
+
+/// Local symbols that LLVM makes visible to another object get `.llvm.` and a hash of the module.
+fn without_suffix(symbol: &str) -> &str {
+    symbol.split_once(".llvm.").map_or(symbol, |(name, _)| name)
+}
+
+/// Names that the compiler invents, different from build to build: no tool and no person knows them.
+pub(super) fn is_anonymous(symbol: &str) -> bool {
+    symbol.starts_with(".L") || symbol.starts_with("anon.") || symbol.starts_with("GCC_except_table")
+}
+
+/// True for names under which std or the C library, which are not read, call into what is linked with them: the
+/// allocator, and functions of the C library that programs are known to bring along themselves.
+pub(super) fn is_called_from_outside(symbol: &str) -> bool {
+    const FAMILIAR: [&str; 20] = [
+        "aligned_alloc",
+        "bcmp",
+        "calloc",
+        "free",
+        "malloc",
+        "malloc_usable_size",
+        "memalign",
+        "memchr",
+        "memcmp",
+        "memcpy",
+        "memmove",
+        "memrchr",
+        "memset",
+        "posix_memalign",
+        "pvalloc",
+        "realloc",
+        "reallocarray",
+        "rust_eh_personality",
+        "strlen",
+        "valloc",
+    ];
+    // Since 1.88 the shims belong to a crate `__rustc` (`_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc`); before, they had
+    // these prefixes and no mangling.
+    let shim = symbol.strip_prefix("_RNvC").is_some_and(|rest| rest.contains("7___rustc"));
+    shim || symbol.starts_with("__rust_") || symbol.starts_with("__rg_") || FAMILIAR.binary_search(&symbol).is_ok()
+}
+
+/// What a linker encloses with `__start_NAME` and `__stop_NAME`.
+pub(super) fn is_c_identifier(section: &str) -> bool {
+    let first = section.bytes().next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
+    first && section.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_same_whatever_hashes_they_carry() {
+        assert_eq!(stable("_ZN3foo3bar17h0123456789abcdefE"), "foo::bar");
+        assert_eq!(stable("_ZN3foo3bar17h0123456789abcdefE.llvm.123"), "foo::bar");
+        assert_eq!(stable("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
+        assert_eq!(stable("counter.0"), "counter.0");
+        assert_eq!(readable("main"), "main");
+    }
+
+    #[test]
+    fn allocator_shims_are_called_from_outside() {
+        for name in ["_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc", "__rust_alloc", "__rg_dealloc", "malloc", "valloc"] {
+            assert!(is_called_from_outside(name), "{name}");
+        }
+        for name in ["main", "_RNvCs1234_7mycrate3foo", "rust_alloc"] {
+            assert!(!is_called_from_outside(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn sections_with_a_leading_dot_are_not_enclosed() {
+        assert!(is_c_identifier("linkme_SHENANIGANS"));
+        assert!(!is_c_identifier(".text"));
+        assert!(!is_c_identifier(""));
+    }
+}

@@ -81,6 +81,14 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to).map(drop).map_err(failed("write", to))
 }
 
+/// Gives a file a second name; copies it where that is not possible, across file systems for one.
+pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
+    if let Some(parent) = to.parent() {
+        create_dir_all(parent)?;
+    }
+    if fs::hard_link(from, to).is_ok() { Ok(()) } else { copy(from, to) }
+}
+
 /// Removes a file that may be absent.
 pub fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {

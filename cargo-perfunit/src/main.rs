@@ -1,5 +1,5 @@
 //! One executable, several roles: cargo's subcommand for people; for cargo the rustc wrapper and the test runner; for
-//! measured tests the stand-in of the package's binaries; for all of them the keeper.
+//! rustc the linker; for measured tests the stand-in of the package's binaries; for all of them the keeper.
 
 use cargo_perfunit::cli::{self, Command};
 use cargo_perfunit::commands::{self, DiffOutput, ListOutput};
@@ -12,6 +12,9 @@ use std::path::Path;
 fn main() -> std::process::ExitCode {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
+    if build::is_link(&name) {
+        return build::link(&name, arguments);
+    }
     let role = Path::new(&name).file_name().unwrap_or_default().to_os_string();
     let outcome = if role == process::KEEPER_NAME {
         process::keep()

@@ -10,8 +10,8 @@ use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
 /// `argv[0]` of the keeper, by which `main` knows the role and `pkill cargo-perfunit` spares it.
@@ -148,6 +148,24 @@ fn kill_marked() -> usize {
     let names = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
     let marked = names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_marked);
     marked.filter(|id| kill(Pid::from_raw(id.cast_signed()), Signal::SIGKILL).is_ok()).count()
+}
+
+/// Runs a command that we stand for, on our standard streams and in our group: it ends when we are killed.
+pub fn run_in_our_place(command: &mut Command) -> std::io::Result<ExitStatus> {
+    // SAFETY: a system call that is safe between fork and exec; no allocation.
+    unsafe { command.pre_exec(die_with_parent) };
+    command.status()
+}
+
+/// Ends this process the way another one ended, by the same signal if it was one.
+pub fn end_like(status: ExitStatus) -> std::process::ExitCode {
+    let number = status.signal().unwrap_or_default();
+    if let Ok(by) = Signal::try_from(number) {
+        // SAFETY: installs no handler of ours, only the default action.
+        let _ = unsafe { signal(by, SigHandler::SigDfl) };
+        let _ = nix::sys::signal::raise(by);
+    }
+    std::process::ExitCode::from(status.code().unwrap_or(128 + number) as u8)
 }
 
 /// Has the kernel kill this process when its parent thread ends. Survives exec.

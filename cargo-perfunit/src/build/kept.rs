@@ -1,14 +1,14 @@
 //! The executables of one side, kept so that the same version is not built twice.
 
 use super::capture_role::{Invocation, users_environment};
-use super::dispatch_role;
 use super::rustc_role::HARNESS_SUFFIX;
+use super::{dispatch_role, link};
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::model::{TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +17,8 @@ use std::time::Duration;
 const KEPT: usize = 8;
 /// Name of the note in a side's folder; written last: its presence says that the folder is complete.
 const NOTE: &str = "build.json";
+/// Name of the folder with what the executables were linked from.
+const LINKS: &str = "link";
 
 /// Who drives the tests of an executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +45,8 @@ pub struct TestExecutable {
     pub env: BTreeMap<String, String>,
     /// Who drives it.
     pub harness: Harness,
+    /// The folder of its [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
+    pub link: Option<PathBuf>,
 }
 
 impl TestExecutable {
@@ -67,6 +71,11 @@ impl SideBuild {
     pub fn binaries(&self) -> Result<Vec<PathBuf>> {
         let entries = fs::list_dir(&self.folder)?;
         Ok(entries.into_iter().filter(|path| path.is_file() && !path.ends_with(NOTE)).collect())
+    }
+
+    /// The folder of a binary's [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
+    pub fn binary_link(&self, binary: &Path) -> Option<PathBuf> {
+        Some(self.folder.join(LINKS).join(binary.file_name()?)).filter(|folder| folder.is_dir())
     }
 }
 
@@ -104,9 +113,11 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
     fs::remove_dir_all(&folder)?;
     // The run's lock keeps others out.
     cache::prune(sides, KEPT - 1, Duration::ZERO)?;
+    let links = folder.join(LINKS);
     for binary in &artifacts.binaries {
         fs::copy(binary, &folder.join(file_name(binary)))?;
         dispatch_role::install(binary)?;
+        link::carry_binary(binary, &linked_in(binary, artifacts), links.join(file_name(binary)))?;
     }
     let mut executables = Vec::new();
     for invocation in invocations {
@@ -122,6 +133,7 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
             cwd: invocation.cwd.clone(),
             env: invocation.env.clone(),
             harness: harness(built)?,
+            link: link::carry(built, links.join(file_name(built)))?,
         });
     }
     executables.sort_by(|a, b| a.target.cmp(&b.target));
@@ -129,6 +141,13 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
     let text = serde_json::to_vec(&build).map_err(|error| Error::setup(error.to_string()))?;
     fs::write_atomically(&folder.join(NOTE), text)?;
     Ok(build)
+}
+
+/// Where cargo may have had a binary linked: below its place, or where the test executables are.
+fn linked_in(binary: &Path, artifacts: &Artifacts) -> BTreeSet<PathBuf> {
+    let below = binary.with_file_name("deps");
+    let others = artifacts.tests.iter().filter_map(|(path, ..)| path.parent());
+    others.map(Path::to_owned).chain([below]).collect()
 }
 
 /// The rustc wrapper left a note beside every executable that it gave a harness.

@@ -4,6 +4,7 @@
 //! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
 //! executable, in a folder named by its content; the environment decides nothing.
 
+use super::link;
 use crate::cache::KeyBuilder;
 use crate::error::{Error, Result};
 use crate::{fs, process, shadow};
@@ -31,6 +32,8 @@ pub struct WrapperConfig {
     pub macros: PathBuf,
     /// The user's own workspace wrapper, called between us and rustc.
     pub chained: Option<PathBuf>,
+    /// The toolchain's folder: what is linked from there is the same on both sides.
+    pub sysroot: PathBuf,
 }
 
 impl WrapperConfig {
@@ -66,7 +69,8 @@ pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
 
 fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     let executable = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
-    let config = WrapperConfig::load(executable.parent().unwrap_or(Path::new("/")))?;
+    let folder = executable.parent().unwrap_or(Path::new("/"));
+    let config = WrapperConfig::load(folder)?;
     let call = Call::parse(arguments);
     let mut command = match &config.chained {
         Some(wrapper) => {
@@ -89,6 +93,15 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     if !call.is_build_script() {
         // With 16 units an unrelated edit changes what is inlined elsewhere.
         command.args(["-C", "codegen-units=1"]);
+    }
+    if call.links() {
+        let linker = link::users_linker(arguments).or_else(|| call.default_linker().map(OsString::from));
+        if let Some(place) = linker.and_then(|linker| link::place_for(folder, &linker)) {
+            // The last one counts. rustc does not track it, so that nothing else depends on it.
+            let mut option = OsString::from("linker=");
+            option.push(place);
+            command.arg("-C").arg(option);
+        }
     }
     if call.test || call.cfg_test {
         open_doors(&mut command, &config, &call)?;
@@ -141,6 +154,9 @@ struct Call {
     input: Option<String>,
     test: bool,
     cfg_test: bool,
+    binary: bool,
+    /// The triple, unless it is the compiler's own.
+    target: Option<String>,
     /// Everything that tells two compilations of one crate apart: types, features, optimisation.
     identity: Vec<String>,
 }
@@ -169,12 +185,14 @@ impl Call {
             } else if let Some(dir) = value("--out-dir") {
                 call.out_dir = Some(dir);
             } else if let Some(kind) = value("--crate-type") {
+                call.binary |= kind == "bin";
                 call.identity.push(format!("type {kind}"));
             } else if let Some(cfg) = value("--cfg") {
                 call.cfg_test |= cfg == "test";
                 call.identity.push(format!("cfg {cfg}"));
             } else if let Some(target) = value("--target") {
                 call.identity.push(format!("target {target}"));
+                call.target = Some(target);
             } else if let Some(option) = value("-C") {
                 if let Some(name) = option.strip_prefix("extra-filename=") {
                     name.clone_into(&mut call.extra_filename);
@@ -194,6 +212,20 @@ impl Call {
 
     fn is_build_script(&self) -> bool {
         self.crate_name.starts_with("build_script_")
+    }
+
+    /// True for test executables and for the workspace's binaries.
+    fn links(&self) -> bool {
+        (self.test || self.binary) && !self.is_build_script()
+    }
+
+    /// The linker that rustc takes by itself; None for targets of which we do not know it, or cannot run the tests.
+    fn default_linker(&self) -> Option<&'static str> {
+        let Some(target) = &self.target else { return Some("cc") };
+        let known = ["x86_64", "i686", "aarch64", "armv7", "riscv64gc", "powerpc64le", "s390x", "loongarch64"];
+        let (architecture, system) = target.split_once('-')?;
+        let is_linux = system.contains("-linux-gnu") || system.contains("-linux-musl");
+        (known.contains(&architecture) && is_linux).then_some("cc")
     }
 
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
@@ -259,6 +291,26 @@ mod tests {
     fn questions_about_the_compiler_pass_through() {
         assert!(!Call::parse(&arguments("-vV")).compiles());
         assert!(!Call::parse(&arguments("- --crate-name ___ --print=file-names")).compiles());
+    }
+
+    #[test]
+    fn executables_are_linked_by_our_stand_in() {
+        let links = |line: &str| Call::parse(&arguments(line)).links();
+        assert!(links("--crate-name demo --test src/lib.rs"));
+        assert!(links("--crate-name demo --crate-type bin src/main.rs"));
+        assert!(!links("--crate-name demo --crate-type lib src/lib.rs"));
+        assert!(!links("--crate-name demo --crate-type=proc-macro src/lib.rs"));
+        assert!(!links("--crate-name build_script_build --crate-type bin build.rs"));
+    }
+
+    #[test]
+    fn the_default_linker_is_known_for_common_targets() {
+        let linker = |line: &str| Call::parse(&arguments(line)).default_linker();
+        assert_eq!(linker("--crate-name demo"), Some("cc"));
+        assert_eq!(linker("--crate-name demo --target x86_64-unknown-linux-musl"), Some("cc"));
+        assert_eq!(linker("--crate-name demo --target=armv7-unknown-linux-gnueabihf"), Some("cc"));
+        assert_eq!(linker("--crate-name demo --target x86_64-unknown-none"), None);
+        assert_eq!(linker("--crate-name demo --target spec.json"), None);
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(&own)
         .with(libraries.as_os_str().as_encoded_bytes())
         .with(format!("{chained:?}"))
+        .with(cargo.sysroot.as_os_str().as_encoded_bytes())
         .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
@@ -63,6 +64,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             runner: runner.exists().then_some(runner),
             macros: libraries.join(macros_library()),
             chained: chained.clone(),
+            sysroot: cargo.sysroot.clone(),
         };
         config.save(draft)
     })?;

@@ -18,6 +18,8 @@ pub struct Cargo {
     pub version: String,
     /// Host triple.
     pub host: String,
+    /// The toolchain's folder.
+    pub sysroot: PathBuf,
     /// Name for `RUSTUP_TOOLCHAIN`, if rustup chose the toolchain.
     pub rustup_toolchain: Option<String>,
 }
@@ -43,7 +45,7 @@ impl Cargo {
         let by_rustup = sysroot.parent().is_some_and(|parent| parent.ends_with("toolchains"));
         let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
         let rustup_toolchain = std::env::var("RUSTUP_TOOLCHAIN").ok().or(if by_rustup { name } else { None });
-        Ok(Cargo { cargo, rustc, version, host, rustup_toolchain })
+        Ok(Cargo { cargo, rustc, version, host, sysroot, rustup_toolchain })
     }
 
     /// First line of `rustc -vV`.

@@ -1,0 +1,106 @@
+//! Where rustc finds us in place of its linker: `<wrapper's folder>/linker/<hash>/<name of the real linker>`.
+//!
+//! rustc infers from the linker's file name how it wants to be called, so ours has the same name; the real one is
+//! noted beside it.
+
+use super::super::rustc_role::WRAPPER_NAME;
+use crate::cache;
+use crate::error::{Error, Result};
+use crate::fs;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Name of the folder beside the wrapper.
+const FOLDER: &str = "perfunit-linker";
+/// Ending of the note.
+const NOTE_SUFFIX: &str = ".real";
+
+/// The linker that the user's settings name: cargo turns all of them into arguments, of which the last counts.
+pub fn users_linker(arguments: &[OsString]) -> Option<OsString> {
+    let mut linker = None;
+    let mut rest = arguments.iter().map(OsString::as_os_str);
+    while let Some(argument) = rest.next() {
+        let bytes = argument.as_bytes();
+        let option = if matches!(bytes, b"-C" | b"--codegen") {
+            rest.next().map(OsStr::as_bytes)
+        } else {
+            bytes.strip_prefix(b"--codegen=").or_else(|| bytes.strip_prefix(b"-C"))
+        };
+        if let Some(value) = option.and_then(|option| option.strip_prefix(b"linker=")) {
+            linker = Some(OsStr::from_bytes(value).to_owned());
+        }
+    }
+    linker
+}
+
+/// Our executable under the name of a linker, put there on first use. None where that is not possible: then nothing is
+/// kept.
+pub fn place_for(wrapper_folder: &Path, linker: &OsStr) -> Option<PathBuf> {
+    let name = Path::new(linker).file_name()?;
+    let folder = wrapper_folder.join(FOLDER).join(cache::hash(linker.as_bytes()).ok()?);
+    let place = folder.join(name);
+    if place.exists() {
+        return Some(place);
+    }
+    // rustc runs many times at once: each makes its own, and the first stays.
+    let draft = folder.with_extension(std::process::id().to_string());
+    if fill(&draft, name, linker).is_err() || fs::rename(&draft, &folder).is_err() {
+        let _ = fs::remove_dir_all(&draft);
+    }
+    place.exists().then_some(place)
+}
+
+fn fill(draft: &Path, name: &OsStr, linker: &OsStr) -> Result<()> {
+    fs::write(&note_of(&draft.join(name)), linker.as_bytes())?;
+    let wrapper = Path::new("../..").join(WRAPPER_NAME);
+    std::os::unix::fs::symlink(wrapper, draft.join(name)).map_err(|error| Error::setup(error.to_string()))
+}
+
+/// True if this is a place that [`place_for`] made.
+pub fn is_place(path: &Path) -> bool {
+    path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with(FOLDER))
+}
+
+/// The wrapper's folder, and the linker that a place stands for.
+pub fn behind(place: &Path) -> Result<(PathBuf, OsString)> {
+    let linker = OsString::from_vec(fs::read(&note_of(place))?);
+    let folder = place.ancestors().nth(3).unwrap_or(Path::new("/"));
+    Ok((folder.to_owned(), linker))
+}
+
+fn note_of(place: &Path) -> PathBuf {
+    let mut path = place.as_os_str().to_owned();
+    path.push(NOTE_SUFFIX);
+    PathBuf::from(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_last_linker_counts() {
+        let linker = |line: &str| {
+            let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            users_linker(&arguments).map(|linker| linker.into_string().unwrap())
+        };
+        assert_eq!(linker("--test -C opt-level=3 -Clinker-flavor=gcc"), None);
+        assert_eq!(linker("-C linker=/a/clang -Clinker=ld --test").as_deref(), Some("ld"));
+        assert_eq!(linker("--codegen linker=a --codegen=linker=b").as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn a_place_has_the_linkers_name_and_knows_it() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(&dir.path().join(WRAPPER_NAME), "").unwrap();
+        for linker in ["cc", "tools/cc", "/opt/clang-19"] {
+            let place = place_for(dir.path(), OsStr::new(linker)).unwrap();
+            assert_eq!(place.file_name(), Path::new(linker).file_name());
+            assert!(is_place(&place) && place.canonicalize().unwrap().ends_with(WRAPPER_NAME));
+            assert_eq!(behind(&place).unwrap(), (dir.path().to_owned(), linker.into()));
+            assert_eq!(place_for(dir.path(), OsStr::new(linker)), Some(place));
+        }
+        assert_eq!(fs::list_dir(&dir.path().join(FOLDER)).unwrap().len(), 3);
+    }
+}

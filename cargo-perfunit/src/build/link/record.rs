@@ -1,0 +1,287 @@
+//! What went into one link: the kept files and the command line, enough to compare two links and to do one again.
+
+use super::arguments::Scope;
+use crate::error::{Error, Result};
+use crate::fs;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The record's file in the folder of the kept files; written last: its presence says that the folder is complete.
+const NOTE: &str = "link.json";
+/// Ending of the folder beside the executable.
+const FOLDER_SUFFIX: &str = ".perfunit-link";
+
+/// One link of an executable. Two ends read it, so it is refused when they disagree on its form.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct LinkRecord {
+    pub(super) version: u32,
+    /// The real linker, as rustc was told of it.
+    pub(super) linker: String,
+    pub(super) cwd: PathBuf,
+    /// The variables that linkers and their drivers obey.
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) arguments: Vec<Argument>,
+    pub(super) inputs: Vec<Input>,
+    pub(super) output: Output,
+    pub(super) incomplete: Option<String>,
+    #[serde(skip)]
+    pub(super) folder: PathBuf,
+}
+
+/// The form of the record.
+pub(super) const VERSION: u32 = 1;
+
+/// An argument with response files and `-Wl,` lists taken apart: a text, followed by what it names.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Argument {
+    pub scope: Scope,
+    pub text: String,
+    pub names: Option<Named>,
+}
+
+/// What an argument names.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Named {
+    /// Number of the input.
+    Input(usize),
+    /// A library that is found by name, and loaded at run time: the executable remembers the name, so it is linked by
+    /// name again.
+    Dylib {
+        name: String,
+        input: usize,
+    },
+    Folder(String),
+    Output,
+}
+
+/// One input of the link.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Input {
+    pub kind: InputKind,
+    /// Where it was.
+    pub path: PathBuf,
+    /// Its name in our folder.
+    pub kept: Option<String>,
+}
+
+/// What an input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InputKind {
+    /// A relocatable object, or bitcode.
+    Object,
+    /// An archive of objects: `.rlib` or `.a`.
+    Archive,
+    /// A dynamic library that is not the system's: compared as a whole.
+    Dylib,
+    /// Text that steers the linker: compared as a whole.
+    Script,
+    /// Part of the toolchain: not kept, the same on both sides.
+    Toolchain,
+    /// Part of the system: not kept.
+    System,
+}
+
+/// The executable, and what tells it from another one at its place.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Output {
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// Time of its last change. Not the inode: a cache of target folders may have been unpacked.
+    pub modified_ns: i64,
+}
+
+impl Output {
+    pub fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let data = path.metadata().ok()?;
+        let modified_ns = data.mtime().checked_mul(1_000_000_000)?.checked_add(data.mtime_nsec())?;
+        Some(Self { path: path.to_owned(), bytes: data.len(), modified_ns })
+    }
+}
+
+/// The folder beside an executable.
+pub(super) fn folder_of(executable: &Path) -> PathBuf {
+    let mut name = executable.as_os_str().to_owned();
+    name.push(FOLDER_SUFFIX);
+    PathBuf::from(name)
+}
+
+/// The executable that a folder lies beside.
+pub(super) fn executable_of(folder: &Path) -> Option<PathBuf> {
+    Some(folder.with_file_name(folder.file_name()?.to_str()?.strip_suffix(FOLDER_SUFFIX)?))
+}
+
+impl LinkRecord {
+    /// Reads the record of a folder of kept files.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let path = folder.join(NOTE);
+        let damaged = |why: String| {
+            Error::setup(format!("{} is damaged: {why}", path.display())).hint("run `cargo perfunit clean`")
+        };
+        let record: Self = serde_json::from_slice(&fs::read(&path)?).map_err(|error| damaged(error.to_string()))?;
+        if record.version != VERSION {
+            return Err(damaged(format!("its form is {}, not {VERSION}", record.version)));
+        }
+        Ok(Self { folder: folder.to_owned(), ..record })
+    }
+
+    pub(super) fn save(&self, folder: &Path) -> Result<()> {
+        let text = serde_json::to_vec(self).map_err(|error| Error::setup(error.to_string()))?;
+        fs::write(&folder.join(NOTE), text)
+    }
+
+    /// Why something that went into the executable may not be among the inputs: then nothing can be said about what
+    /// changed between two links.
+    pub fn incomplete(&self) -> Option<&str> {
+        self.incomplete.as_deref()
+    }
+
+    /// The kept objects and archives, in the order of the link.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        self.kept(|kind| matches!(kind, InputKind::Object | InputKind::Archive))
+    }
+
+    /// The kept dynamic libraries, in the order of the link: neither the toolchain's nor the system's.
+    pub fn dynamic_libraries(&self) -> Vec<PathBuf> {
+        self.kept(|kind| kind == InputKind::Dylib)
+    }
+
+    /// The kept texts that steer the linker: linker scripts, version scripts, lists of symbols, and the linker itself
+    /// where it is a script.
+    pub fn scripts(&self) -> Vec<PathBuf> {
+        self.kept(|kind| kind == InputKind::Script)
+    }
+
+    fn kept(&self, wanted: impl Fn(InputKind) -> bool) -> Vec<PathBuf> {
+        let wanted = self.inputs.iter().filter(|input| wanted(input.kind));
+        wanted.filter_map(|input| Some(self.folder.join(input.kept.as_ref()?))).collect()
+    }
+
+    /// The command line without what may differ between two links of the same program: kept inputs, the output, folders
+    /// of libraries. A difference in the rest means that nothing can be said about what changed.
+    pub fn options(&self) -> Vec<String> {
+        let mut options = vec![self.linker.clone()];
+        let mut is_static = false;
+        for Argument { text, names, .. } in &self.arguments {
+            match text.as_str() {
+                // Where an input has one more or less, such a switch may be, too; what it does is said by the library.
+                "-Bstatic" | "-Bdynamic" => is_static = text == "-Bstatic",
+                _ if text.starts_with("-l") && is_static => options.push(format!("{text} (static)")),
+                _ => options.extend(self.option(text, names.as_ref())),
+            }
+        }
+        options
+    }
+
+    fn option(&self, text: &str, names: Option<&Named>) -> Option<String> {
+        match names {
+            None => Some(text.to_owned()),
+            Some(Named::Folder(_)) => None,
+            Some(Named::Output) => Some(format!("{text}<output>")),
+            Some(Named::Dylib { name, .. }) => Some(format!("-l{name}")),
+            Some(Named::Input(number)) => {
+                let input = self.inputs.get(*number)?;
+                let name = || input.path.file_name().unwrap_or_default().to_string_lossy();
+                match input.kind {
+                    InputKind::Object | InputKind::Archive => None,
+                    InputKind::Script => Some(format!("{text}<script>")),
+                    InputKind::Dylib => Some(format!("{text}{}", name())),
+                    InputKind::Toolchain => Some(format!("{text}<toolchain>/{}", name())),
+                    InputKind::System => Some(format!("{text}{}", input.path.display())),
+                }
+            }
+        }
+    }
+
+    /// Why two links cannot be compared input by input, if so: one of them is incomplete, or they differ in something
+    /// that acts on the whole executable.
+    pub fn incomparable(&self, other: &Self) -> Result<Option<String>> {
+        if let Some(reason) = self.incomplete().or(other.incomplete()) {
+            return Ok(Some(reason.to_owned()));
+        }
+        let (own, others) = (self.options(), other.options());
+        let mut both = own.iter().zip(&others);
+        if let Some((one, two)) = both.find(|(one, two)| one != two) {
+            return Ok(Some(format!("the linker's options differ: {one} and {two}")));
+        }
+        if own.len() != others.len() {
+            let longer = if own.len() > others.len() { &own } else { &others };
+            return Ok(Some(format!("the linker's options differ: {}", longer[own.len().min(others.len())])));
+        }
+        if self.env.iter().filter(|(name, _)| decides(name)).ne(other.env.iter().filter(|(name, _)| decides(name))) {
+            return Ok(Some("the linker's environment differs".to_owned()));
+        }
+        let wholes = [
+            ("linker scripts", self.scripts(), other.scripts()),
+            ("dynamic libraries", self.dynamic_libraries(), other.dynamic_libraries()),
+        ];
+        for (what, own, others) in wholes {
+            let mut same = own.len() == others.len();
+            for (one, two) in own.iter().zip(&others) {
+                same = same && fs::same_content(one, two)?;
+            }
+            if !same {
+                return Ok(Some(format!("the {what} differ")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The command that does the link again, from the kept files, to another place.
+    pub fn command(&self, output: &Path) -> Command {
+        let mut command = Command::new(&self.linker);
+        command.current_dir(&self.cwd).envs(&self.env);
+        for Argument { scope, text, names } in &self.arguments {
+            let mut argument = OsString::from(text);
+            match names {
+                None => {}
+                Some(Named::Output) => argument.push(output),
+                Some(Named::Folder(folder)) => argument.push(folder),
+                Some(Named::Dylib { name, .. }) => argument.push(format!("-l{name}")),
+                Some(Named::Input(number)) => {
+                    let Some(input) = self.inputs.get(*number) else { continue };
+                    match &input.kept {
+                        Some(name) if input.kind != InputKind::Dylib => argument.push(self.folder.join(name)),
+                        _ => argument.push(&input.path),
+                    }
+                }
+            }
+            if *scope == Scope::Linker {
+                command.arg("-Xlinker");
+            }
+            command.arg(argument);
+        }
+        command
+    }
+
+    /// True if the executable at this place came out of this link.
+    pub(super) fn belongs_to(&self, executable: &Path) -> bool {
+        Output::of(executable)
+            .is_some_and(|output| (output.bytes, output.modified_ns) == (self.output.bytes, self.output.modified_ns))
+    }
+}
+
+/// Search paths differ between terminals and between builds, and say nothing about the link.
+fn decides(variable: &str) -> bool {
+    !matches!(variable, "PATH" | "TMPDIR" | "LD_LIBRARY_PATH")
+}
+
+/// The variables that are noted: `gcc(1)`, `clang(1)`, `ld(1)`, and what rustc sets.
+pub(super) const VARIABLES: [&str; 13] = [
+    "PATH",
+    "TMPDIR",
+    "LC_ALL",
+    "LIBRARY_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "CCC_OVERRIDE_OPTIONS",
+    "LDEMULATION",
+    "LD_RUN_PATH",
+    "LD_LIBRARY_PATH",
+    "GNUTARGET",
+    "SOURCE_DATE_EPOCH",
+    "LD_PRELOAD",
+];

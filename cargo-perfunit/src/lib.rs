@@ -30,6 +30,8 @@ pub mod shadow;
 
 pub mod build;
 
+pub mod execution;
+
 pub mod stats;
 
 pub mod measure;

@@ -81,20 +81,19 @@ fn event(status: i32) -> Event {
 }
 
 /// Lets a stopped thread run, with the signal it is to get (0: none; `nix` knows no real-time signals).
+///
+/// Fails only if the thread was killed meanwhile, as [`leave_stopped`] does.
 pub fn resume(id: Pid, signal: i32) {
-    request(libc::PTRACE_CONT, id, signal);
+    let signal = std::ptr::without_provenance_mut::<libc::c_void>(signal.cast_unsigned() as usize);
+    // SAFETY: reads and writes no memory of ours.
+    unsafe { libc::ptrace(libc::PTRACE_CONT, id.as_raw(), std::ptr::null_mut::<libc::c_void>(), signal) };
 }
 
 /// Leaves a thread stopped, but so that SIGCONT wakes it and its parent sees the stop.
 pub fn leave_stopped(id: Pid) {
-    request(libc::PTRACE_LISTEN, id, 0);
-}
-
-/// Fails only if the thread was killed meanwhile.
-fn request(request: libc::c_uint, id: Pid, data: i32) {
-    let data = std::ptr::without_provenance_mut::<libc::c_void>(data.cast_unsigned() as usize);
-    // SAFETY: these requests read and write no memory of ours.
-    unsafe { libc::ptrace(request, id.as_raw(), std::ptr::null_mut::<libc::c_void>(), data) };
+    let nothing = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: reads and writes no memory of ours.
+    unsafe { libc::ptrace(libc::PTRACE_LISTEN, id.as_raw(), nothing, nothing) };
 }
 
 /// Writes the breakpoint instruction at an address of the thread's process.

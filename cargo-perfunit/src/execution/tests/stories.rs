@@ -154,7 +154,7 @@ fn starts_itself() {
 fn starts_a_binary_of_its_package() {
     let own = std::env::current_exe().unwrap();
     let binary = own.parent().unwrap().parent().unwrap().join("binary");
-    assert!(Command::new(binary).arg("-V").status().unwrap().success());
+    assert!(Command::new(binary).arg("--list").status().unwrap().success());
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub mod build;
 
 pub mod binary;
 
+pub mod execution;
+
 pub mod stats;
 
 pub mod measure;

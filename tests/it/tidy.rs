@@ -9,7 +9,10 @@ use std::path::Path;
 const LONGEST_FILE: usize = 600;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 7] = [
+const MAY_BE_UNSAFE: [&str; 10] = [
+    "cargo-perfunit/src/execution/available.rs",
+    "cargo-perfunit/src/execution/ptrace.rs",
+    "cargo-perfunit/src/execution/run.rs",
     "cargo-perfunit/src/git/discover.rs",
     "cargo-perfunit/src/measure/lockstep.rs",
     "cargo-perfunit/src/measure/shared_page.rs",

@@ -2,17 +2,17 @@
 
 use super::build::BuiltSides;
 use super::id;
+use super::names::Names;
 use super::options::{Filter, Ignored, Options};
 use super::select::Selected;
 use super::setup::Setup;
 use crate::build::{Found, Harness, SideBuild, TestExecutable, list_tests};
 use crate::error::Result;
 use crate::fs;
-use crate::git::FileSet;
-use crate::impact::{self, Files, NameIndex, TestCode, TestSource};
-use crate::model::{Capture, Outcome, Reason, Selection, Side, Sides, TargetId, TestId, Verdict};
+use crate::impact::{self, Files, TestSource};
+use crate::model::{Capture, Outcome, Reason, Selection, Sides, TargetId, TestId, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A test that can be measured.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct Candidate {
     pub because: String,
     /// How it was captured.
     pub capture: Option<Capture>,
+    /// How its own code differs between the versions, in words, if it is measured with that of one of them.
+    pub differs: Option<String>,
 }
 
 /// All tests of the built targets.
@@ -47,14 +49,20 @@ impl Candidates {
         selection
     }
 
-    /// The chosen tests: name, reason, capture.
-    pub fn measurable(&self) -> impl Iterator<Item = (&TestId, &str, Option<Capture>)> {
-        self.chosen.iter().map(|candidate| (&candidate.test, candidate.because.as_str(), candidate.capture))
+    /// Adds those of other candidates.
+    pub fn merge_unmeasured_targets(&mut self, other: &Candidates) {
+        for target in &other.unmeasured_targets {
+            if !self.unmeasured_targets.contains(target) {
+                self.unmeasured_targets.push(target.clone());
+            }
+        }
     }
 
-    /// The others.
-    pub fn into_excluded(self) -> Vec<Outcome> {
-        self.excluded
+    /// The names of all tests of a target.
+    pub fn names_in(&self, target: &TargetId) -> BTreeSet<&str> {
+        let tests = self.chosen.iter().map(|candidate| &candidate.test);
+        let tests = tests.chain(self.excluded.iter().map(|outcome| &outcome.test));
+        tests.filter(|test| test.target == *target).map(|test| test.name.as_str()).collect()
     }
 }
 
@@ -74,10 +82,17 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
 type Tests = BTreeMap<String, Found>;
 
 /// Lists the tests of both sides and sorts them out.
-pub fn find(setup: &Setup, options: &Options, selected: &Selected, built: &BuiltSides) -> Result<Candidates> {
+pub fn find(
+    setup: &Setup,
+    options: &Options,
+    selected: &Selected,
+    names: &Names<'_>,
+    built: &BuiltSides,
+) -> Result<Candidates> {
     let mut candidates = Candidates::default();
-    let names = Names::index(setup, selected, built);
-    for (target, because) in &selected.targets {
+    let overlaid = names.of_pairing(setup, selected, &built.pairing);
+    let paired = overlaid.as_ref().unwrap_or(names);
+    for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
         if executables.base.or(executables.head).is_none() {
@@ -95,10 +110,19 @@ pub fn find(setup: &Setup, options: &Options, selected: &Selected, built: &Built
         let tests = executables.try_map(|_, executable| tests_of(setup, executable))?;
         let same = !options.all_tests && same_program(executables, &built.sides)?;
         candidates.add_target(target, because, &tests, &options.filter, &|test| {
-            if same { Some(Reason::SameExecutable) } else { names.changed_code(test, selected) }
+            if same {
+                return Some(Reason::SameExecutable);
+            }
+            let item = paired.changed_code(test)?;
+            Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
         });
     }
-    candidates.rank(&names, selected, options.all_tests);
+    candidates.rank(names, selected, options.all_tests);
+    if overlaid.is_some() {
+        for candidate in &mut candidates.chosen {
+            candidate.differs = names.difference(&candidate.test);
+        }
+    }
     Ok(candidates)
 }
 
@@ -124,13 +148,13 @@ impl Candidates {
             let test = id(target, name);
             match excluded(found, filter).or_else(|| unchanged_or_incomparable(&test)) {
                 Some(reason) => self.excluded.push(not_measured(test, reason, capture, because)),
-                None => self.chosen.push(Candidate { test, because: because.to_owned(), capture }),
+                None => self.chosen.push(Candidate { test, because: because.to_owned(), capture, differs: None }),
             }
         }
     }
 
     /// Direct tests first, each with its own reason where names lead to the change.
-    fn rank(&mut self, names: &Names, selected: &Selected, all_tests: bool) {
+    fn rank(&mut self, names: &Names<'_>, selected: &Selected, all_tests: bool) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
         let sources: Vec<_> = self
@@ -204,58 +228,5 @@ fn excluded(found: Sides<Option<&Found>>, filter: &Filter) -> Option<Reason> {
             Some(Reason::NotCaptured { detail: "its attribute resolves differently in the two versions".to_owned() })
         }
         _ => None,
-    }
-}
-
-/// The Rust files of all targets on one side: path, module path, content.
-fn sources(
-    setup: &Setup,
-    selected: &Selected,
-    side: Side,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Vec<(String, String, Vec<u8>)> {
-    let set: &FileSet = setup.files.get(side);
-    let files: BTreeSet<(&String, &String)> = selected
-        .target_files
-        .values()
-        .flat_map(|sides| sides.get(side))
-        .map(|(path, info)| (path, &info.module))
-        .collect();
-    let read = |(path, module): (&String, &String)| {
-        let entry = set.entries.get(Path::new(path))?;
-        Some((path.clone(), module.clone(), setup.repository.read(entry, Path::new(path)).ok()?))
-    };
-    files.into_iter().filter(|(path, _)| wanted(path)).filter_map(read).collect()
-}
-
-/// The names of both versions.
-struct Names {
-    sides: Sides<NameIndex>,
-    identical: bool,
-}
-
-impl Names {
-    fn index(setup: &Setup, selected: &Selected, built: &BuiltSides) -> Self {
-        if built.sides.base.folder == built.sides.head.folder {
-            // One version: nothing is changed, nothing to rank.
-            return Self { sides: Sides::default(), identical: true };
-        }
-        let changed = setup.changed_paths();
-        let head = impact::index(&sources(setup, selected, Side::Head, &|_| true));
-        let base = head.revised(&changed, &sources(setup, selected, Side::Base, &|path| changed.contains(path)));
-        Self { sides: Sides { base, head }, identical: false }
-    }
-
-    fn changed_code(&self, test: &TestId, selected: &Selected) -> Option<Reason> {
-        if self.identical {
-            return None;
-        }
-        let files = selected.target_files.get(&test.target)?;
-        let code = Sides {
-            base: TestCode { index: &self.sides.base, files: &files.base },
-            head: TestCode { index: &self.sides.head, files: &files.head },
-        };
-        impact::changed_test_code(&test.name, test.target.kind, &code, &selected.diff)
-            .map(|item| Reason::TestChanged { item })
     }
 }

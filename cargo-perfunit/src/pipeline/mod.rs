@@ -7,12 +7,18 @@ mod build;
 mod candidates;
 mod environment;
 mod measure;
+mod names;
 mod options;
+mod pairing;
+mod rounds;
 mod select;
 mod setup;
 
 pub use options::{Filter, Ignored, Measuring, Options, Scope};
 pub use setup::{Setup, lock, our_folder};
+
+use candidates::Candidate;
+use names::Names;
 
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -34,13 +40,13 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
         return Ok(run);
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-    let built = build::both_sides(&mut setup, options, &selected)?;
-    let candidates = candidates::find(&setup, options, &selected, &built)?;
+    let names = Names::of_versions(&setup, &selected);
+    let rounds = rounds::prepare(&mut setup, options, &selected, &names)?;
     run.stages.build = started.elapsed().saturating_sub(prepared);
-    run.selection = candidates.describe(run.selection, &selected);
-    run.warnings.extend(built.warnings.iter().cloned());
+    run.selection = rounds.describe(run.selection, &selected);
+    run.warnings.extend(rounds.warnings());
     let deadline = options.measuring.budget.map(|budget| started + budget);
-    let measured = measure::measure(&mut setup, options, &built, candidates, deadline)?;
+    let measured = rounds.measure(&mut setup, options, &selected, &names, deadline)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
     run.warnings.extend(measured.warnings);
@@ -58,15 +64,15 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
         return Ok(Listing { base, head, tests: Vec::new(), selection: selected.summary() });
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-    let built = build::both_sides(&mut setup, options, &selected)?;
-    let candidates = candidates::find(&setup, options, &selected, &built)?;
-    let selection = candidates.describe(selected.summary(), &selected);
+    let names = Names::of_versions(&setup, &selected);
+    let rounds = rounds::prepare(&mut setup, options, &selected, &names)?;
+    let selection = rounds.describe(selected.summary(), &selected);
+    let (chosen, excluded) = rounds.into_candidates();
     let mut tests: Vec<Listed> = Vec::new();
-    for (test, because, capture) in candidates.measurable() {
-        tests.push(Listed { test: test.clone(), capture, selected_because: Some(because.to_owned()), reason: None });
+    for Candidate { test, because, capture, .. } in chosen {
+        tests.push(Listed { test, capture, selected_because: Some(because), reason: None });
     }
-    for outcome in candidates.into_excluded() {
-        let Outcome { test, capture, reason, .. } = outcome;
+    for Outcome { test, capture, reason, .. } in excluded {
         tests.push(Listed { test, capture, selected_because: None, reason });
     }
     Ok(Listing { base, head, tests, selection })

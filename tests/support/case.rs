@@ -32,6 +32,8 @@ pub struct Case {
     verdict: BTreeMap<String, OneOrMore>,
     #[serde(default)]
     reason: BTreeMap<String, String>,
+    #[serde(default)]
+    note: BTreeMap<String, String>,
     #[serde(skip)]
     path: PathBuf,
 }
@@ -151,6 +153,10 @@ impl Case {
             let key = |known: &dyn Fn(&str) -> bool| {
                 [full.as_str(), name].into_iter().find(|key| known(key)).map(str::to_owned)
             };
+            if let Some(key) = key(&|key| self.note.contains_key(key)) {
+                let expected = std::slice::from_ref(&self.note[&key]);
+                problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]));
+            }
             if let Some(key) = key(&|key| self.verdict.contains_key(key)) {
                 if !self.verdict[&key].contains(verdict) {
                     let (change, reason) = (&test["change"], &test["reason"]["text"]);

@@ -9,7 +9,7 @@ use crate::model::{TargetId, TargetKind};
 use crate::progress::Progress;
 use crate::workspace::Cargo;
 use crate::{fs, interrupt, process, term, workspace};
-use cargo_metadata::{Message, diagnostic::DiagnosticLevel};
+use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -62,6 +62,8 @@ pub enum Built {
 pub struct BuildFailure {
     /// Root files (in the tree) of the targets with errors.
     pub roots: BTreeSet<PathBuf>,
+    /// The files (in the tree) with the errors; of one in a macro also where the macro is called.
+    pub files: BTreeSet<PathBuf>,
     /// True if only test targets failed, so that our doors may be the cause.
     pub only_tests: bool,
     /// Everything that cargo wrote.
@@ -84,7 +86,8 @@ pub fn build(
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
     cache::private_dir(&notes)?;
-    let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form), progress);
+    let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
+    let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form), workspace, progress);
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
         end = run(RunnerForm::List)?;
@@ -117,8 +120,12 @@ fn is_full(folder: &Path, output: &str) -> bool {
     output.contains("No space left on device") || (output.contains("Bus error") && is_tight())
 }
 
-/// Runs cargo to its end.
-fn run(command: &mut Command, progress: &Progress) -> Result<std::result::Result<Artifacts, BuildFailure>> {
+/// Runs cargo to its end; rustc names files by their path from the folder of the workspace.
+fn run(
+    command: &mut Command,
+    workspace: &Path,
+    progress: &Progress,
+) -> Result<std::result::Result<Artifacts, BuildFailure>> {
     let mut child = process::spawn(command)?;
     let stderr = child.stderr.take();
     let (messages, output) = std::thread::scope(|scope| {
@@ -130,11 +137,12 @@ fn run(command: &mut Command, progress: &Progress) -> Result<std::result::Result
     if interrupt::requested() {
         return Err(Error::new(ExitCode::Interrupted, "interrupted while building"));
     }
-    let Messages { artifacts, roots, errors } = messages?;
+    let Messages { artifacts, roots, files, errors } = messages?;
     Ok(if status.success() {
         Ok(artifacts)
     } else {
-        Err(BuildFailure { roots, only_tests: only_tests(&output), output: errors + &output })
+        let files = files.into_iter().map(|file| workspace.join(file)).collect();
+        Err(BuildFailure { roots, files, only_tests: only_tests(&output), output: errors + &output })
     })
 }
 
@@ -269,6 +277,8 @@ struct Messages {
     artifacts: Artifacts,
     /// Root files of targets with errors.
     roots: BTreeSet<PathBuf>,
+    /// Files with errors, as rustc names them.
+    files: BTreeSet<String>,
     /// The errors, as rustc renders them.
     errors: String,
 }
@@ -294,12 +304,19 @@ fn read_messages(child: &mut Child) -> Result<Messages> {
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 messages.roots.insert(message.target.src_path.into());
+                let primary = message.message.spans.iter().filter(|span| span.is_primary);
+                messages.files.extend(primary.flat_map(places).map(|span| span.file_name.clone()));
                 messages.errors.push_str(&message.message.rendered.unwrap_or_default());
             }
             _ => {}
         }
     }
     Ok(messages)
+}
+
+/// A place in the source and, if a macro made what is there, where that was called, outwards.
+fn places(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
+    std::iter::successors(Some(span), |span| Some(&span.expansion.as_ref()?.span))
 }
 
 /// Shows what cargo compiles in the progress line and keeps all of it, in case the build fails.

@@ -70,11 +70,12 @@ pub enum Reason {
         /// Signal or exit status.
         detail: String,
     },
-    /// Exists only in head.
+    /// Exists only in head, and does not build or pass on base.
     New,
-    /// Exists only in base.
+    /// Exists only in base, or does not build on head any more.
     Removed,
-    /// The test's own code differs, so that two workloads would be compared and not two versions.
+    /// The test's own code differs, and neither version of it builds and passes on both versions of the rest: two workloads
+    /// would be compared and not two versions.
     TestChanged {
         /// The changed item.
         item: String,
@@ -150,10 +151,10 @@ impl fmt::Display for Reason {
             Reason::TimedOut { side, seconds } => write!(f, "did not end within {seconds:.0} s on {side} (--timeout)"),
             Reason::Fails { side, detail } => write!(f, "fails on {side}: {detail}"),
             Reason::Crashes { side, detail } => write!(f, "ends its process on {side}: {detail}"),
-            Reason::New => f.write_str("new: there is no base to compare with"),
+            Reason::New => f.write_str("new, and does not build or pass on base: there is nothing to compare with"),
             Reason::Removed => f.write_str("removed in head"),
             Reason::TestChanged { item } => {
-                write!(f, "the test's own code changed ({item}): two workloads, not two versions")
+                write!(f, "its own code changed ({item}), and neither its old nor its new code works on both versions")
             }
             Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
             Reason::SameCode => f.write_str("cannot have changed: all machine code that it can reach is the same"),

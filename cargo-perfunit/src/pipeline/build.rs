@@ -2,6 +2,7 @@
 
 use super::not_interrupted;
 use super::options::Options;
+use super::pairing::Pairing;
 use super::select::Selected;
 use super::setup::Setup;
 use crate::build::{self, BuildFailure, Built, Request, SideBuild, Toolchain, Variant};
@@ -20,6 +21,10 @@ use std::path::{Path, PathBuf};
 pub struct BuiltSides {
     /// The executables of each side.
     pub sides: Sides<SideBuild>,
+    /// What they were built from.
+    pub pairing: Pairing,
+    /// The targets that were to be built.
+    pub targets: BTreeSet<TargetId>,
     /// The injections that both were built with; a checkout without them would make cargo build again.
     pub injections: Injections,
     /// Which doors had to be closed, and for whom.
@@ -35,32 +40,55 @@ struct Doors {
     warnings: Vec<String>,
 }
 
-/// Builds base, then head; starts over with fewer doors when a test target does not compile with them.
-pub fn both_sides(setup: &mut Setup, options: &Options, selected: &Selected) -> Result<BuiltSides> {
-    let targets: BTreeSet<TargetId> = selected.targets.keys().cloned().collect();
-    let roots = roots(selected, &targets);
+/// What both sides are built with.
+struct Job<'a> {
+    options: &'a Options,
+    selected: &'a Selected,
+    targets: &'a BTreeSet<TargetId>,
+    toolchain: &'a Toolchain,
+    injections: &'a BTreeSet<String>,
+}
+
+/// Builds both versions of a pairing. Where a test target does not compile with the other version's test code, its own
+/// comes back; where it does not compile with our doors, both start over with fewer of them.
+pub fn both_sides(
+    setup: &mut Setup,
+    options: &Options,
+    selected: &Selected,
+    mut pairing: Pairing,
+    targets: BTreeSet<TargetId>,
+) -> Result<BuiltSides> {
+    // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
+    let roots = roots(selected, &selected.targets.keys().cloned().collect());
     let variant = Variant { runner: true, opaque: options.opaque_constants };
     let mut doors = Doors { without_macro: BTreeSet::new(), variant, warnings: Vec::new() };
     let cache = cache::folder(&setup.ours)?;
     'doors: loop {
         let toolchain = build::prepare(&setup.cargo, &cache, doors.variant, setup.terminal)?;
         let injections: BTreeSet<String> = roots.difference(&doors.without_macro).cloned().collect();
-        let mut built = Vec::new();
-        for side in Side::BOTH {
-            not_interrupted()?;
-            match one_side(setup, options, selected, &toolchain, side, &targets, &injections)? {
-                Built::Done(side_build) => built.push(side_build),
-                Built::Failed(failure) => {
-                    doors.narrow(setup, side, &failure, &injections)?;
-                    continue 'doors;
+        let job = Job { options, selected, targets: &targets, toolchain: &toolchain, injections: &injections };
+        let mut built: Sides<Option<SideBuild>> = Sides::default();
+        for side in pairing.order() {
+            while built.get(side).is_none() {
+                not_interrupted()?;
+                match job.one_side(setup, side, pairing.files.get(side))? {
+                    Built::Done(side_build) => *built.get_mut(side) = Some(side_build),
+                    Built::Failed(failure)
+                        if side == pairing.overlaid() && pairing.give_up(setup, selected, &failure) => {}
+                    Built::Failed(failure) => {
+                        doors.narrow(setup, side, &failure, &injections)?;
+                        continue 'doors;
+                    }
                 }
             }
         }
-        let (Some(head), Some(base)) = (built.pop(), built.pop()) else {
+        let (Some(base), Some(head)) = (built.base, built.head) else {
             return Err(Error::setup("a side was not built"));
         };
         return Ok(BuiltSides {
             sides: Sides { base, head },
+            pairing,
+            targets,
             injections: injections.into_iter().collect(),
             warnings: doors.warnings,
         });
@@ -78,40 +106,34 @@ fn roots(selected: &Selected, targets: &BTreeSet<TargetId>) -> BTreeSet<String> 
         .collect()
 }
 
-fn one_side(
-    setup: &mut Setup,
-    options: &Options,
-    selected: &Selected,
-    toolchain: &Toolchain,
-    side: Side,
-    targets: &BTreeSet<TargetId>,
-    injections: &BTreeSet<String>,
-) -> Result<Built> {
-    let progress = Progress::spinner(setup.terminal, "Building");
-    progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));
-    let files = setup.files.get(side);
-    let there = there(files, selected, targets);
-    if there.is_empty() {
-        return Ok(Built::Done(SideBuild { folder: setup.ours.join("sides/none"), executables: Vec::new() }));
+impl Job<'_> {
+    fn one_side(&self, setup: &mut Setup, side: Side, files: &FileSet) -> Result<Built> {
+        let Self { options, selected, targets, toolchain, injections } = self;
+        let progress = Progress::spinner(setup.terminal, "Building");
+        progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));
+        let there = there(files, selected, targets);
+        if there.is_empty() {
+            return Ok(Built::Done(SideBuild { folder: setup.ours.join("sides/none"), executables: Vec::new() }));
+        }
+        setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
+        let content_key = KeyBuilder::default().with(files.key()).with(format!("{injections:?}")).finish()?;
+        let package_folders = selected
+            .workspace
+            .packages
+            .iter()
+            .map(|package| (package.name.clone(), setup.tree.path(&package.dir).components().collect()))
+            .collect();
+        let request = Request {
+            content_key: &content_key,
+            manifest: setup.tree.path(Path::new(&selected.workspace.root).join("Cargo.toml")),
+            config_files: config_files(setup, files),
+            targets: &there,
+            package_folders: &package_folders,
+            whole_packages: whole_packages(selected, targets),
+            ours: &setup.ours,
+        };
+        build::build(&setup.cargo, toolchain, &options.build, &request, &progress)
     }
-    setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
-    let content_key = KeyBuilder::default().with(files.key()).with(format!("{injections:?}")).finish()?;
-    let package_folders = selected
-        .workspace
-        .packages
-        .iter()
-        .map(|package| (package.name.clone(), setup.tree.path(&package.dir).components().collect()))
-        .collect();
-    let request = Request {
-        content_key: &content_key,
-        manifest: setup.tree.path(Path::new(&selected.workspace.root).join("Cargo.toml")),
-        config_files: config_files(setup, files),
-        targets: &there,
-        package_folders: &package_folders,
-        whole_packages: whole_packages(selected, targets),
-        ours: &setup.ours,
-    };
-    build::build(&setup.cargo, toolchain, &options.build, &request, &progress)
 }
 
 /// The targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo refuses to

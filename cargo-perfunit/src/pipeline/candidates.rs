@@ -2,18 +2,17 @@
 
 use super::build::BuiltSides;
 use super::id;
+use super::names::Names;
 use super::options::{Filter, Ignored, Options};
 use super::select::Selected;
 use super::setup::Setup;
 use crate::build::{Found, Harness, SideBuild, TestExecutable, list_tests};
 use crate::error::Result;
 use crate::fs;
-use crate::git::FileSet;
-use crate::impact::{self, Files, NameIndex, TestCode, TestSource};
-use crate::model::{Capture, Outcome, Reason, Selection, Side, Sides, TargetId, TestId, Verdict, Why};
-use crate::report::list::Listed;
+use crate::impact::{self, Files, TestSource};
+use crate::model::{Capture, Outcome, Reason, Sides, TargetId, TestId, Verdict, Why};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A test that can be measured.
 #[derive(Debug, Clone)]
@@ -26,6 +25,8 @@ pub struct Candidate {
     pub why: Option<Why>,
     /// How it was captured.
     pub capture: Option<Capture>,
+    /// How its own code differs between the versions, in words, if it is measured with that of one of them.
+    pub differs: Option<String>,
 }
 
 /// All tests of the built targets.
@@ -35,71 +36,26 @@ pub struct Candidates {
     pub chosen: Vec<Candidate>,
     /// Not to measure, each with its reason.
     pub excluded: Vec<Outcome>,
-    unmeasured_targets: Vec<String>,
+    /// Targets without tests that can be measured, each with the reason.
+    pub unmeasured_targets: Vec<String>,
 }
 
 impl Candidates {
-    /// Adds what is now known to the summary of the selection.
-    pub fn describe(&self, mut selection: Selection, selected: &Selected) -> Selection {
-        selection.found = self.chosen.len() + self.excluded.len();
-        selection.executed = self.chosen.len();
-        for reason in self.excluded.iter().filter_map(|outcome| outcome.reason.as_ref()) {
-            *selection.left_out.entry(reason.kind().to_owned()).or_default() += 1;
+    /// Adds those of other candidates.
+    pub fn merge_unmeasured_targets(&mut self, other: &Candidates) {
+        for target in &other.unmeasured_targets {
+            if !self.unmeasured_targets.contains(target) {
+                self.unmeasured_targets.push(target.clone());
+            }
         }
-        let not_executed = Reason::NotExecuted { functions: 0 };
-        selection.reachable = selection.executed + selection.left_out.get(not_executed.kind()).copied().unwrap_or(0);
-        selection.unmeasured_targets.extend(self.unmeasured_targets.iter().cloned());
-        if self.chosen.is_empty() {
-            let because = nothing_because(&selection, selected.targets.len());
-            let effect = because.as_deref().unwrap_or("the tests that can see it were left out for other reasons");
-            selection.effects.extend(selection.changes.iter().map(|change| format!("{change}: {effect}")));
-            selection.nothing_because = selection.nothing_because.or(because);
-        }
-        selection
     }
 
-    /// All of them, for `list`.
-    pub fn into_listed(self) -> Vec<Listed> {
-        let chosen = self.chosen.into_iter().map(|Candidate { test, because, why, capture }| Listed {
-            test,
-            capture,
-            selected_because: Some(because),
-            why,
-            reason: None,
-        });
-        let excluded = self.excluded.into_iter().map(|Outcome { test, capture, reason, why, .. }| Listed {
-            test,
-            capture,
-            // It counts as changed, although there is nothing to compare.
-            selected_because: match &reason {
-                Some(Reason::DataChanged { path }) => Some(format!("a file of its package differs: {path}")),
-                _ => None,
-            },
-            why,
-            reason,
-        });
-        chosen.chain(excluded).collect()
+    /// The names of all tests of a target.
+    pub fn names_in(&self, target: &TargetId) -> BTreeSet<&str> {
+        let tests = self.chosen.iter().map(|candidate| &candidate.test);
+        let tests = tests.chain(self.excluded.iter().map(|outcome| &outcome.test));
+        tests.filter(|test| test.target == *target).map(|test| test.name.as_str()).collect()
     }
-}
-
-/// Why no test can have changed although targets were built; `None` if some can, but were left out.
-fn nothing_because(selection: &Selection, targets: usize) -> Option<String> {
-    let all = |kinds: &[Reason]| {
-        let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(kind.kind()));
-        of_kind.sum::<usize>() == selection.found
-    };
-    let not_executed = Reason::NotExecuted { functions: 0 };
-    Some(match selection.found {
-        0 => format!("the {targets} targets that the change can reach hold no tests"),
-        _ if all(&[Reason::SameExecutable]) => "the test executables of both versions are the same".to_owned(),
-        _ if all(&[Reason::SameExecutable, Reason::SameCode]) => {
-            "no test can reach machine code that differs".to_owned()
-        }
-        _ if all(&[Reason::SameExecutable, Reason::SameCode, not_executed]) => {
-            format!("of {} tests that can reach machine code that differs none executes it", selection.reachable)
-        }
-        _ => return None,
-    })
 }
 
 /// An outcome without figures.
@@ -119,10 +75,17 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
 type Tests = BTreeMap<String, Found>;
 
 /// Lists the tests of both sides and sorts them out.
-pub fn find(setup: &Setup, options: &Options, selected: &Selected, built: &BuiltSides) -> Result<Candidates> {
+pub fn find(
+    setup: &Setup,
+    options: &Options,
+    selected: &Selected,
+    names: &Names<'_>,
+    built: &BuiltSides,
+) -> Result<Candidates> {
     let mut candidates = Candidates::default();
-    let names = Names::index(setup, selected, built);
-    for (target, because) in &selected.targets {
+    let overlaid = names.of_pairing(setup, selected, &built.pairing);
+    let paired = overlaid.as_ref().unwrap_or(names);
+    for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
         if executables.base.or(executables.head).is_none() {
@@ -141,13 +104,18 @@ pub fn find(setup: &Setup, options: &Options, selected: &Selected, built: &Built
         let same = !options.all_tests && same_program(executables, &built.sides)?;
         candidates.add_target(target, because, &tests, &options.filter, &|test| {
             if same {
-                Some(unchanged(Reason::SameExecutable, target, selected))
-            } else {
-                names.changed_code(test, selected)
+                return Some(unchanged(Reason::SameExecutable, target, selected));
             }
+            let item = paired.changed_code(test)?;
+            Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
         });
     }
-    candidates.rank(&names, selected, options.all_tests);
+    candidates.rank(names, selected, options.all_tests);
+    if overlaid.is_some() {
+        for candidate in &mut candidates.chosen {
+            candidate.differs = names.difference(&candidate.test);
+        }
+    }
     Ok(candidates)
 }
 
@@ -173,13 +141,16 @@ impl Candidates {
             let test = id(target, name);
             match excluded(found, filter).or_else(|| unchanged_or_incomparable(&test)) {
                 Some(reason) => self.excluded.push(not_measured(test, reason, capture, because)),
-                None => self.chosen.push(Candidate { test, because: because.to_owned(), why: None, capture }),
+                None => {
+                    let because = because.to_owned();
+                    self.chosen.push(Candidate { test, because, why: None, capture, differs: None });
+                }
             }
         }
     }
 
     /// Direct tests first, each with its own reason where names lead to the change.
-    fn rank(&mut self, names: &Names, selected: &Selected, all_tests: bool) {
+    fn rank(&mut self, names: &Names<'_>, selected: &Selected, all_tests: bool) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
         let sources: Vec<_> = self
@@ -258,58 +229,5 @@ fn excluded(found: Sides<Option<&Found>>, filter: &Filter) -> Option<Reason> {
             Some(Reason::NotCaptured { detail: "its attribute resolves differently in the two versions".to_owned() })
         }
         _ => None,
-    }
-}
-
-/// The Rust files of all targets on one side: path, module path, content.
-fn sources(
-    setup: &Setup,
-    selected: &Selected,
-    side: Side,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Vec<(String, String, Vec<u8>)> {
-    let set: &FileSet = setup.files.get(side);
-    let files: BTreeSet<(&String, &String)> = selected
-        .target_files
-        .values()
-        .flat_map(|sides| sides.get(side))
-        .map(|(path, info)| (path, &info.module))
-        .collect();
-    let read = |(path, module): (&String, &String)| {
-        let entry = set.entries.get(Path::new(path))?;
-        Some((path.clone(), module.clone(), setup.repository.read(entry, Path::new(path)).ok()?))
-    };
-    files.into_iter().filter(|(path, _)| wanted(path)).filter_map(read).collect()
-}
-
-/// The names of both versions.
-struct Names {
-    sides: Sides<NameIndex>,
-    identical: bool,
-}
-
-impl Names {
-    fn index(setup: &Setup, selected: &Selected, built: &BuiltSides) -> Self {
-        if built.sides.base.folder == built.sides.head.folder {
-            // One version: nothing is changed, nothing to rank.
-            return Self { sides: Sides::default(), identical: true };
-        }
-        let changed = setup.changed_paths();
-        let head = impact::index(&sources(setup, selected, Side::Head, &|_| true));
-        let base = head.revised(&changed, &sources(setup, selected, Side::Base, &|path| changed.contains(path)));
-        Self { sides: Sides { base, head }, identical: false }
-    }
-
-    fn changed_code(&self, test: &TestId, selected: &Selected) -> Option<Reason> {
-        if self.identical {
-            return None;
-        }
-        let files = selected.target_files.get(&test.target)?;
-        let code = Sides {
-            base: TestCode { index: &self.sides.base, files: &files.base },
-            head: TestCode { index: &self.sides.head, files: &files.head },
-        };
-        impact::changed_test_code(&test.name, test.target.kind, &code, &selected.diff)
-            .map(|item| Reason::TestChanged { item })
     }
 }

@@ -1,4 +1,4 @@
-//! Measures the candidates on the same data files, base's first.
+//! Measures the candidates of a pairing on the same data files, first on those of the version that the tests are from.
 
 use super::build::BuiltSides;
 use super::candidates::{Candidate, Candidates, not_measured};
@@ -45,13 +45,14 @@ pub fn measure(
     };
     let bench = Bench::open(&setup.ours)?;
     let mut warnings = Vec::new();
-    // Both sides see base's files: otherwise two workloads would be compared.
-    checkout(setup, built, Side::Base)?;
+    // Both sides see the same files: otherwise two workloads would be compared.
+    let data = built.pairing.tests_of;
+    checkout(setup, built, data)?;
     let mut ended = round(setup, &bench, &config, built, &candidates.chosen)?;
-    note_writes(setup, built, Side::Base, &mut warnings)?;
-    with_heads_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
-    let mut outcomes: Vec<Outcome> =
-        candidates.chosen.into_iter().zip(ended).map(|(candidate, end)| outcome(candidate, end)).collect();
+    note_writes(setup, built, data, &mut warnings)?;
+    with_other_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
+    let outcome = |(candidate, end)| outcome(candidate, end, data);
+    let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(outcome).collect();
     outcomes.extend(candidates.excluded);
     let environment = environment::describe(setup, options, Some(&bench));
     if !bench.paired_address_space {
@@ -82,8 +83,8 @@ fn round(
     measure_all(bench, config, &built.sides.as_ref(), &subjects, &progress)
 }
 
-/// Tests that fail on head with base's data files get a second chance on both sides with head's.
-fn with_heads_files(
+/// Tests that fail on one version with the other's data files get a second chance on both sides with its own.
+fn with_other_files(
     setup: &mut Setup,
     bench: &Bench,
     config: &Config,
@@ -92,8 +93,11 @@ fn with_heads_files(
     ended: &mut [Ended],
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let fails_on_head = |end: &Ended| matches!(&end.result, Err(Reason::Fails { side, .. }) if side == "head");
-    let again: Vec<usize> = (0..ended.len()).filter(|index| fails_on_head(&ended[*index])).collect();
+    let data = built.pairing.tests_of;
+    let other = data.other();
+    let fails_there =
+        |end: &Ended| matches!(&end.result, Err(Reason::Fails { side, .. }) if *side == other.to_string());
+    let again: Vec<usize> = (0..ended.len()).filter(|index| fails_there(&ended[*index])).collect();
     let data_differs = setup
         .files
         .base
@@ -103,24 +107,24 @@ fn with_heads_files(
     if again.is_empty() || !data_differs || interrupt::requested() {
         return Ok(());
     }
-    checkout(setup, built, Side::Head)?;
+    checkout(setup, built, other)?;
     let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
     for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?) {
         if let Ok(figures) = &mut end.result {
-            figures.notes.push("measured with head's data files: it does not pass with base's".to_owned());
+            figures.notes.push(format!("measured with {other}'s data files: it does not pass with {data}'s"));
             ended[index] = end;
         }
     }
-    note_writes(setup, built, Side::Head, warnings)
+    note_writes(setup, built, other, warnings)
 }
 
 fn checkout(setup: &mut Setup, built: &BuiltSides, side: Side) -> Result<()> {
-    setup.tree.checkout(&setup.repository, setup.files.get(side), &built.injections).map(drop)
+    setup.tree.checkout(&setup.repository, built.pairing.files.get(side), &built.injections).map(drop)
 }
 
 /// Undoes what tests wrote into the tree, and says so: the next run of such a test may find another world.
 fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut Vec<String>) -> Result<()> {
-    let written = setup.tree.restore(&setup.repository, setup.files.get(side), &built.injections)?;
+    let written = setup.tree.restore(&setup.repository, built.pairing.files.get(side), &built.injections)?;
     if !written.is_empty() {
         let named: Vec<_> = written.iter().take(NAMED_PATHS).map(|path| path.display().to_string()).collect();
         let more = written.len().saturating_sub(NAMED_PATHS);
@@ -131,19 +135,23 @@ fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut
     Ok(())
 }
 
-fn outcome(candidate: Candidate, end: Ended) -> Outcome {
+fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
-    match end.result {
+    let Candidate { test, because, why, differs, .. } = candidate;
+    let of_tests = differs.map(|how| format!("{tests_of}'s test code on both versions: {how}"));
+    let mut outcome = match end.result {
         Ok(figures) => Outcome {
-            test: candidate.test,
+            test,
             verdict: figures.verdict,
             reason: end.reason,
             measured: Some(figures.measured),
             capture,
-            selected_because: candidate.because,
-            why: candidate.why,
+            selected_because: because,
+            why,
             notes: figures.notes,
         },
-        Err(reason) => not_measured(candidate.test, reason, capture, &candidate.because),
-    }
+        Err(reason) => not_measured(test, reason, capture, &because),
+    };
+    outcome.notes.extend(of_tests);
+    outcome
 }

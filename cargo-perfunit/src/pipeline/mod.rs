@@ -7,12 +7,18 @@ mod build;
 mod candidates;
 mod environment;
 mod measure;
+mod names;
 mod options;
+mod pairing;
+mod rounds;
 mod select;
 mod setup;
+mod summary;
 
 pub use options::{Filter, Ignored, Measuring, Options, Scope};
 pub use setup::{Setup, lock, our_folder};
+
+use names::Names;
 
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -34,13 +40,13 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
         return Ok(run);
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-    let built = build::both_sides(&mut setup, options, &selected)?;
-    let candidates = candidates::find(&setup, options, &selected, &built)?;
+    let names = Names::of_versions(&setup, &selected);
+    let rounds = rounds::prepare(&mut setup, options, &selected, &names)?;
     run.stages.build = started.elapsed().saturating_sub(prepared);
-    run.selection = candidates.describe(run.selection, &selected);
-    run.warnings.extend(built.warnings.iter().cloned());
+    run.selection = rounds.describe(run.selection, &selected);
+    run.warnings.extend(rounds.warnings());
     let deadline = options.measuring.budget.map(|budget| started + budget);
-    let measured = measure::measure(&mut setup, options, &built, candidates, deadline)?;
+    let measured = rounds.measure(&mut setup, options, &selected, &names, deadline)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
     run.warnings.extend(measured.warnings);
@@ -58,10 +64,11 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
         return Ok(Listing { base, head, tests: Vec::new(), selection: selected.summary() });
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-    let built = build::both_sides(&mut setup, options, &selected)?;
-    let candidates = candidates::find(&setup, options, &selected, &built)?;
-    let selection = candidates.describe(selected.summary(), &selected);
-    Ok(Listing { base, head, tests: candidates.into_listed(), selection })
+    let names = Names::of_versions(&setup, &selected);
+    let rounds = rounds::prepare(&mut setup, options, &selected, &names)?;
+    let selection = rounds.describe(selected.summary(), &selected);
+    let (chosen, excluded) = rounds.into_candidates();
+    Ok(Listing { base, head, tests: summary::listed(chosen, excluded), selection })
 }
 
 /// Stops between steps after Ctrl-C.

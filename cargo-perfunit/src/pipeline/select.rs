@@ -5,7 +5,7 @@ use super::setup::Setup;
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Repository, Request};
 use crate::impact::{self, Cause, Files, Graph, PackageNode, TargetNode};
-use crate::model::{Selection, Side, Sides, TargetId, TargetKind};
+use crate::model::{Selection, Sides, TargetId, TargetKind};
 use crate::shadow::Injections;
 use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
 use crate::workspace::{self, Package, Workspace};
@@ -25,13 +25,25 @@ pub struct Selected {
     /// Targets in scope that hold tests.
     pub in_scope: BTreeSet<TargetId>,
     /// Files of each target and side.
-    pub target_files: BTreeMap<TargetId, Sides<Files>>,
+    pub target_files: TargetFiles,
     /// A changed file that the tests of a target may read when they run.
     pub data_files: BTreeMap<TargetId, String>,
     nothing_because: Option<String>,
 }
 
 impl Selected {
+    /// The root files of all targets.
+    pub fn roots(&self) -> BTreeSet<String> {
+        let targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
+        targets.map(|target| target.root.clone()).collect()
+    }
+
+    /// The root file of a target.
+    pub fn root(&self, id: &TargetId) -> Option<&str> {
+        let mut targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
+        targets.find(|target| target.id == *id).map(|target| target.root.as_str())
+    }
+
     /// For the report, before tests are known.
     pub fn summary(&self) -> Selection {
         let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
@@ -205,7 +217,8 @@ fn unknown_target(kind: TargetKind, name: &str, known: &[&str]) -> Error {
     }
 }
 
-type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
+/// The files of each target, on each side.
+pub type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
 
 /// The graph for `impact`, with the files of both sides: a removed file belongs to the target that had it.
 fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<(Graph, TargetFiles)> {
@@ -215,10 +228,10 @@ fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<
     for package in &workspace.packages {
         let mut targets = Vec::new();
         for target in &package.targets {
-            let head = modules(setup, Side::Head, &target.root);
+            let head = modules(setup, &setup.files.head, &target.root);
             // Modules are followed from the root: without a changed file among them both sides have the same.
             let same = !head.is_empty() && !head.keys().any(|path| changed.contains(path));
-            let base = if same { head.clone() } else { modules(setup, Side::Base, &target.root) };
+            let base = if same { head.clone() } else { modules(setup, &setup.files.base, &target.root) };
             let sides = Sides { base, head };
             let mut union = sides.head.clone();
             for (path, info) in &sides.base {
@@ -251,13 +264,9 @@ fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<
     Ok((Graph { root: workspace.root.clone(), packages, external, outside }, files))
 }
 
-fn modules(setup: &Setup, side: Side, root: &str) -> Files {
-    let files = setup.files.get(side);
-    let read = |path: &str| {
-        let path = Path::new(path);
-        files.entries.get(path).and_then(|entry| setup.repository.read(entry, path).ok())
-    };
-    source::modules(root, &read).files
+/// The files of the target with this root.
+pub fn modules(setup: &Setup, files: &FileSet, root: &str) -> Files {
+    source::modules(root, &|path| setup.read_file(files, path)).files
 }
 
 /// Folders with a manifest of their own that is no part of the workspace.

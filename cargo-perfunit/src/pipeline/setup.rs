@@ -52,6 +52,12 @@ impl Setup {
         changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
+    /// The content of a file of a version, if it has it.
+    pub fn read_file(&self, files: &FileSet, path: &str) -> Option<Vec<u8>> {
+        let path = Path::new(path);
+        files.entries.get(path).and_then(|entry| self.repository.read(entry, path).ok())
+    }
+
     /// A version with its label and short commit, for people.
     pub fn name(version: &Version) -> String {
         let name = &version.name;

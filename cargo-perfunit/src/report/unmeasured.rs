@@ -89,7 +89,7 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::BudgetUsedUp) => (4, "the run's --budget was used up"),
         Some(Reason::Interrupted) => (5, "interrupted"),
         Some(Reason::NotCaptured { .. }) => (6, "not captured"),
-        Some(Reason::TestChanged { .. }) => (7, "the test's own code changed: two workloads, not two versions"),
+        Some(Reason::TestChanged { .. }) => (7, "own code changed, and neither old nor new works on both versions"),
         Some(Reason::New) => (8, "new"),
         Some(Reason::Removed) => (9, "removed"),
         Some(Reason::FoldedAway { .. }) => (10, "nothing left to measure: the optimiser removed the work"),
@@ -168,7 +168,7 @@ Not measured  5 tests: ignored (--run-ignored measures it)
 Not measured  2 tests: fail
                 mycrate a  on base: no network
                 mycrate b  on base: exit 3
-              1 test: new: there is no base to compare with
+              1 test: new, and does not build or pass on base: there is nothing to compare with
                 mycrate n
 ";
         check(&reasons, Detail::Brief, expected);

@@ -1,7 +1,8 @@
 //! What differs between two versions of the source, in the units that people know: functions, types, constants, manifests.
 //!
 //! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`], every changed file accounted for as
-//! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate.
+//! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate, and
+//! [`overlay`]: a version with the test code of the other.
 //!
 //! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
 //! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
@@ -14,9 +15,12 @@ mod items;
 mod macros;
 mod modules;
 mod normalise;
+mod overlay;
+mod splice;
 
 pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
 pub use compare::diff;
 pub use items::{Item, items};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
+pub use overlay::{Holder, Holds, holds, overlay};

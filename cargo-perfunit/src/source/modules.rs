@@ -219,7 +219,7 @@ fn inner_attributes(tokens: &TokenStream) -> TokenStream {
 }
 
 /// The text without byte order mark and `#!/usr/bin/..` line.
-fn without_first_line_script(text: &str) -> &str {
+pub(super) fn without_first_line_script(text: &str) -> &str {
     let text = text.trim_start_matches('\u{feff}');
     if text.starts_with("#!") && !text[2..].trim_start().starts_with('[') {
         return text.find('\n').map_or("", |end| &text[end..]);

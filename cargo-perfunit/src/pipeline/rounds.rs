@@ -1,0 +1,268 @@
+//! Rounds: every test is measured with base's test code on both versions, or else with head's.
+//!
+//! The second round is only for tests that the first cannot measure, and is not even built where there are none.
+
+use super::build::{self, BuiltSides};
+use super::candidates::{self, Candidate, Candidates};
+use super::measure::{self, Measured};
+use super::names::Names;
+use super::options::Options;
+use super::pairing::Pairing;
+use super::select::Selected;
+use super::setup::Setup;
+use super::summary;
+use crate::error::Result;
+use crate::impact::Files;
+use crate::interrupt;
+use crate::model::{Outcome, Reason, Selection, Side, TargetId, TargetKind, TestId, Verdict};
+use crate::source::{ChangeKind, ChangedItem, ItemKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Instant;
+
+/// A pairing, built, with the tests to measure in it.
+struct Round {
+    built: BuiltSides,
+    candidates: Candidates,
+}
+
+/// All rounds, built.
+pub struct Rounds {
+    first: Round,
+    second: Option<Second>,
+}
+
+/// The round with head's test code.
+struct Second {
+    round: Round,
+    /// Tests that the first round has; in case they fail there.
+    spare: Vec<Candidate>,
+    /// What is to be said of tests if this round cannot measure them either.
+    otherwise: BTreeMap<TestId, Reason>,
+}
+
+/// Builds the pairing with base's test code and, if it leaves tests out, the one with head's.
+pub fn prepare(setup: &mut Setup, options: &Options, selected: &Selected, names: &Names<'_>) -> Result<Rounds> {
+    let pairing = Pairing::new(setup, selected, Side::Base);
+    let targets = selected.targets.keys();
+    let targets = if pairing.is_plain() {
+        targets.cloned().collect()
+    } else {
+        // A target without a root on base is new: old tests around it may be all that keeps it from compiling.
+        let root = |target: &TargetId| selected.root(target).is_some_and(|root| has(&pairing, root));
+        targets.filter(|target| root(target)).cloned().collect()
+    };
+    let built = build::both_sides(setup, options, selected, pairing, targets)?;
+    let candidates = candidates::find(setup, options, selected, names, &built)?;
+    let mut first = Round { built, candidates };
+    let pairing = Pairing::new(setup, selected, Side::Head);
+    let concerned = concerned(selected, names, &first, &pairing);
+    let second = if concerned.is_empty() {
+        None
+    } else {
+        let mut second = Second::prepare(setup, options, selected, names, pairing, concerned)?;
+        second.take_over(&mut first.candidates);
+        Some(second)
+    };
+    Ok(Rounds { first, second })
+}
+
+fn has(pairing: &Pairing, root: &str) -> bool {
+    pairing.files.get(pairing.tests_of).entries.contains_key(Path::new(root))
+}
+
+impl Rounds {
+    /// Adds what is now known to the summary of the selection.
+    pub fn describe(&self, selection: Selection, selected: &Selected) -> Selection {
+        let Candidates { chosen, excluded, unmeasured_targets } = &self.first.candidates;
+        let more = self.second.as_ref().map_or(0, |second| second.round.candidates.chosen.len());
+        let mut selection = summary::describe(selection, chosen.len() + more, excluded, selected.targets.len());
+        selection.unmeasured_targets.extend(unmeasured_targets.iter().cloned());
+        selection
+    }
+
+    /// What the user should know about the builds.
+    pub fn warnings(&self) -> BTreeSet<String> {
+        let second = self.second.iter().flat_map(|second| &second.round.built.warnings);
+        self.first.built.warnings.iter().chain(second).cloned().collect()
+    }
+
+    /// All tests: the candidates of both rounds, and what is excluded from both.
+    pub fn into_candidates(self) -> (Vec<Candidate>, Vec<Outcome>) {
+        let Candidates { mut chosen, excluded, .. } = self.first.candidates;
+        chosen.extend(self.second.into_iter().flat_map(|second| second.round.candidates.chosen));
+        (chosen, excluded)
+    }
+
+    /// Measures both rounds. Tests that fail on head with base's test code, and have code of their own that differs,
+    /// join the second.
+    pub fn measure(
+        self,
+        setup: &mut Setup,
+        options: &Options,
+        selected: &Selected,
+        names: &Names<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<Measured> {
+        let Self { first: Round { built, candidates }, second } = self;
+        let mut measured = measure::measure(setup, options, &built, candidates, deadline)?;
+        let failed = take_failed(&mut measured.outcomes, names);
+        let is_over = interrupt::requested() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let missing: BTreeSet<TargetId> = failed
+            .iter()
+            .map(|outcome| &outcome.test.target)
+            .filter(|target| !second.as_ref().is_some_and(|second| second.round.built.targets.contains(target)))
+            .cloned()
+            .collect();
+        let mut rounds: Vec<Second> = second.into_iter().collect();
+        if !missing.is_empty() && !is_over {
+            let pairing = Pairing::new(setup, selected, Side::Head);
+            rounds.push(Second::prepare(setup, options, selected, names, pairing, missing)?);
+        }
+        let mut failed = failed;
+        for mut second in rounds {
+            second.rescue(&mut failed, names);
+            let Second { round: Round { built, candidates }, otherwise, .. } = second;
+            if candidates.chosen.is_empty() {
+                continue;
+            }
+            let more = measure::measure(setup, options, &built, candidates, deadline)?;
+            measured.outcomes.extend(more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)));
+            measured.warnings.extend(more.warnings);
+        }
+        measured.outcomes.extend(failed);
+        Ok(measured)
+    }
+}
+
+/// Tests that fail on head alone, with code of their own that differs: the failure may be that of old expectations.
+fn take_failed(outcomes: &mut Vec<Outcome>, names: &Names<'_>) -> Vec<Outcome> {
+    let fails = |outcome: &Outcome| {
+        matches!(&outcome.reason, Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) if side == "head")
+            && outcome.verdict == Verdict::NotMeasured
+            && names.test(Side::Head, &outcome.test).is_some()
+            && names.changed_code(&outcome.test).is_some()
+    };
+    let (failed, others) = std::mem::take(outcomes).into_iter().partition(fails);
+    *outcomes = others;
+    failed
+}
+
+/// An outcome of the second round: a test that does not pass on base has no base, whatever kept it from passing.
+fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Outcome {
+    let failed = match &outcome.reason {
+        Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. }) => {
+            side == "base" || side == "both"
+        }
+        _ => false,
+    };
+    if let Some(reason) = otherwise.get(&outcome.test).filter(|_| failed && outcome.verdict == Verdict::NotMeasured) {
+        outcome.reason = Some(reason.clone());
+    }
+    outcome
+}
+
+impl Second {
+    /// Builds the pairing and lists its tests; none is chosen yet.
+    fn prepare(
+        setup: &mut Setup,
+        options: &Options,
+        selected: &Selected,
+        names: &Names<'_>,
+        pairing: Pairing,
+        targets: BTreeSet<TargetId>,
+    ) -> Result<Self> {
+        let built = build::both_sides(setup, options, selected, pairing, targets)?;
+        let mut candidates = candidates::find(setup, options, selected, names, &built)?;
+        let spare = std::mem::take(&mut candidates.chosen);
+        Ok(Self { round: Round { built, candidates }, spare, otherwise: BTreeMap::new() })
+    }
+
+    /// Takes from the first round the tests that it cannot measure for want of the same test code, as far as this one can
+    /// say more about them, and adds to it those that it does not know.
+    fn take_over(&mut self, first: &mut Candidates) {
+        let chosen = first.chosen.iter().map(|candidate| &candidate.test);
+        let known: BTreeSet<TestId> =
+            chosen.chain(first.excluded.iter().map(|outcome| &outcome.test)).cloned().collect();
+        for outcome in first.excluded.iter().filter(|outcome| is_pending(outcome)) {
+            self.otherwise.extend(Some(outcome.test.clone()).zip(outcome.reason.clone()));
+        }
+        let candidates = &mut self.round.candidates;
+        let (chosen, spare) = std::mem::take(&mut self.spare)
+            .into_iter()
+            .partition(|candidate| self.otherwise.contains_key(&candidate.test) || !known.contains(&candidate.test));
+        (candidates.chosen, self.spare) = (chosen, spare);
+        let says_more = |outcome: &Outcome| {
+            let can_be_told = !is_pending(outcome) && outcome.reason != Some(Reason::Removed);
+            !known.contains(&outcome.test) || (can_be_told && self.otherwise.contains_key(&outcome.test))
+        };
+        let mut excluded = std::mem::take(&mut candidates.excluded);
+        excluded.retain(says_more);
+        let taken: BTreeSet<&TestId> =
+            candidates.chosen.iter().map(|c| &c.test).chain(excluded.iter().map(|o| &o.test)).collect();
+        first.excluded.retain(|outcome| !taken.contains(&outcome.test));
+        for candidate in &candidates.chosen {
+            self.otherwise.entry(candidate.test.clone()).or_insert(Reason::New);
+        }
+        first.excluded.extend(excluded);
+        first.merge_unmeasured_targets(candidates);
+    }
+
+    /// Chooses those of the failed tests that this round has.
+    fn rescue(&mut self, failed: &mut Vec<Outcome>, names: &Names<'_>) {
+        for candidate in std::mem::take(&mut self.spare) {
+            let Some(position) = failed.iter().position(|outcome| outcome.test == candidate.test) else { continue };
+            failed.remove(position);
+            let item = names.changed_code(&candidate.test).unwrap_or_default();
+            self.otherwise.insert(candidate.test.clone(), Reason::TestChanged { item });
+            self.round.candidates.chosen.push(candidate);
+        }
+    }
+}
+
+/// True for tests that other test code might make measurable.
+fn is_pending(outcome: &Outcome) -> bool {
+    matches!(outcome.reason, Some(Reason::New | Reason::TestChanged { .. }))
+}
+
+/// The targets with tests for the second round: new ones, those with tests that the first had to leave out, and those
+/// in which the source has tests that the first does not know.
+fn concerned(selected: &Selected, names: &Names<'_>, first: &Round, second: &Pairing) -> BTreeSet<TargetId> {
+    let touched = |path: &str| second.overlay().contains(path);
+    let may_help = |outcome: &Outcome| match &outcome.reason {
+        Some(Reason::TestChanged { .. }) => true,
+        // In a file that base lacks as well nothing can be put into base.
+        Some(Reason::New) => names.test(Side::Head, &outcome.test).is_none_or(|test| touched(&test.path)),
+        _ => false,
+    };
+    let is_concerned = |target: &&TargetId| {
+        if !first.built.targets.contains(*target) {
+            return true;
+        }
+        let Some(files) = selected.target_files.get(*target).map(|sides| &sides.head) else { return false };
+        let known = first.candidates.names_in(target);
+        files.keys().any(|path| touched(path))
+            && (first.candidates.excluded.iter().any(|outcome| outcome.test.target == **target && may_help(outcome))
+                || selected.diff.items.iter().any(|item| {
+                    touched(&item.path) && may_be_new_test(item, target.kind, files, &|name| is_known(&known, name))
+                }))
+    };
+    selected.targets.keys().filter(is_concerned).cloned().collect()
+}
+
+/// True for a test that is not known, and for macros that may make tests.
+fn may_be_new_test(item: &ChangedItem, kind: TargetKind, files: &Files, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let Some(file) = files.get(&item.path).filter(|_| item.change != ChangeKind::Removed) else { return false };
+    if item.is_test {
+        let name = if file.module.is_empty() { item.name.clone() } else { format!("{}::{}", file.module, item.name) };
+        return !is_known(&name);
+    }
+    let is_test_code = item.test_only || file.test_only || !matches!(kind, TargetKind::Lib | TargetKind::Bin);
+    is_test_code && matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall)
+}
+
+/// True for the name of a test or of the function that cases (`name::case_1`) are made from.
+fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
+    let next = known.range(name..).next();
+    next.is_some_and(|next| next.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::")))
+}

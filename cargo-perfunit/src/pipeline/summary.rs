@@ -1,0 +1,66 @@
+//! What selection did, summed up.
+
+use super::candidates::Candidate;
+use crate::model::{Outcome, Reason, Selection};
+use crate::report::list::Listed;
+
+/// Adds to the summary what the built targets have shown; `targets` of them were built.
+pub fn describe(mut selection: Selection, chosen: usize, excluded: &[Outcome], targets: usize) -> Selection {
+    selection.found = chosen + excluded.len();
+    selection.executed = chosen;
+    for reason in excluded.iter().filter_map(|outcome| outcome.reason.as_ref()) {
+        *selection.left_out.entry(reason.kind().to_owned()).or_default() += 1;
+    }
+    let not_executed = Reason::NotExecuted { functions: 0 };
+    selection.reachable = chosen + selection.left_out.get(not_executed.kind()).copied().unwrap_or(0);
+    if chosen == 0 {
+        let because = nothing_because(&selection, targets);
+        let effect = because.as_deref().unwrap_or("the tests that can see it were left out for other reasons");
+        selection.effects.extend(selection.changes.iter().map(|change| format!("{change}: {effect}")));
+        selection.nothing_because = selection.nothing_because.or(because);
+    }
+    selection
+}
+
+/// Why no test can have changed although targets were built; `None` if some can, but were left out.
+fn nothing_because(selection: &Selection, targets: usize) -> Option<String> {
+    let all = |kinds: &[Reason]| {
+        let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(kind.kind()));
+        of_kind.sum::<usize>() == selection.found
+    };
+    let not_executed = Reason::NotExecuted { functions: 0 };
+    Some(match selection.found {
+        0 => format!("the {targets} targets that the change can reach hold no tests"),
+        _ if all(&[Reason::SameExecutable]) => "the test executables of both versions are the same".to_owned(),
+        _ if all(&[Reason::SameExecutable, Reason::SameCode]) => {
+            "no test can reach machine code that differs".to_owned()
+        }
+        _ if all(&[Reason::SameExecutable, Reason::SameCode, not_executed]) => {
+            format!("of {} tests that can reach machine code that differs none executes it", selection.reachable)
+        }
+        _ => return None,
+    })
+}
+
+/// All tests, for `list`.
+pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>) -> Vec<Listed> {
+    let chosen = chosen.into_iter().map(|Candidate { test, because, why, capture, .. }| Listed {
+        test,
+        capture,
+        selected_because: Some(because),
+        why,
+        reason: None,
+    });
+    let excluded = excluded.into_iter().map(|Outcome { test, capture, reason, why, .. }| Listed {
+        test,
+        capture,
+        // It counts as changed, although there is nothing to compare.
+        selected_because: match &reason {
+            Some(Reason::DataChanged { path }) => Some(format!("a file of its package differs: {path}")),
+            _ => None,
+        },
+        why,
+        reason,
+    });
+    chosen.chain(excluded).collect()
+}

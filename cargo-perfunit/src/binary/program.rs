@@ -44,9 +44,15 @@ enum Meaning {
 /// Where an edge leads in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
-    Atom { atom: u32, offset: i64 },
+    Atom {
+        atom: u32,
+        offset: i64,
+    },
     /// Into std, libc, the linker's own symbols: known by name only.
-    Outside { name: Hash, offset: i64 },
+    Outside {
+        name: Hash,
+        offset: i64,
+    },
 }
 
 /// Links units in the order in which the linker got them: of several definitions the first counts, but a weak one only

@@ -1,6 +1,7 @@
 //! The tests of both sides, joined: which to measure, in which order, and why not the others.
 
 use super::build::BuiltSides;
+use super::code::{self, TargetCode};
 use super::id;
 use super::names::Names;
 use super::options::{Filter, Ignored, Options};
@@ -38,6 +39,10 @@ pub struct Candidates {
     pub excluded: Vec<Outcome>,
     /// Targets without tests that can be measured, each with the reason.
     pub unmeasured_targets: Vec<String>,
+    /// What machine code says, by target, where it was compared.
+    pub code: BTreeMap<TargetId, TargetCode>,
+    /// Changed files that tests may read when they run, by target.
+    data_files: BTreeMap<TargetId, String>,
 }
 
 impl Candidates {
@@ -48,6 +53,12 @@ impl Candidates {
                 self.unmeasured_targets.push(target.clone());
             }
         }
+    }
+
+    /// Targets whose machine code could not be compared, in words.
+    pub fn uncompared(&self) -> Vec<String> {
+        let unknown = self.code.iter().filter_map(|(target, code)| Some((target, code.unknown.as_ref()?)));
+        unknown.map(|(target, why)| format!("all tests of {target} count as changed: {why}")).collect()
     }
 
     /// The names of all tests of a target.
@@ -82,7 +93,8 @@ pub fn find(
     names: &Names<'_>,
     built: &BuiltSides,
 ) -> Result<Candidates> {
-    let mut candidates = Candidates::default();
+    let mut candidates = Candidates { data_files: selected.data_files.clone(), ..Candidates::default() };
+    let mut comparer = code::Comparer::new(setup, built)?;
     let overlaid = names.of_pairing(setup, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
     for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
@@ -102,14 +114,26 @@ pub fn find(
         }
         let tests = executables.try_map(|_, executable| tests_of(setup, executable))?;
         let same = !options.all_tests && same_program(executables, &built.sides)?;
-        candidates.add_target(target, because, &tests, &options.filter, &|test| {
+        if !options.all_tests
+            && !same
+            && let (Some(base), Some(head)) = (executables.base, executables.head)
+        {
+            let common = tests.base.keys().filter(|name| tests.head.contains_key(*name)).cloned().collect();
+            let code = comparer.target(target, Sides { base, head }, &common)?;
+            candidates.code.insert(target.clone(), code);
+        }
+        candidates.add_target(target, because, &tests, &options.filter, &|candidates, test| {
             if same {
-                return Some(unchanged(Reason::SameExecutable, target, selected));
+                return Some(candidates.unchanged(Reason::SameExecutable, target));
+            }
+            if candidates.code.get(target).is_some_and(|code| code.is_same(&test.name)) {
+                return Some(candidates.unchanged(Reason::SameCode, target));
             }
             let item = paired.changed_code(test)?;
             Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
         });
     }
+    comparer.remembered.save()?;
     candidates.rank(names, selected, options.all_tests);
     if overlaid.is_some() {
         for candidate in &mut candidates.chosen {
@@ -132,21 +156,26 @@ impl Candidates {
         because: &str,
         tests: &Sides<Tests>,
         filter: &Filter,
-        unchanged_or_incomparable: &dyn Fn(&TestId) -> Option<Reason>,
+        unchanged_or_incomparable: &dyn Fn(&Self, &TestId) -> Option<Reason>,
     ) {
         let all: BTreeSet<&String> = tests.base.keys().chain(tests.head.keys()).collect();
         for name in all {
             let found = tests.as_ref().map(|tests| tests.get(name));
             let capture = found.head.or(found.base).and_then(|found| found.capture);
             let test = id(target, name);
-            match excluded(found, filter).or_else(|| unchanged_or_incomparable(&test)) {
+            match excluded(found, filter).or_else(|| unchanged_or_incomparable(self, &test)) {
                 Some(reason) => self.excluded.push(not_measured(test, reason, capture, because)),
                 None => {
-                    let because = because.to_owned();
-                    self.chosen.push(Candidate { test, because, why: None, capture, differs: None });
+                    let why = self.code.get(target).and_then(|code| code.why(name));
+                    self.chosen.push(Candidate { test, because: because.to_owned(), why, capture, differs: None });
                 }
             }
         }
+    }
+
+    /// The reason for a test that runs the same machine code: what it reads may still differ.
+    pub fn unchanged(&self, reason: Reason, target: &TargetId) -> Reason {
+        self.data_files.get(target).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
     }
 
     /// Direct tests first, each with its own reason where names lead to the change.
@@ -166,18 +195,20 @@ impl Candidates {
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {
             let mut candidate = self.chosen[rank.test].clone();
-            if !all_tests && rank.rank != impact::Rank::Unknown {
-                candidate.because = rank.reason;
+            let changed = candidate.why.as_ref().and_then(|why| why.changed.first());
+            match (rank.rank, changed) {
+                _ if all_tests => {}
+                (impact::Rank::Unknown, Some(function)) => {
+                    let because = std::mem::take(&mut candidate.because);
+                    candidate.because = format!("can reach machine code that differs, {} ({because})", function.name);
+                }
+                (impact::Rank::Unknown, None) => {}
+                _ => candidate.because = rank.reason,
             }
             chosen.push(candidate);
         }
         self.chosen = chosen;
     }
-}
-
-/// The reason for a test whose machine code is the same: what it reads may still differ.
-fn unchanged(reason: Reason, target: &TargetId, selected: &Selected) -> Reason {
-    selected.data_files.get(target).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
 }
 
 /// True if both versions have the same executable and the same binaries for it to start: with the metadata of both made

@@ -118,7 +118,8 @@ fn with_other_files(
     note_writes(setup, built, other, warnings)
 }
 
-fn checkout(setup: &mut Setup, built: &BuiltSides, side: Side) -> Result<()> {
+/// Puts one version's files into the tree.
+pub fn checkout(setup: &mut Setup, built: &BuiltSides, side: Side) -> Result<()> {
     setup.tree.checkout(&setup.repository, built.pairing.files.get(side), &built.injections).map(drop)
 }
 

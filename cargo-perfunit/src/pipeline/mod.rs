@@ -5,15 +5,19 @@
 
 mod build;
 mod candidates;
+mod code;
+mod confirm;
 mod environment;
 mod measure;
 mod names;
 mod options;
 mod pairing;
+mod remembered;
 mod rounds;
 mod select;
 mod setup;
 mod summary;
+mod units;
 
 pub use options::{Filter, Ignored, Measuring, Options, Scope};
 pub use setup::{Setup, lock, our_folder};
@@ -41,11 +45,11 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let names = Names::of_versions(&setup, &selected);
-    let rounds = rounds::prepare(&mut setup, options, &selected, &names)?;
+    let deadline = options.measuring.budget.map(|budget| started + budget);
+    let rounds = rounds::prepare(&mut setup, options, &selected, &names, deadline)?;
     run.stages.build = started.elapsed().saturating_sub(prepared);
     run.selection = rounds.describe(run.selection, &selected);
     run.warnings.extend(rounds.warnings());
-    let deadline = options.measuring.budget.map(|budget| started + budget);
     let measured = rounds.measure(&mut setup, options, &selected, &names, deadline)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
@@ -65,7 +69,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let names = Names::of_versions(&setup, &selected);
-    let rounds = rounds::prepare(&mut setup, options, &selected, &names)?;
+    let rounds = rounds::prepare(&mut setup, options, &selected, &names, None)?;
     let selection = rounds.describe(selected.summary(), &selected);
     let (chosen, excluded) = rounds.into_candidates();
     Ok(Listing { base, head, tests: summary::listed(chosen, excluded), selection })

@@ -4,6 +4,7 @@
 
 use super::build::{self, BuiltSides};
 use super::candidates::{self, Candidate, Candidates};
+use super::confirm::confirm;
 use super::measure::{self, Measured};
 use super::names::Names;
 use super::options::Options;
@@ -30,6 +31,7 @@ struct Round {
 pub struct Rounds {
     first: Round,
     second: Option<Second>,
+    warnings: BTreeSet<String>,
 }
 
 /// The round with head's test code.
@@ -42,7 +44,13 @@ struct Second {
 }
 
 /// Builds the pairing with base's test code and, if it leaves tests out, the one with head's.
-pub fn prepare(setup: &mut Setup, options: &Options, selected: &Selected, names: &Names<'_>) -> Result<Rounds> {
+pub fn prepare(
+    setup: &mut Setup,
+    options: &Options,
+    selected: &Selected,
+    names: &Names<'_>,
+    deadline: Option<Instant>,
+) -> Result<Rounds> {
     let pairing = Pairing::new(setup, selected, Side::Base);
     let targets = selected.targets.keys();
     let targets = if pairing.is_plain() {
@@ -57,14 +65,20 @@ pub fn prepare(setup: &mut Setup, options: &Options, selected: &Selected, names:
     let mut first = Round { built, candidates };
     let pairing = Pairing::new(setup, selected, Side::Head);
     let concerned = concerned(selected, names, &first, &pairing);
-    let second = if concerned.is_empty() {
+    let mut second = if concerned.is_empty() {
         None
     } else {
         let mut second = Second::prepare(setup, options, selected, names, pairing, concerned)?;
         second.take_over(&mut first.candidates);
         Some(second)
     };
-    Ok(Rounds { first, second })
+    let mut warnings = BTreeSet::new();
+    if let Some(Second { round, .. }) = &mut second {
+        warnings.extend(confirm(setup, options, &round.built, &mut round.candidates, deadline)?);
+        first.candidates.excluded.append(&mut round.candidates.excluded);
+    }
+    warnings.extend(confirm(setup, options, &first.built, &mut first.candidates, deadline)?);
+    Ok(Rounds { first, second, warnings })
 }
 
 fn has(pairing: &Pairing, root: &str) -> bool {
@@ -74,7 +88,7 @@ fn has(pairing: &Pairing, root: &str) -> bool {
 impl Rounds {
     /// Adds what is now known to the summary of the selection.
     pub fn describe(&self, selection: Selection, selected: &Selected) -> Selection {
-        let Candidates { chosen, excluded, unmeasured_targets } = &self.first.candidates;
+        let Candidates { chosen, excluded, unmeasured_targets, .. } = &self.first.candidates;
         let more = self.second.as_ref().map_or(0, |second| second.round.candidates.chosen.len());
         let mut selection = summary::describe(selection, chosen.len() + more, excluded, selected.targets.len());
         selection.unmeasured_targets.extend(unmeasured_targets.iter().cloned());
@@ -84,7 +98,8 @@ impl Rounds {
     /// What the user should know about the builds.
     pub fn warnings(&self) -> BTreeSet<String> {
         let second = self.second.iter().flat_map(|second| &second.round.built.warnings);
-        self.first.built.warnings.iter().chain(second).cloned().collect()
+        let uncompared = self.first.candidates.uncompared();
+        self.first.built.warnings.iter().chain(second).chain(&self.warnings).cloned().chain(uncompared).collect()
     }
 
     /// All tests: the candidates of both rounds, and what is excluded from both.
@@ -104,7 +119,7 @@ impl Rounds {
         names: &Names<'_>,
         deadline: Option<Instant>,
     ) -> Result<Measured> {
-        let Self { first: Round { built, candidates }, second } = self;
+        let Self { first: Round { built, candidates }, second, .. } = self;
         let mut measured = measure::measure(setup, options, &built, candidates, deadline)?;
         let failed = take_failed(&mut measured.outcomes, names);
         let is_over = interrupt::requested() || deadline.is_some_and(|deadline| Instant::now() >= deadline);

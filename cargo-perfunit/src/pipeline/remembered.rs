@@ -1,0 +1,74 @@
+//! Answers about two built sides that were found before. The sides' keys are of content, so the answers stay true.
+
+use super::code::TargetCode;
+use crate::build::SideBuild;
+use crate::cache::{self, KeyBuilder};
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::model::{Sides, TargetId, TestId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Comparisons kept for later runs.
+const KEPT: usize = 64;
+
+/// What is known about a pair of sides.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    path: Option<PathBuf>,
+    answers: Answers,
+    is_new: bool,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Answers {
+    /// By target.
+    targets: BTreeMap<String, TargetCode>,
+    /// By test: whether a run of it came by a changed place.
+    executed: BTreeMap<String, bool>,
+}
+
+impl Remembered {
+    /// Reads what is known; a damaged file is as good as none.
+    pub fn load(ours: &Path, sides: &Sides<SideBuild>) -> Result<Self> {
+        let name = |side: &SideBuild| side.folder.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+        let key = KeyBuilder::default().with(name(&sides.base)).with(name(&sides.head)).finish()?;
+        let path = ours.join("selection").join(format!("{key}.json"));
+        let known = fs::read_if_exists(&path)?.and_then(|text| serde_json::from_slice(&text).ok());
+        Ok(Self { path: Some(path), answers: known.unwrap_or_default(), is_new: false })
+    }
+
+    /// The answer about a target, if it covers these tests.
+    pub fn target(&self, target: &TargetId, tests: &BTreeSet<String>) -> Option<TargetCode> {
+        let known = self.answers.targets.get(&target.to_string())?;
+        (known.unknown.is_some() || tests.iter().all(|test| known.tests.contains_key(test))).then(|| known.clone())
+    }
+
+    /// Notes the answer about a target.
+    pub fn insert(&mut self, target: &TargetId, code: &TargetCode) {
+        self.answers.targets.insert(target.to_string(), code.clone());
+        self.is_new = true;
+    }
+
+    /// Whether a run of this test came by a changed place.
+    pub fn executed(&self, test: &TestId) -> Option<bool> {
+        self.answers.executed.get(&test.to_string()).copied()
+    }
+
+    /// Notes whether it did.
+    pub fn insert_executed(&mut self, test: &TestId, executed: bool) {
+        self.answers.executed.insert(test.to_string(), executed);
+        self.is_new = true;
+    }
+
+    /// Writes down what is new.
+    pub fn save(&mut self) -> Result<()> {
+        let Some(path) = self.path.as_ref().filter(|_| self.is_new) else { return Ok(()) };
+        let text = serde_json::to_vec(&self.answers).map_err(|error| Error::setup(error.to_string()))?;
+        fs::write_atomically(path, text)?;
+        self.is_new = false;
+        path.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))
+    }
+}

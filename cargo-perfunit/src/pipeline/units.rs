@@ -1,0 +1,45 @@
+//! What test executables were linked from, read for comparison: every file once, however many executables it is in.
+
+use crate::binary::{self, Program, Unit};
+use crate::build::LinkRecord;
+use crate::error::{Error, Result};
+use crate::fs;
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The files read so far.
+#[derive(Default)]
+pub struct Units {
+    /// By device and inode: kept files are links to one another where they are the same.
+    known: HashMap<(u64, u64), std::result::Result<Arc<Unit>, String>>,
+}
+
+impl Units {
+    /// The program of a link, or why it cannot be read.
+    pub fn program(&mut self, link: &LinkRecord) -> Result<std::result::Result<Program, String>> {
+        let mut units = Vec::new();
+        for path in link.inputs() {
+            match self.unit(&path)? {
+                Ok(unit) => units.push(unit),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok(binary::link(&units)))
+    }
+
+    fn unit(&mut self, path: &Path) -> Result<std::result::Result<Arc<Unit>, String>> {
+        let data = path.metadata().map_err(|error| {
+            Error::setup(format!("cannot read {}: {error}", path.display())).hint("run `cargo perfunit clean`")
+        })?;
+        let key = (data.dev(), data.ino());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let unit = binary::read(&name, &fs::read(path)?).map(Arc::new).map_err(|error| error.to_string());
+        self.known.insert(key, unit.clone());
+        Ok(unit)
+    }
+}

@@ -13,7 +13,8 @@ pub(super) fn piece_at(content: &[u8], size: u64, strings: bool, offset: u64) ->
     }
     let is_end = |entry: usize| content[entry * size..(entry + 1) * size].iter().all(|byte| *byte == 0);
     let start = (0..entry).rev().find(|before| is_end(*before)).map_or(0, |before| before + 1);
-    let end = (entry..content.len() / size).find(|after| is_end(*after)).map_or(content.len() / size, |after| after + 1);
+    let end =
+        (entry..content.len() / size).find(|after| is_end(*after)).map_or(content.len() / size, |after| after + 1);
     Some(start * size..end * size)
 }
 

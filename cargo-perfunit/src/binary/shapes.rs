@@ -9,7 +9,11 @@ use super::unit::{Binding, Kind};
 /// Only anonymous constants: whoever names a static means what is in it.
 pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>) -> bool {
     let [relocation] = section.relocations.as_slice() else { return false };
-    if section.role != Role::Whole(Kind::Constant) || section.is_named || section.content.len() != 24 || relocation.offset != 0 {
+    if section.role != Role::Whole(Kind::Constant)
+        || section.is_named
+        || section.content.len() != 24
+        || relocation.offset != 0
+    {
         return false;
     }
     let number = |at: usize| u32::from_le_bytes(section.content[at..at + 4].try_into().unwrap_or_default());

@@ -16,17 +16,17 @@ const TESTS: [&str; 2] = ["calls", "does_not"];
 fn a_c_function_is_compared_like_any_other() {
     let caller = rust(CALLER);
     let [base, head] = ["41", "42"].map(|n| c(&format!("int helper(int x) {{ return x * {n}; }}")));
-    let comparison = between(&[caller.clone(), base.clone()], &[caller.clone(), head], &TESTS);
+    let comparison = between(&[&caller, &base], &[&caller, &head], &TESTS);
     changed_by(&comparison, "calls", &[("helper", What::Code)]);
     same(&comparison, "does_not");
-    same(&between(&[caller.clone(), base.clone()], &[caller, base], &TESTS), "calls");
+    same(&between(&[&caller, &base], &[&caller, &base], &TESTS), "calls");
 }
 
 #[test]
 fn a_c_file_is_one_atom_and_all_its_functions_are_watched() {
     let caller = rust(CALLER);
     let file = |n: u32| c(&format!("int before(int x) {{ return x / {n}; }} int helper(int x) {{ return x * 41; }}"));
-    let comparison = between(&[caller.clone(), file(8)], &[caller, file(1000)], &TESTS);
+    let comparison = between(&[&caller, &file(8)], &[&caller, &file(1000)], &TESTS);
     let changed = changed(&comparison, "calls");
     assert!(changed.frontier[0].symbols.head.contains("helper"), "{changed:?}");
     assert!(changed.frontier[0].symbols.base.contains("before"), "{changed:?}");
@@ -36,8 +36,8 @@ fn a_c_file_is_one_atom_and_all_its_functions_are_watched() {
 fn without_a_definition_the_name_is_all_there_is() {
     let caller = rust(CALLER);
     let other = rust(&CALLER.replace("helper", "another"));
-    same(&between(&[caller.clone()], &[caller.clone()], &TESTS), "calls");
-    let comparison = between(&[caller], &[other], &TESTS);
+    same(&between(&[&caller], &[&caller], &TESTS), "calls");
+    let comparison = between(&[&caller], &[&other], &TESTS);
     assert_eq!(changed(&comparison, "calls").path, ["calls"]);
 }
 
@@ -46,22 +46,21 @@ fn the_first_strong_definition_counts() {
     let caller = rust(CALLER);
     let strong = |n: u32| c(&format!("int helper(int x) {{ return x * {n}; }}"));
     let weak = |n: u32| c(&format!("__attribute__((weak)) int helper(int x) {{ return x * {n}; }}"));
-    let comparison = between(&[caller.clone(), weak(1), strong(2)], &[caller.clone(), weak(3), strong(2)], &TESTS);
+    let comparison = between(&[&caller, &weak(1), &strong(2)], &[&caller, &weak(3), &strong(2)], &TESTS);
     same(&comparison, "calls");
-    let comparison = between(&[caller.clone(), strong(2), strong(5)], &[caller.clone(), strong(2), strong(6)], &TESTS);
+    let comparison = between(&[&caller, &strong(2), &strong(5)], &[&caller, &strong(2), &strong(6)], &TESTS);
     same(&comparison, "calls");
-    let comparison = between(&[caller.clone(), weak(1), strong(2)], &[caller, weak(1), strong(4)], &TESTS);
+    let comparison = between(&[&caller, &weak(1), &strong(2)], &[&caller, &weak(1), &strong(4)], &TESTS);
     changed_by(&comparison, "calls", &[("helper", What::Code)]);
 }
 
 #[test]
 fn a_tentative_definition_is_a_mutable_static() {
     let caller = rust(CALLER);
-    let file = |size: u32| {
-        c(&format!("__attribute__((common)) int room[{size}]; int helper(int x) {{ return room[x]; }}"))
-    };
-    same(&between(&[caller.clone(), file(10)], &[caller.clone(), file(10)], &TESTS), "calls");
-    let comparison = between(&[caller.clone(), file(10)], &[caller, file(20)], &TESTS);
+    let file =
+        |size: u32| c(&format!("__attribute__((common)) int room[{size}]; int helper(int x) {{ return room[x]; }}"));
+    same(&between(&[&caller, &file(10)], &[&caller, &file(10)], &TESTS), "calls");
+    let comparison = between(&[&caller, &file(10)], &[&caller, &file(20)], &TESTS);
     changed_by(&comparison, "calls", &[("helper", What::Data("room".to_owned()))]);
 }
 
@@ -75,13 +74,13 @@ fn a_constructor_runs_in_every_test() {
         ))
     };
     let none = c("int ready; int helper(int x) { return x + 1; }");
-    let comparison = between(&[caller.clone(), constructor(1)], &[caller.clone(), constructor(2)], &TESTS);
+    let comparison = between(&[&caller, &constructor(1)], &[&caller, &constructor(2)], &TESTS);
     assert_eq!(changed(&comparison, "does_not").frontier[0].name, "prepare");
-    let comparison = between(&[caller.clone(), none], &[caller.clone(), constructor(1)], &TESTS);
+    let comparison = between(&[&caller, &none], &[&caller, &constructor(1)], &TESTS);
     let added = &changed(&comparison, "does_not").frontier[0];
     assert_eq!(added.what, What::Added);
     assert!(added.symbols.head.contains("prepare") && added.symbols.base.is_empty(), "{added:?}");
-    same(&between(&[caller.clone(), constructor(1)], &[caller, constructor(1)], &TESTS), "does_not");
+    same(&between(&[&caller, &constructor(1)], &[&caller, &constructor(1)], &TESTS), "does_not");
 }
 
 /// What the crate linkme does: statics of one section, found by its bounds.
@@ -106,26 +105,27 @@ fn sections_with_bounds_are_followed_to_all_their_members() {
     let tests = ["runs_all", "runs_none"];
     let base = rust(COLLECTED);
     let edited = rust(&COLLECTED.replace("x * 2", "x * 5"));
-    let comparison = between(&[base.clone()], &[edited], &tests);
+    let comparison = between(&[&base], &[&edited], &tests);
     changed_by(&comparison, "runs_all", &[("story::double", What::Code)]);
     same(&comparison, "runs_none");
     let more = r#"#[used] #[unsafe(link_section = "steps")] static TWO: Step = triple;"#;
-    let comparison = between(&[base.clone()], &[rust(&COLLECTED.replace("// more", more))], &tests);
+    let comparison = between(&[&base], &[&rust(&COLLECTED.replace("// more", more))], &tests);
     assert!(changed(&comparison, "runs_all").frontier.iter().any(|code| code.name == "story::all"));
     same(&comparison, "runs_none");
-    same(&between(&[base.clone()], &[base], &tests), "runs_all");
+    same(&between(&[&base], &[&base], &tests), "runs_all");
 }
 
 #[test]
 fn a_rust_crate_is_found_by_symbol_whatever_object_it_is_in() {
     let library = |n: u32| {
-        let source = format!("#[unsafe(no_mangle)] pub extern \"C\" fn helper(x: i32) -> i32 {{ x.wrapping_mul({n}) }}");
+        let source =
+            format!("#[unsafe(no_mangle)] pub extern \"C\" fn helper(x: i32) -> i32 {{ x.wrapping_mul({n}) }}");
         rust_with(&source, &["--crate-type=lib"])
     };
     let caller = rust(CALLER);
-    let comparison = between(&[caller.clone(), library(40)], &[caller.clone(), library(50)], &TESTS);
+    let comparison = between(&[&caller, &library(40)], &[&caller, &library(50)], &TESTS);
     changed_by(&comparison, "calls", &[("helper", What::Code)]);
-    same(&between(&[caller.clone(), library(40)], &[caller, library(40)], &TESTS), "calls");
+    same(&between(&[&caller, &library(40)], &[&caller, &library(40)], &TESTS), "calls");
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn a_program_is_compared_from_its_main() {
         let source = format!("fn main() {{ std::process::exit({n}); }}");
         rust_with(&source, &["--crate-type=bin"])
     };
-    assert_eq!(compare_symbol(&programs(&[program(1)], &[program(1)]), "main"), Code::Same);
-    let Code::Changed(changed) = compare_symbol(&programs(&[program(1)], &[program(2)]), "main") else { panic!() };
+    assert_eq!(compare_symbol(&programs(&[&program(1)], &[&program(1)]), "main"), Code::Same);
+    let Code::Changed(changed) = compare_symbol(&programs(&[&program(1)], &[&program(2)]), "main") else { panic!() };
     assert_eq!(changed.frontier[0].name, "story::main");
-    let unknown = compare_symbol(&programs(&[program(1)], &[]), "main");
+    let unknown = compare_symbol(&programs(&[&program(1)], &[]), "main");
     assert_eq!(unknown, Code::Unknown { why: "not found in head's objects".to_owned() });
 }

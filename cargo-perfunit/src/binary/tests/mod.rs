@@ -4,3 +4,4 @@ mod linking;
 mod reading;
 mod rust;
 mod support;
+mod synthetic;

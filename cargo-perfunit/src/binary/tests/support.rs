@@ -38,20 +38,20 @@ fn unit(folder: &Path, mut compiler: Command) -> Arc<Unit> {
 }
 
 /// What became of these tests between two lists of objects.
-pub fn between(base: &[Arc<Unit>], head: &[Arc<Unit>], tests: &[&str]) -> Comparison {
+pub fn between(base: &[&Arc<Unit>], head: &[&Arc<Unit>], tests: &[&str]) -> Comparison {
     let tests: BTreeSet<String> = tests.iter().map(|name| (*name).to_owned()).collect();
     compare(&programs(base, head), &tests)
 }
 
-pub fn programs(base: &[Arc<Unit>], head: &[Arc<Unit>]) -> Sides<Program> {
-    Sides { base: link(base), head: link(head) }
+pub fn programs(base: &[&Arc<Unit>], head: &[&Arc<Unit>]) -> Sides<Program> {
+    Sides { base, head }.map(|units| link(&units.iter().map(|unit| Arc::clone(unit)).collect::<Vec<_>>()))
 }
 
 /// An edit of a test crate: base, with the first text replaced by the second in head.
 #[track_caller]
 pub fn edit(base: &str, from: &str, to: &str, tests: &[&str]) -> Comparison {
     assert!(base.contains(from), "{from}");
-    between(&[rust(base)], &[rust(&base.replace(from, to))], tests)
+    between(&[&rust(base)], &[&rust(&base.replace(from, to))], tests)
 }
 
 #[track_caller]

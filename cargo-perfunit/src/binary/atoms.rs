@@ -103,7 +103,7 @@ impl<'a, 'data> Builder<'a, 'data> {
             return Target::Content(content.number(relocation.addend as u64));
         }
         let symbol = &elf.symbols[relocation.symbol];
-        let offset = (symbol.value as i64).wrapping_add(relocation.addend);
+        let offset = symbol.value.cast_signed().wrapping_add(relocation.addend);
         match symbol.place {
             Place::Absolute if symbol.binding == Binding::Local => Target::Content(content.number(offset as u64)),
             Place::Section(section) if symbol.binding == Binding::Local => {
@@ -147,7 +147,8 @@ impl<'a, 'data> Builder<'a, 'data> {
         } else {
             return None;
         };
-        symbol.value.checked_add_signed(relocation.addend)?.checked_add(correction)
+        // The correction first: without it, what lies near the section's start would be before it.
+        symbol.value.checked_add(correction)?.checked_add_signed(relocation.addend)
     }
 
     fn piece_or_all(
@@ -165,7 +166,7 @@ impl<'a, 'data> Builder<'a, 'data> {
             return Target::Content(all.number(value).number(relocation.addend as u64));
         };
         let (_, first, _) = self.pieces[(atom - self.first_piece) as usize];
-        let inside = offset as i64 - first as i64;
+        let inside = (offset - first as u64).cast_signed();
         let offset = if is_section { inside } else { inside.wrapping_add(relocation.addend) };
         Target::Edge(Edge { to: To::Atom(atom), offset })
     }

@@ -107,7 +107,7 @@ impl<'a> Comparer<'a> {
     fn new(programs: &'a Sides<Program>) -> Self {
         let mut pairs = Pairs::new(programs);
         let constructors = programs.as_ref().map(Program::constructors);
-        let mut startup = pairs.nodes(&constructors.base, &constructors.head);
+        let mut startup = pairs.in_step(&constructors.base, &constructors.head);
         let called = programs.as_ref().map(Program::called_from_outside);
         let names: BTreeSet<&str> = called.base.keys().chain(called.head.keys()).copied().collect();
         for name in names {
@@ -119,7 +119,7 @@ impl<'a> Comparer<'a> {
     /// The pairs that a test begins with.
     fn roots(&mut self, functions: Sides<Option<&Vec<u32>>>) -> Result<Vec<Node>, String> {
         match functions {
-            Sides { base: Some(base), head: Some(head) } => Ok(self.pairs.nodes(base, head)),
+            Sides { base: Some(base), head: Some(head) } => Ok(self.pairs.in_step(base, head)),
             Sides { base: None, head: Some(_) } => Err("not found in base's objects".to_owned()),
             Sides { base: Some(_), head: None } => Err("not found in head's objects".to_owned()),
             Sides { base: None, head: None } => Err("not found in the objects".to_owned()),

@@ -280,7 +280,6 @@ fn text(name: &[u8]) -> Result<&str, Why> {
     std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8".to_owned())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn damaged(error: object::Error) -> Why {
     format!("damaged: {error}")
 }

@@ -19,7 +19,7 @@ pub(super) struct Pair(pub Sides<Option<u32>>);
 #[derive(Debug)]
 pub(super) struct Pairs<'a> {
     pub programs: &'a Sides<Program>,
-    pairs: Vec<Pair>,
+    nodes: Vec<Pair>,
     known: Table<u64, Node>,
     /// Where the targets of each pair end; frontiers have none.
     ends: Vec<u32>,
@@ -29,29 +29,29 @@ pub(super) struct Pairs<'a> {
 
 impl<'a> Pairs<'a> {
     pub fn new(programs: &'a Sides<Program>) -> Self {
-        let (pairs, ends, targets, frontier) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { programs, pairs, known: Table::default(), ends, targets, frontier }
+        let (nodes, ends, targets, frontier) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { programs, nodes, known: Table::default(), ends, targets, frontier }
     }
 
     /// The node of a pair, which is new until [`explore`](Self::explore).
     pub fn node(&mut self, base: Option<u32>, head: Option<u32>) -> Node {
         let key = |atom: Option<u32>| u64::from(atom.map_or(u32::MAX, |atom| atom));
-        let pairs = &mut self.pairs;
+        let nodes = &mut self.nodes;
         *self.known.entry(key(base) << 32 | key(head)).or_insert_with(|| {
-            pairs.push(Pair(Sides { base, head }));
-            pairs.len() as u32 - 1
+            nodes.push(Pair(Sides { base, head }));
+            nodes.len() as u32 - 1
         })
     }
 
     /// The nodes of two lists, taken in step; what one has more has no counterpart.
-    pub fn nodes(&mut self, base: &[u32], head: &[u32]) -> Vec<Node> {
+    pub fn in_step(&mut self, base: &[u32], head: &[u32]) -> Vec<Node> {
         let longer = base.len().max(head.len());
         (0..longer).map(|at| self.node(base.get(at).copied(), head.get(at).copied())).collect()
     }
 
     /// Follows all pairs to the end.
     pub fn explore(&mut self) {
-        while let Some(pair) = self.pairs.get(self.ends.len()).copied() {
+        while let Some(pair) = self.nodes.get(self.ends.len()).copied() {
             let start = self.targets.len();
             let is_equal = self.follow(pair);
             if !is_equal {
@@ -91,11 +91,11 @@ impl<'a> Pairs<'a> {
     }
 
     pub fn pair(&self, node: Node) -> Pair {
-        self.pairs[node as usize]
+        self.nodes[node as usize]
     }
 
     pub fn len(&self) -> usize {
-        self.pairs.len()
+        self.nodes.len()
     }
 
     pub fn is_frontier(&self, node: Node) -> bool {

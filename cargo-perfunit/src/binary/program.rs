@@ -84,7 +84,7 @@ impl Program {
     fn define(&mut self) {
         for (unit, first) in self.units.iter().zip(&self.first) {
             for symbol in unit.symbols.iter().filter(|symbol| symbol.binding != Binding::Local) {
-                let (atom, offset) = (first + symbol.atom, symbol.offset as i64);
+                let (atom, offset) = (first + symbol.atom, symbol.offset.cast_signed());
                 let found = Definition { atom, offset, binding: symbol.binding };
                 let known = self.definitions.entry(unit.names.hash(symbol.name)).or_insert(found);
                 if known.binding == Binding::Weak && found.binding == Binding::Global {
@@ -115,9 +115,9 @@ impl Program {
         }
         let lists: Vec<List> = lists.into_iter().map(|(name, atoms)| List { name: name.to_owned(), atoms }).collect();
         for (number, list) in (self.atom_count()..).zip(&lists) {
-            for (offset, prefix) in ["__start_", "__stop_"].into_iter().enumerate() {
+            for (offset, prefix) in [(0, "__start_"), (1, "__stop_")] {
                 let name = super::digest::hash(format!("{prefix}{}", list.name).as_bytes());
-                let found = Definition { atom: number, offset: offset as i64, binding: Binding::Weak };
+                let found = Definition { atom: number, offset, binding: Binding::Weak };
                 self.definitions.entry(name).or_insert(found);
             }
         }

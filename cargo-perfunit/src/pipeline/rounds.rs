@@ -278,6 +278,38 @@ fn may_be_new_test(item: &ChangedItem, kind: TargetKind, files: &Files, is_known
 
 /// True for the name of a test or of the function that cases (`name::case_1`) are made from.
 fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
-    let next = known.range(name..).next();
-    next.is_some_and(|next| next.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::")))
+    let cases = format!("{name}::");
+    known.contains(name) || known.range(cases.as_str()..).next().is_some_and(|next| next.starts_with(&cases))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TestId;
+    use crate::pipeline::candidates::not_measured;
+
+    #[test]
+    fn a_test_is_known_by_its_name_or_by_its_cases() {
+        let known = ["a::b", "a::c2", "a::c::case_1"].into();
+        assert!(is_known(&known, "a::b") && is_known(&known, "a::c"));
+        assert!(!is_known(&known, "a::d") && !is_known(&known, "a::"));
+    }
+
+    #[track_caller]
+    fn check(second: Reason, expected: &Reason) {
+        let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
+        let test = TestId { target, name: "t".to_owned() };
+        let otherwise = BTreeMap::from([(test.clone(), Reason::New)]);
+        let outcome = settled(not_measured(test, second, None, ""), &otherwise);
+        assert_eq!(outcome.reason.as_ref(), Some(expected));
+    }
+
+    #[test]
+    fn a_new_test_that_fails_on_base_is_new_and_no_failure_of_base() {
+        let fails = |side: &str| Reason::Fails { side: side.to_owned(), detail: String::new() };
+        check(fails("base"), &Reason::New);
+        check(fails("both"), &Reason::New);
+        check(fails("head"), &fails("head"));
+        check(Reason::Ignored, &Reason::Ignored);
+    }
 }

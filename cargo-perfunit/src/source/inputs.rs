@@ -113,7 +113,9 @@ fn is_documentation(folder: &str, name: &str) -> bool {
     let known = (text || !name.contains('.') || start.starts_with("LICENSE"))
         && telling.iter().any(|telling| start.starts_with(telling));
     let in_docs = folder.split('/').any(|folder| matches!(folder, "doc" | "docs" | "book"));
-    known || (in_docs && text)
+    // For the README or the manual; test images lie in a folder of their own.
+    let picture = has_extension(name, &["png", "svg", "jpg", "jpeg", "gif", "webp"]);
+    known || (in_docs && (text || picture)) || (folder.is_empty() && picture)
 }
 
 /// A file that must be the same TOML on both sides to be the same.

@@ -1,8 +1,8 @@
 //! 128 bits that stand for content.
 //!
-//! `SipHash` with a fixed key: equal content gives equal digests in every process, so that digests may be kept. At 128
-//! bits two different functions do not collide by accident; an adversary who wants his own test not to run has easier
-//! ways than that.
+//! `SipHash` 1-3 with a fixed key, from a small crate without dependencies: std's hasher has 64 bits, too few to call two
+//! functions equal, and may change with every release, so that digests could not be kept. 1 GB/s is faster than reading
+//! the objects.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;

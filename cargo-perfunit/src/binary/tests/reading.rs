@@ -1,6 +1,9 @@
 //! What can be read, and what is refused with a reason.
 
-use crate::binary::read;
+use super::support::{c_object, programs};
+use crate::binary::{compare, read};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 #[track_caller]
 fn refused(bytes: &[u8], why: &str) {
@@ -39,4 +42,32 @@ fn archives_are_read_member_by_member() {
     assert!(read("libx.rlib", &archive("lib.rmeta/", b"what crates tell each other.")).is_ok());
     let error = read("libx.rlib", &archive("x.o/", b"BC\xc0\xde\x35\x14\0\0")).unwrap_err();
     assert_eq!(error.to_string(), "libx.rlib(x.o): LLVM bitcode, to be compiled by the linker");
+}
+
+#[test]
+fn whatever_bytes_an_object_has_nothing_panics() {
+    let source = r#"
+        static int counter; __thread int depth = 3; __attribute__((common)) int room[4];
+        const char *names[] = { "one", "two" };
+        __attribute__((constructor)) static void prepare(void) { counter = room[1]; }
+        double helper(int x) { depth += x; return counter++ * 1.5 + names[x & 1][0]; }
+    "#;
+    let whole = c_object(source);
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut readable = 0;
+    for _ in 0..2000 {
+        let mut bytes = whole.clone();
+        // The headers of sections are at the end, symbols and relocations before them.
+        for _ in 0..random.usize(1..4) {
+            let at = random.usize(6..bytes.len());
+            bytes[at] = random.u8(..);
+        }
+        if let Ok(unit) = read("damaged.o", &bytes) {
+            readable += 1;
+            let unit = Arc::new(unit);
+            compare(&programs(&[&unit], &[&unit]), &BTreeSet::from(["a_test".to_owned()]));
+        }
+        assert!(read("short.o", &whole[..random.usize(..whole.len() - 1)]).is_err());
+    }
+    assert!(readable > 100, "only {readable} of 2000 were read at all");
 }

@@ -19,22 +19,27 @@ pub fn rust_with(source: &str, arguments: &[&str]) -> Arc<Unit> {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.args(["story.rs", "--edition=2024", "--emit=obj=story.o", "-Copt-level=3", "-Ccodegen-units=1"]);
     rustc.args(["-Csymbol-mangling-version=v0", "-Cmetadata=story", "--cap-lints=allow"]).args(arguments);
-    unit(folder.path(), rustc)
+    Arc::new(read("story.o", &object(folder.path(), rustc)).unwrap())
 }
 
 /// The object that the C compiler makes.
 pub fn c(source: &str) -> Arc<Unit> {
+    Arc::new(read("story.o", &c_object(source)).unwrap())
+}
+
+/// Its bytes.
+pub fn c_object(source: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("story.c"), source).unwrap();
     let mut cc = Command::new("cc");
     cc.args(["-c", "story.c", "-o", "story.o", "-O2"]);
-    unit(folder.path(), cc)
+    object(folder.path(), cc)
 }
 
-fn unit(folder: &Path, mut compiler: Command) -> Arc<Unit> {
+fn object(folder: &Path, mut compiler: Command) -> Vec<u8> {
     let output = compiler.current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Arc::new(read("story.o", &std::fs::read(folder.join("story.o")).unwrap()).unwrap())
+    std::fs::read(folder.join("story.o")).unwrap()
 }
 
 /// What became of these tests between two lists of objects.

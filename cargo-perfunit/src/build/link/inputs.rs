@@ -4,7 +4,6 @@ use super::arguments::{Meaning, Parsed};
 use super::record::{Argument, Input, InputKind, Named};
 use crate::fs;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
@@ -210,13 +209,6 @@ fn is_system(path: &Path) -> bool {
         Some("nix" | "gnu") => names.next().as_deref() == Some("store"),
         first => is_lib(first.map(std::borrow::Cow::Borrowed)),
     }
-}
-
-/// The real linker's arguments as text, and the first that is none: it cannot be noted.
-pub(super) fn texts(arguments: &[OsString]) -> (Vec<String>, Option<String>) {
-    let texts = arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
-    let strange = arguments.iter().find(|argument| argument.to_str().is_none());
-    (texts, strange.map(|argument| format!("the argument {} is not UTF-8", argument.display())))
 }
 
 #[cfg(test)]

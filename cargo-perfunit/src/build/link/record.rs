@@ -170,7 +170,7 @@ impl LinkRecord {
                 // Where an input has one more or less, such a switch may be, too; what it does is said by the library.
                 "-Bstatic" | "-Bdynamic" => is_static = text == "-Bstatic",
                 _ if text.starts_with("-l") && is_static => options.push(format!("{text} (static)")),
-                _ => options.extend(self.option(text, names.as_ref())),
+                _ => options.extend(self.option(text, names.as_ref()).map(|option| without_hashes(&option))),
             }
         }
         options
@@ -264,6 +264,20 @@ impl LinkRecord {
     }
 }
 
+/// Cargo's hashes depend on the package's version.
+fn without_hashes(text: &str) -> String {
+    const DIGITS: usize = 16;
+    let mut parts = text.split('-');
+    let mut masked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).count();
+        let is_hash = digits == DIGITS && !part[DIGITS..].starts_with(|c: char| c.is_alphanumeric());
+        masked.push_str(if is_hash { "-<hash>" } else { "-" });
+        masked.push_str(if is_hash { &part[DIGITS..] } else { part });
+    }
+    masked
+}
+
 /// Search paths differ between terminals and between builds, and say nothing about the link.
 fn decides(variable: &str) -> bool {
     !matches!(variable, "PATH" | "TMPDIR" | "LD_LIBRARY_PATH")
@@ -285,3 +299,104 @@ pub(super) const VARIABLES: [&str; 13] = [
     "SOURCE_DATE_EPOCH",
     "LD_PRELOAD",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of what is kept in a folder as `a.o`, `v.map` and `libd.so`, with a hash in most names.
+    fn record(folder: &Path, hash: &str, more: &[&str]) -> LinkRecord {
+        let input = |kind, name: &str, kept: Option<&str>| {
+            if let Some(kept) = kept {
+                fs::write(&folder.join(kept), kept).unwrap();
+            }
+            Input { kind, path: PathBuf::from(format!("/build/{name}")), kept: kept.map(str::to_owned) }
+        };
+        let inputs = vec![
+            input(InputKind::Object, &format!("a-{hash}.o"), Some("a.o")),
+            input(InputKind::Toolchain, "libstd.rlib", None),
+            input(InputKind::Script, &format!("rustc{hash}/v.map"), Some("v.map")),
+            input(InputKind::Dylib, "libd.so", Some("libd.so")),
+        ];
+        let argument = |text: &str, names| Argument { scope: Scope::Program, text: text.to_owned(), names };
+        let mut arguments = vec![
+            argument("", Some(Named::Input(0))),
+            argument("", Some(Named::Input(1))),
+            argument("--version-script=", Some(Named::Input(2))),
+            argument("-L", Some(Named::Folder(format!("/build/x-{hash}/out")))),
+            argument("", Some(Named::Dylib { name: "d".to_owned(), input: 3 })),
+            argument(&format!("-rpath=/build/x-{hash}/out"), None),
+            argument("-Bstatic", None),
+            argument("-lz", None),
+            argument("-o", None),
+            argument("", Some(Named::Output)),
+        ];
+        arguments.extend(more.iter().map(|text| argument(text, None)));
+        LinkRecord {
+            version: VERSION,
+            linker: "cc".to_owned(),
+            cwd: PathBuf::from("/"),
+            env: BTreeMap::from([("PATH".to_owned(), hash.to_owned())]),
+            arguments,
+            inputs,
+            output: Output { path: PathBuf::from("/build/out"), bytes: 0, modified_ns: 0 },
+            incomplete: None,
+            folder: folder.to_owned(),
+        }
+    }
+
+    const ONE: &str = "0123456789abcdef";
+    const TWO: &str = "fedcba9876543210";
+
+    #[test]
+    fn places_and_hashes_are_no_options() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = record(dir.path(), ONE, &["--gc-sections"]).options().join(" ");
+        let expected = "cc <toolchain>/libstd.rlib --version-script=<script> -ld -rpath=/build/x-<hash>/out \
+                        -lz (static) -o <output> --gc-sections";
+        assert_eq!(options, expected);
+    }
+
+    #[test]
+    fn two_links_are_comparable_unless_something_acts_on_the_whole_executable() {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let base = record(dirs[0].path(), ONE, &[]);
+        let reason = |head: &LinkRecord| base.incomparable(head).unwrap().unwrap_or_default();
+        assert_eq!(reason(&record(dirs[1].path(), TWO, &[])), "");
+        assert_eq!(reason(&record(dirs[1].path(), TWO, &["-pie"])), "the linker's options differ: -pie");
+        let head = LinkRecord { linker: "clang".to_owned(), ..record(dirs[1].path(), TWO, &[]) };
+        assert_eq!(reason(&head), "the linker's options differ: cc and clang");
+        let head = LinkRecord { incomplete: Some("no room".to_owned()), ..record(dirs[1].path(), TWO, &[]) };
+        assert_eq!(reason(&head), "no room");
+        let head = record(dirs[1].path(), TWO, &[]);
+        fs::write(&dirs[1].path().join("a.o"), "another object").unwrap();
+        assert_eq!(reason(&head), "");
+        fs::write(&dirs[1].path().join("libd.so"), "another library").unwrap();
+        assert_eq!(reason(&head), "the dynamic libraries differ");
+        fs::write(&dirs[1].path().join("v.map"), "another script").unwrap();
+        assert_eq!(reason(&head), "the linker scripts differ");
+    }
+
+    #[test]
+    fn a_record_is_read_back_and_refused_in_another_form() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = record(dir.path(), ONE, &[]);
+        record.save(dir.path()).unwrap();
+        let read = LinkRecord::load(dir.path()).unwrap();
+        assert_eq!(read.options(), record.options());
+        assert_eq!(read.inputs(), [dir.path().join("a.o")]);
+        LinkRecord { version: VERSION + 1, ..record }.save(dir.path()).unwrap();
+        assert!(LinkRecord::load(dir.path()).unwrap_err().message().contains("its form is"));
+    }
+
+    #[test]
+    fn a_link_does_not_belong_to_another_executable() {
+        let dir = tempfile::tempdir().unwrap();
+        let executable = dir.path().join("out");
+        fs::write(&executable, "one").unwrap();
+        let record = LinkRecord { output: Output::of(&executable).unwrap(), ..record(dir.path(), ONE, &[]) };
+        assert!(record.belongs_to(&executable));
+        fs::write(&executable, "another").unwrap();
+        assert!(!record.belongs_to(&executable));
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::super::rustc_role::WrapperConfig;
 use super::arguments::{expand, parse};
-use super::inputs::{Keeper, texts};
+use super::inputs::Keeper;
 use super::place::{behind, is_place};
 use super::record::{LinkRecord, Output, VARIABLES, VERSION, folder_of};
 use crate::error::{Error, Result};
@@ -54,12 +54,12 @@ struct Draft {
     record: LinkRecord,
 }
 
-/// Keeps the inputs. None if this call makes no file, or if not even a folder can be made: an executable without a
-/// record counts as changed.
+/// Keeps the inputs. None if this call makes no file, or if a record is not possible (arguments that are no text,
+/// no room for a folder): an executable without a record counts as changed.
 fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Option<Draft> {
     let cwd = std::env::current_dir().ok()?;
-    let (arguments, strange) = texts(arguments);
-    let arguments = expand(arguments, &|path| std::fs::read_to_string(cwd.join(path)).ok());
+    let arguments = arguments.iter().map(|argument| argument.to_str().map(str::to_owned));
+    let arguments = expand(arguments.collect::<Option<_>>()?, &|path| std::fs::read_to_string(cwd.join(path)).ok());
     let parsed = parse(&arguments);
     let output = parsed.iter().find_map(|argument| argument.output())?;
     let output = cwd.join(output);
@@ -71,9 +71,6 @@ fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Optio
     let env = VARIABLES.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect();
     let config = WrapperConfig::load(wrapper_folder).ok()?;
     let mut keeper = Keeper::new(&folder, &cwd, &config.sysroot, &env);
-    if let Some(reason) = strange {
-        keeper.miss(reason);
-    }
     let linker = linker.to_string_lossy().into_owned();
     keeper.linker(&linker, env.get("PATH"));
     let arguments = keeper.keep(parsed);

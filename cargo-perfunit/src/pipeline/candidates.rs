@@ -36,6 +36,8 @@ pub struct Candidates {
     /// Not to measure, each with its reason.
     pub excluded: Vec<Outcome>,
     unmeasured_targets: Vec<String>,
+    /// Tests that lead by names to a changed item, whatever became of them.
+    by_name: BTreeSet<TestId>,
 }
 
 impl Candidates {
@@ -58,7 +60,9 @@ impl Candidates {
 
     /// All of them, for `list`.
     pub fn into_listed(self) -> Vec<Listed> {
+        let by_name = &self.by_name;
         let chosen = self.chosen.into_iter().map(|Candidate { test, because, why, capture }| Listed {
+            by_name: by_name.contains(&test),
             test,
             capture,
             selected_because: Some(because),
@@ -66,6 +70,7 @@ impl Candidates {
             reason: None,
         });
         let excluded = self.excluded.into_iter().map(|Outcome { test, capture, reason, why, .. }| Listed {
+            by_name: by_name.contains(&test),
             test,
             capture,
             selected_because: None,
@@ -148,23 +153,23 @@ impl Candidates {
         }
     }
 
-    /// Direct tests first, each with its own reason where names lead to the change.
+    /// Direct tests first, each with its own reason where names lead to the change. Of the others only whether names
+    /// lead there.
     fn rank(&mut self, names: &Names, selected: &Selected, all_tests: bool) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
-        let sources: Vec<_> = self
-            .chosen
+        let tests = self.chosen.iter().map(|candidate| &candidate.test);
+        let tests: Vec<&TestId> = tests.chain(self.excluded.iter().map(|outcome| &outcome.test)).collect();
+        let sources: Vec<_> = tests
             .iter()
-            .map(|candidate| TestSource {
-                name: &candidate.test.name,
-                kind: candidate.test.target.kind,
-                files: files(&candidate.test),
-            })
+            .map(|test| TestSource { name: &test.name, kind: test.target.kind, files: files(test) })
             .collect();
         let ranked = impact::order(&sources, &names.sides.head, &selected.diff);
+        let by_name = ranked.iter().filter(|ranked| ranked.rank != impact::Rank::Unknown);
+        self.by_name = by_name.map(|ranked| tests[ranked.test].clone()).collect();
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {
-            let mut candidate = self.chosen[rank.test].clone();
+            let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
             if !all_tests && rank.rank != impact::Rank::Unknown {
                 candidate.because = rank.reason;
             }

@@ -17,7 +17,7 @@ pub use setup::{Setup, lock, our_folder};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::model::{Run, Selection, Stages, TestId, VersionName};
-use crate::report::list::Listing;
+use crate::report::list::{ListSeconds, Listing};
 use crate::term::Terminal;
 use std::time::Instant;
 
@@ -51,17 +51,23 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
 
 /// `cargo perfunit list`: everything of `diff` but the measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
+    let started = Instant::now();
     let mut setup = setup::open(options, terminal)?;
     let selected = select::select(&mut setup, options)?;
     let (base, head) = names(&setup);
+    let mut seconds = ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() };
     if selected.targets.is_empty() {
-        return Ok(Listing { base, head, tests: Vec::new(), selection: selected.summary() });
+        let selection = selected.summary();
+        return Ok(Listing { base, head, tests: Vec::new(), selection, kept: None, seconds });
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let built = build::both_sides(&mut setup, options, &selected)?;
+    seconds.build = started.elapsed().as_secs_f64() - seconds.prepare;
     let candidates = candidates::find(&setup, options, &selected, &built)?;
+    seconds.select = started.elapsed().as_secs_f64() - seconds.prepare - seconds.build;
     let selection = candidates.describe(selected.summary(), &selected);
-    Ok(Listing { base, head, tests: candidates.into_listed(), selection })
+    let kept = Some(built.sides.map(|side| side.folder));
+    Ok(Listing { base, head, tests: candidates.into_listed(), selection, kept, seconds })
 }
 
 /// Stops between steps after Ctrl-C.

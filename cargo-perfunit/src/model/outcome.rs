@@ -83,6 +83,8 @@ pub struct Stages {
     pub prepare: Duration,
     /// Both builds, including the toolchain part on first use.
     pub build: Duration,
+    /// Comparison of machine code, confirmation by execution.
+    pub select: Duration,
     /// Pilots, pairs and confirmation.
     pub measure: Duration,
 }

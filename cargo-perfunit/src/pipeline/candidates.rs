@@ -41,6 +41,8 @@ pub struct Candidates {
     pub unmeasured_targets: Vec<String>,
     /// What machine code says, by target, where it was compared.
     pub code: BTreeMap<TargetId, TargetCode>,
+    /// Tests that lead by names to a changed item, whatever became of them.
+    pub by_name: BTreeSet<TestId>,
     /// Changed files that tests may read when they run, by target.
     data_files: BTreeMap<TargetId, String>,
 }
@@ -178,23 +180,23 @@ impl Candidates {
         self.data_files.get(target).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
     }
 
-    /// Direct tests first, each with its own reason where names lead to the change.
+    /// Direct tests first, each with its own reason where names lead to the change. Of the others only whether names
+    /// lead there.
     fn rank(&mut self, names: &Names<'_>, selected: &Selected, all_tests: bool) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
-        let sources: Vec<_> = self
-            .chosen
+        let tests = self.chosen.iter().map(|candidate| &candidate.test);
+        let tests: Vec<&TestId> = tests.chain(self.excluded.iter().map(|outcome| &outcome.test)).collect();
+        let sources: Vec<_> = tests
             .iter()
-            .map(|candidate| TestSource {
-                name: &candidate.test.name,
-                kind: candidate.test.target.kind,
-                files: files(&candidate.test),
-            })
+            .map(|test| TestSource { name: &test.name, kind: test.target.kind, files: files(test) })
             .collect();
         let ranked = impact::order(&sources, &names.sides.head, &selected.diff);
+        let by_name = ranked.iter().filter(|ranked| ranked.rank != impact::Rank::Unknown);
+        self.by_name = by_name.map(|ranked| tests[ranked.test].clone()).collect();
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {
-            let mut candidate = self.chosen[rank.test].clone();
+            let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
             let changed = candidate.why.as_ref().and_then(|why| why.changed.first());
             match (rank.rank, changed) {
                 _ if all_tests => {}

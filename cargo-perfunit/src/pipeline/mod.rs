@@ -27,7 +27,7 @@ use names::Names;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::model::{Run, Selection, Stages, TestId, VersionName};
-use crate::report::list::Listing;
+use crate::report::list::{ListSeconds, Listing};
 use crate::term::Terminal;
 use std::time::Instant;
 
@@ -47,32 +47,38 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let names = Names::of_versions(&setup, &selected);
     let deadline = options.measuring.budget.map(|budget| started + budget);
     let rounds = rounds::prepare(&mut setup, options, &selected, &names, deadline)?;
-    run.stages.build = started.elapsed().saturating_sub(prepared);
+    run.stages.select = rounds.selecting();
+    run.stages.build = started.elapsed().saturating_sub(prepared + run.stages.select);
     run.selection = rounds.describe(run.selection, &selected);
     run.warnings.extend(rounds.warnings());
     let measured = rounds.measure(&mut setup, options, &selected, &names, deadline)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
     run.warnings.extend(measured.warnings);
-    run.stages.measure = started.elapsed().saturating_sub(run.stages.prepare + run.stages.build);
+    run.stages.measure = started.elapsed().saturating_sub(run.stages.prepare + run.stages.build + run.stages.select);
     run.interrupted = interrupt::requested();
     Ok(run)
 }
 
 /// `cargo perfunit list`: everything of `diff` but the measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
+    let started = Instant::now();
     let mut setup = setup::open(options, terminal)?;
     let selected = select::select(&mut setup, options)?;
     let (base, head) = names(&setup);
+    let mut seconds = ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() };
     if selected.targets.is_empty() {
-        return Ok(Listing { base, head, tests: Vec::new(), selection: selected.summary() });
+        let selection = selected.summary();
+        return Ok(Listing { base, head, tests: Vec::new(), selection, kept: None, seconds });
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let names = Names::of_versions(&setup, &selected);
     let rounds = rounds::prepare(&mut setup, options, &selected, &names, None)?;
+    seconds.select = rounds.selecting().as_secs_f64();
+    seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
     let selection = rounds.describe(selected.summary(), &selected);
-    let (chosen, excluded) = rounds.into_candidates();
-    Ok(Listing { base, head, tests: summary::listed(chosen, excluded), selection })
+    let kept = Some(rounds.kept());
+    Ok(Listing { base, head, tests: rounds.into_listed(), selection, kept, seconds })
 }
 
 /// Stops between steps after Ctrl-C.

@@ -15,11 +15,12 @@ use super::summary;
 use crate::error::Result;
 use crate::impact::Files;
 use crate::interrupt;
-use crate::model::{Outcome, Reason, Selection, Side, TargetId, TargetKind, TestId, Verdict};
+use crate::model::{Outcome, Reason, Selection, Side, Sides, TargetId, TargetKind, TestId, Verdict};
+use crate::report::list::Listed;
 use crate::source::{ChangeKind, ChangedItem, ItemKind};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A pairing, built, with the tests to measure in it.
 struct Round {
@@ -32,6 +33,7 @@ pub struct Rounds {
     first: Round,
     second: Option<Second>,
     warnings: BTreeSet<String>,
+    selecting: Duration,
 }
 
 /// The round with head's test code.
@@ -61,7 +63,9 @@ pub fn prepare(
         targets.filter(|target| root(target)).cloned().collect()
     };
     let built = build::both_sides(setup, options, selected, pairing, targets)?;
+    let started = Instant::now();
     let candidates = candidates::find(setup, options, selected, names, &built)?;
+    let mut selecting = started.elapsed();
     let mut first = Round { built, candidates };
     let pairing = Pairing::new(setup, selected, Side::Head);
     let concerned = concerned(selected, names, &first, &pairing);
@@ -73,12 +77,14 @@ pub fn prepare(
         Some(second)
     };
     let mut warnings = BTreeSet::new();
+    let started = Instant::now();
     if let Some(Second { round, .. }) = &mut second {
         warnings.extend(confirm(setup, options, &round.built, &mut round.candidates, deadline)?);
         first.candidates.excluded.append(&mut round.candidates.excluded);
     }
     warnings.extend(confirm(setup, options, &first.built, &mut first.candidates, deadline)?);
-    Ok(Rounds { first, second, warnings })
+    selecting += started.elapsed();
+    Ok(Rounds { first, second, warnings, selecting })
 }
 
 fn has(pairing: &Pairing, root: &str) -> bool {
@@ -102,11 +108,24 @@ impl Rounds {
         self.first.built.warnings.iter().chain(second).chain(&self.warnings).cloned().chain(uncompared).collect()
     }
 
-    /// All tests: the candidates of both rounds, and what is excluded from both.
-    pub fn into_candidates(self) -> (Vec<Candidate>, Vec<Outcome>) {
-        let Candidates { mut chosen, excluded, .. } = self.first.candidates;
-        chosen.extend(self.second.into_iter().flat_map(|second| second.round.candidates.chosen));
-        (chosen, excluded)
+    /// Time spent on comparing machine code and on tracing.
+    pub fn selecting(&self) -> Duration {
+        self.selecting
+    }
+
+    /// Folders of the sides built with base's test code.
+    pub fn kept(&self) -> Sides<PathBuf> {
+        self.first.built.sides.as_ref().map(|side| side.folder.clone())
+    }
+
+    /// All tests, for `list`.
+    pub fn into_listed(self) -> Vec<Listed> {
+        let Candidates { mut chosen, excluded, mut by_name, .. } = self.first.candidates;
+        for Second { round, .. } in self.second {
+            by_name.extend(round.candidates.by_name);
+            chosen.extend(round.candidates.chosen);
+        }
+        summary::listed(chosen, excluded, &by_name)
     }
 
     /// Measures both rounds. Tests that fail on head with base's test code, and have code of their own that differs,

@@ -1,8 +1,9 @@
 //! What selection did, summed up.
 
 use super::candidates::Candidate;
-use crate::model::{Outcome, Reason, Selection};
+use crate::model::{Outcome, Reason, Selection, TestId};
 use crate::report::list::Listed;
+use std::collections::BTreeSet;
 
 /// Adds to the summary what the built targets have shown; `targets` of them were built.
 pub fn describe(mut selection: Selection, chosen: usize, excluded: &[Outcome], targets: usize) -> Selection {
@@ -43,8 +44,9 @@ fn nothing_because(selection: &Selection, targets: usize) -> Option<String> {
 }
 
 /// All tests, for `list`.
-pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>) -> Vec<Listed> {
+pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTreeSet<TestId>) -> Vec<Listed> {
     let chosen = chosen.into_iter().map(|Candidate { test, because, why, capture, .. }| Listed {
+        by_name: by_name.contains(&test),
         test,
         capture,
         selected_because: Some(because),
@@ -52,6 +54,7 @@ pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>) -> Vec<Listed> {
         reason: None,
     });
     let excluded = excluded.into_iter().map(|Outcome { test, capture, reason, why, .. }| Listed {
+        by_name: by_name.contains(&test),
         test,
         capture,
         // It counts as changed, although there is nothing to compare.

@@ -139,6 +139,8 @@ pub struct Seconds {
     pub prepare: f64,
     /// Both builds.
     pub build: f64,
+    /// Comparison of machine code, confirmation by execution.
+    pub select: f64,
     /// Pilots, pairs and confirmation.
     pub measure: f64,
 }
@@ -229,15 +231,15 @@ impl From<&Run> for Summary {
             inconclusive: run.count(Verdict::Inconclusive),
             not_measured: run.count(Verdict::NotMeasured),
         };
-        let model::Stages { prepare, build, measure } = run.stages;
-        let [prepare, build, measure] = [prepare, build, measure].map(|time| time.as_secs_f64());
+        let model::Stages { prepare, build, select, measure } = run.stages;
+        let [prepare, build, select, measure] = [prepare, build, select, measure].map(|time| time.as_secs_f64());
         Self {
             verdicts,
             measured: run.outcomes.len() - verdicts.not_measured,
             found: run.selection.found,
             threshold: finite(run.threshold),
             alpha: finite(run.alpha),
-            seconds: Seconds { prepare, build, measure },
+            seconds: Seconds { prepare, build, select, measure },
         }
     }
 }
@@ -312,7 +314,7 @@ mod tests {
                     "not-measured": 3,
                 },
                 "measured": 7, "found": 412, "threshold": 0.1, "alpha": 0.01,
-                "seconds": {"prepare": 0.4, "build": 12.1, "measure": 8.3},
+                "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3},
             },
             "warnings": ["git is slow today"],
             "interrupted": false,

@@ -5,8 +5,9 @@ use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
 use super::wire::{self, SCHEMA_VERSION, Version, pretty};
-use crate::model::{Capture, Reason, Selection, TargetId, TestId, VersionName, Why};
+use crate::model::{Capture, Reason, Selection, Sides, TargetId, TestId, VersionName, Why};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Indent of a test below its target.
 const TEST: usize = 4;
@@ -26,6 +27,21 @@ pub struct Listing {
     pub tests: Vec<Listed>,
     /// What selection did.
     pub selection: Selection,
+    /// Folders of the executables of both versions; `None` if nothing was built.
+    pub kept: Option<Sides<PathBuf>>,
+    /// Wall time of the stages.
+    pub seconds: ListSeconds,
+}
+
+/// Wall time of the stages of `list`, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ListSeconds {
+    /// Versions, source difference, targets reached.
+    pub prepare: f64,
+    /// Both builds; a version that was built before costs next to nothing.
+    pub build: f64,
+    /// From the executables to the tests that can have changed.
+    pub select: f64,
 }
 
 /// One test found.
@@ -33,6 +49,8 @@ pub struct Listing {
 pub struct Listed {
     /// Which test.
     pub test: TestId,
+    /// Whether names lead from it to a changed item; selects nothing, but tells what a call graph by names would.
+    pub by_name: bool,
     /// How it was captured, if it was.
     pub capture: Option<Capture>,
     /// Why it was selected, in words; `None` if it was not.
@@ -221,6 +239,19 @@ pub struct ListDocument {
     pub selection: wire::Selection,
     /// Every test found.
     pub tests: Vec<ListedTest>,
+    /// Where the executables of both versions lie, if any were built.
+    pub kept: Option<Kept>,
+    /// Wall time of the stages.
+    pub seconds: ListSeconds,
+}
+
+/// Folders of the executables of both versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Of base.
+    pub base: PathBuf,
+    /// Of head; the same as that of base if the content is.
+    pub head: PathBuf,
 }
 
 /// One test found.
@@ -233,6 +264,8 @@ pub struct ListedTest {
     pub selected: bool,
     /// Why, in words.
     pub selected_because: Option<String>,
+    /// Whether a call graph by names leads from it to a changed item.
+    pub by_name: bool,
     /// `macro` or `runner`.
     pub capture: Option<String>,
     /// What of its machine code differs, where that was compared.
@@ -249,6 +282,8 @@ impl From<&Listing> for ListDocument {
             head: Version::from(&listing.head),
             selection: wire::Selection::from(&listing.selection),
             tests: listing.tests.iter().map(ListedTest::from).collect(),
+            kept: listing.kept.clone().map(|Sides { base, head }| Kept { base, head }),
+            seconds: listing.seconds,
         }
     }
 }
@@ -259,6 +294,7 @@ impl From<&Listed> for ListedTest {
             test: wire::Test::from(&listed.test),
             selected: listed.selected_because.is_some(),
             selected_because: listed.selected_because.clone(),
+            by_name: listed.by_name,
             capture: listed.capture.map(wire::capture),
             why: listed.why.as_ref().map(wire::Why::from),
             reason: listed.reason.as_ref().map(wire::Reason::from),

@@ -243,7 +243,8 @@ fn counts(run: &Run) -> Text {
 
 /// The stages that took place, or nothing.
 fn stages(stages: &Stages) -> Option<String> {
-    let named = [("prepare", stages.prepare), ("build", stages.build), ("measure", stages.measure)];
+    let named =
+        [("prepare", stages.prepare), ("build", stages.build), ("select", stages.select), ("measure", stages.measure)];
     let taken = named.iter().filter(|(_, time)| !time.is_zero());
     let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
     (!texts.is_empty()).then(|| format!("[{}]", texts.join(", ")))

@@ -8,7 +8,14 @@ const WIDE: ListOptions<'static> = ListOptions { all: false, why: None, explain_
 
 fn listed(name: &str, because: Option<&str>, reason: Option<Reason>) -> Listed {
     let selected_because = because.map(str::to_owned);
-    Listed { test: test(name), capture: Some(Capture::Macro), selected_because, why: None, reason }
+    Listed {
+        test: test(name),
+        by_name: because.is_some(),
+        capture: Some(Capture::Macro),
+        selected_because,
+        why: None,
+        reason,
+    }
 }
 
 fn listing() -> Listing {
@@ -32,7 +39,9 @@ fn listing() -> Listing {
         listed("lexer::tests::tiny", None, None),
         lost,
     ];
-    Listing { base: base(), head: head(), tests, selection }
+    let kept = Sides { base: "sides/1".into(), head: "sides/2".into() };
+    let seconds = ListSeconds { prepare: 0.5, build: 12.0, select: 0.25 };
+    Listing { base: base(), head: head(), tests, selection, kept: Some(kept), seconds }
 }
 
 #[track_caller]
@@ -147,13 +156,15 @@ fn the_json_form_has_every_test() {
     assert_eq!(document["selection"]["found"], 412);
     let integration = json!({
         "package": "mycrate", "target": "mycrate::api", "target_kind": "test", "name": "roundtrip", "selected": true,
-        "selected_because": "reaches `Parser::line`, changed in src/parser.rs", "capture": "runner", "reason": null,
-        "why": {
+        "selected_because": "reaches `Parser::line`, changed in src/parser.rs", "by_name": true, "capture": "runner",
+        "reason": null, "why": {
             "path": ["api::roundtrip", "<mycrate::Parser>::line"],
             "changed": [{"name": "<mycrate::Parser>::line", "data": "a constant"}],
         },
     });
     assert_eq!(document["tests"][1], integration);
+    assert_eq!(document["kept"], json!({"base": "sides/1", "head": "sides/2"}));
+    assert_eq!(document["seconds"], json!({"prepare": 0.5, "build": 12.0, "select": 0.25}));
     assert_eq!(document["tests"][4]["selected"], false);
     assert_eq!(document["tests"][4]["reason"]["kind"], "not-captured");
 }

@@ -1,0 +1,195 @@
+//! Whether what a test executes really differs between the kept executables of two versions.
+
+use super::callgrind::{Callgrind, Extent, Job, Profile};
+use super::disassembly::{self, Functions, stable};
+use super::{Result, TestKey};
+use cargo_perfunit::build::{SIDE_VARIABLE, SideBuild, TestExecutable};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Runs on each side at first, and in all when the first ones differ: what a test does may vary from run to run.
+const RUNS: [usize; 2] = [2, 6];
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Other instructions, or other functions, or more or fewer of them.
+    Changed(String),
+    /// The same functions of the same instructions, executed the same number of times.
+    Same,
+    /// It did not end in time, or is not in both executables.
+    Unsettled(String),
+}
+
+/// The executables of one version.
+pub struct Kept {
+    folder: PathBuf,
+    build: SideBuild,
+}
+
+impl Kept {
+    /// Reads what the tool noted.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let build = serde_json::from_slice(&std::fs::read(folder.join("build.json"))?)?;
+        Ok(Self { folder: folder.to_owned(), build })
+    }
+
+    fn executable(&self, target: &str) -> Option<&TestExecutable> {
+        self.build.executables.iter().find(|executable| executable.target.to_string() == target)
+    }
+}
+
+/// Function (of the test's executable or another one that it started) with the counts of several runs.
+type Counts = BTreeMap<String, BTreeSet<u64>>;
+
+/// Settles tests; remembers what it knows of base.
+pub struct Judge {
+    callgrind: Callgrind,
+    profiles: BTreeMap<(PathBuf, String, usize), Option<Counts>>,
+    code: BTreeMap<PathBuf, Functions>,
+}
+
+impl Judge {
+    /// A judge without knowledge.
+    pub fn new(callgrind: Callgrind) -> Self {
+        Self { callgrind, profiles: BTreeMap::new(), code: BTreeMap::new() }
+    }
+
+    /// Forgets everything but one side, whose executables stay what they are.
+    pub fn keep_only(&mut self, side: &Kept) {
+        self.profiles.retain(|(path, ..), _| path.starts_with(&side.folder));
+        self.code.retain(|path, _| path.starts_with(&side.folder));
+    }
+
+    /// Runs a test on both sides and compares.
+    pub fn settle(&mut self, test: &TestKey, base: &Kept, head: &Kept) -> Result<Outcome> {
+        let (Some(old), Some(new)) = (base.executable(&test.target), head.executable(&test.target)) else {
+            return Ok(Outcome::Unsettled("its executable is not on both sides".to_owned()));
+        };
+        if same_program(base, head, old, new)? {
+            return Ok(Outcome::Same);
+        }
+        let mut difference = None;
+        for runs in RUNS {
+            let (Some(before), Some(after)) =
+                (self.counts(test, base, old, runs)?, self.counts(test, head, new, runs)?)
+            else {
+                return Ok(Outcome::Unsettled("it does not end in time under callgrind".to_owned()));
+            };
+            difference = other_counts(&before, &after);
+            if difference.is_none() {
+                let names: BTreeSet<String> = before.into_keys().chain(after.into_keys()).collect();
+                difference = self.other_code(&names, old, new)?;
+                break;
+            }
+        }
+        Ok(difference.map_or(Outcome::Same, Outcome::Changed))
+    }
+
+    fn counts(
+        &mut self,
+        test: &TestKey,
+        side: &Kept,
+        executable: &TestExecutable,
+        runs: usize,
+    ) -> Result<Option<Counts>> {
+        let key = (executable.path.clone(), test.name.clone(), runs);
+        if let Some(known) = self.profiles.get(&key) {
+            return Ok(known.clone());
+        }
+        let mut extent = Extent::Test;
+        let mut profiles = Vec::new();
+        while profiles.len() < runs {
+            let Some(profile) = self.profile(test, side, executable, extent)? else {
+                profiles.clear();
+                break;
+            };
+            if extent == Extent::Test && profile.has_company() {
+                extent = Extent::Process;
+                continue;
+            }
+            profiles.push(profile);
+        }
+        let counts = (!profiles.is_empty()).then(|| merge(&profiles, side));
+        self.profiles.insert(key, counts.clone());
+        Ok(counts)
+    }
+
+    fn profile(
+        &self,
+        test: &TestKey,
+        side: &Kept,
+        executable: &TestExecutable,
+        extent: Extent,
+    ) -> Result<Option<Profile>> {
+        let mut environment = executable.env.clone();
+        environment.insert(SIDE_VARIABLE.to_owned(), side.folder.display().to_string());
+        let job =
+            Job { executable: &executable.path, test: &test.name, folder: &executable.cwd, environment: &environment };
+        self.callgrind.run(job, extent, &|_| false)
+    }
+
+    /// An executed function whose instructions differ.
+    fn other_code(
+        &mut self,
+        names: &BTreeSet<String>,
+        old: &TestExecutable,
+        new: &TestExecutable,
+    ) -> Result<Option<String>> {
+        for executable in [old, new] {
+            if !self.code.contains_key(&executable.path) {
+                self.code.insert(executable.path.clone(), disassembly::functions(&executable.path)?);
+            }
+        }
+        let (before, after) = (&self.code[&old.path], &self.code[&new.path]);
+        let differs = |name: &&String| before.contains_key(*name) && before.get(*name) != after.get(*name);
+        Ok(names.iter().find(differs).map(|name| format!("the code of {name} differs")))
+    }
+}
+
+/// True if nothing can differ: the same bytes, also of the programs that a test can start.
+fn same_program(base: &Kept, head: &Kept, old: &TestExecutable, new: &TestExecutable) -> Result<bool> {
+    let binaries = (base.build.binaries()?, head.build.binaries()?);
+    let pairs = binaries.0.iter().zip(&binaries.1).chain([(&old.path, &new.path)]);
+    for (old, new) in pairs {
+        if old.file_name() != new.file_name() || std::fs::read(old)? != std::fs::read(new)? {
+            return Ok(false);
+        }
+    }
+    Ok(binaries.0.len() == binaries.1.len())
+}
+
+/// The counts of all runs, of functions in executables of the side: what the system's libraries do follows from them,
+/// except for the work of the dynamic linker, which is nobody's.
+fn merge(profiles: &[Profile], side: &Kept) -> Counts {
+    let own: BTreeSet<_> = std::fs::read_dir(side.folder.join("deps"))
+        .into_iter()
+        .chain(std::fs::read_dir(&side.folder))
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    let mut counts = Counts::new();
+    for profile in profiles {
+        let mut run: BTreeMap<&str, u64> = BTreeMap::new();
+        for ((_, name), cost) in profile.functions.iter().filter(|((object, _), _)| own.contains(object)) {
+            *run.entry(stable(name)).or_default() += cost;
+        }
+        for (name, cost) in run {
+            counts.entry(name.to_owned()).or_default().insert(cost);
+        }
+    }
+    counts
+}
+
+/// A function whose counts on the two sides have nothing in common.
+fn other_counts(before: &Counts, after: &Counts) -> Option<String> {
+    let none = BTreeSet::from([0]);
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    names.into_iter().find_map(|name| {
+        let (old, new) = (before.get(name).unwrap_or(&none), after.get(name).unwrap_or(&none));
+        let (Some(low), Some(high)) = (old.first().max(new.first()), old.last().min(new.last())) else { return None };
+        (low > high).then(|| format!("{name}: {old:?} instructions became {new:?}"))
+    })
+}

@@ -1,0 +1,198 @@
+//! Is a test ever dropped whose executed machine code changed? Makes random edits of a crate, asks the tool after each
+//! which tests can have changed, and checks the dropped ones by other means: the lines that they execute without
+//! optimisation, and callgrind on the executables of both versions.
+//!
+//! `cargo bench --bench soundness -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
+
+mod callgrind;
+mod copy;
+mod coverage;
+mod disassembly;
+mod edits;
+mod examine;
+mod harmless;
+mod literals;
+mod sample;
+mod settle;
+mod sites;
+mod sources;
+mod tally;
+mod tool;
+
+use callgrind::Callgrind;
+use clap::Parser;
+use coverage::Coverage;
+use edits::{Edit, Kind, Place};
+use examine::Examiner;
+use serde::{Deserialize, Serialize};
+use sources::{Scope, Sources};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tally::{Record, Tally};
+use tool::Tool;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// A test as people name it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct TestKey {
+    /// The target's id: `package`, `package::test`.
+    target: String,
+    /// Path inside the crate.
+    name: String,
+}
+
+/// Random edits of a crate: no test whose executed machine code changed may be dropped.
+#[derive(Debug, Parser)]
+#[command(name = "soundness", max_term_width = 100)]
+struct Arguments {
+    /// Clone to take the code from; it is copied, never written.
+    clone: Option<PathBuf>,
+    /// Use a small crate of our own instead of a clone.
+    #[arg(long, conflicts_with = "clone")]
+    sample: bool,
+    /// Edits that change code.
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    edits: usize,
+    /// Edits that change none.
+    #[arg(long, default_value_t = 15, value_name = "N")]
+    harmless: usize,
+    /// Seed of the draw. The same seed goes on where an earlier run stopped.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Folder for the copy, the coverage and the records [default: a new one in the temporary folder].
+    #[arg(long, value_name = "FOLDER")]
+    work: Option<PathBuf>,
+    /// Executable of the tool [default: the one built with this benchmark].
+    #[arg(long, value_name = "PATH")]
+    tool: Option<PathBuf>,
+    /// Edit only below these folders of the clone.
+    #[arg(long, value_name = "FOLDER")]
+    below: Vec<String>,
+    /// Longest run of a test under callgrind, in seconds.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    limit: u64,
+    /// Dropped tests to draw and check after each edit, besides the suspects.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    draw: usize,
+    /// Take selected tests whose name contains this for dropped, to see the check find them.
+    #[arg(long, value_name = "NAME")]
+    assume_dropped: Vec<String>,
+    /// Options of the tool: packages, targets, features.
+    #[arg(last = true)]
+    options: Vec<String>,
+}
+
+fn main() -> Result<()> {
+    // Cargo tells benchmarks that they are some.
+    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
+    if typed.len() < 2 {
+        println!("usage: cargo bench --bench soundness -- FOLDER [OPTIONS]; --help tells more");
+        return Ok(());
+    }
+    run(&Arguments::parse_from(typed))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    Callgrind::probe()?;
+    let temporary = tempfile::tempdir()?;
+    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
+    std::fs::create_dir_all(&work)?;
+    let clone = match &arguments.clone {
+        Some(clone) => copy::typed(clone),
+        None if arguments.sample => sample::write(&work)?,
+        None => return Err("which clone? give a folder, or --sample".into()),
+    };
+    let tree = copy::of(&clone, &work)?.canonicalize()?;
+    let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
+    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone());
+    let cargo_options = cargo_options(&arguments.options);
+    let limit = Duration::from_secs(arguments.limit);
+    let callgrind = |name: &str| Callgrind::new(work.join(name), limit);
+
+    let started = Instant::now();
+    let coverage = Coverage::measure(&tree, &work, &cargo_options, &commit, &callgrind("lines"))?;
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{} tests, lines known after {seconds:.0} s, {} take too long", coverage.known(), coverage.too_long());
+    let dependencies = if arguments.sample { vec![sample::DEPENDENCY.to_owned()] } else { Vec::new() };
+    let sources = Sources::read(&tree, Scope { below: arguments.below.clone(), dependencies })?;
+    let mut examiner = Examiner::new(&tree, &tool, &coverage, &sources, callgrind("judge"), cargo_options)?;
+    examiner.draw = arguments.draw;
+    examiner.assume_dropped.clone_from(&arguments.assume_dropped);
+
+    let mut tally = Tally::open(work.join("soundness.jsonl"), arguments.seed)?;
+    for edit in schedule(sources.edits(), arguments.seed) {
+        let wanted = if edit.kind.is_harmless() { arguments.harmless } else { arguments.edits };
+        let key = edit.key();
+        if tally.count(edit.kind.is_harmless()) >= wanted || tally.records.iter().any(|record| record.key == key) {
+            continue;
+        }
+        let record = examiner.examine(&edit, arguments.seed)?;
+        print(tally.records.len() + 1, &edit, &record);
+        tally.add(record)?;
+    }
+    println!("{}", tally.summary());
+    println!("records: {}", tally.path().display());
+    Ok(())
+}
+
+/// The edits in a random order in which all kinds come up equally often as long as there are any.
+fn schedule(edits: Vec<Edit>, seed: u64) -> Vec<Edit> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut kinds: BTreeMap<(bool, Place, Kind), Vec<Edit>> = BTreeMap::new();
+    for edit in edits {
+        kinds.entry((edit.kind.is_harmless(), edit.place, edit.kind)).or_default().push(edit);
+    }
+    let mut rounds = Vec::new();
+    for edits in kinds.values_mut() {
+        random.shuffle(edits);
+        rounds.extend(edits.drain(..).enumerate());
+    }
+    // Stable: within a round the kinds keep their order.
+    rounds.sort_by_key(|(round, _)| *round);
+    rounds.into_iter().map(|(_, edit)| edit).collect()
+}
+
+/// Of the tool's options those that cargo has too.
+fn cargo_options(options: &[String]) -> Vec<String> {
+    let flags = ["--lib", "--bins", "--workspace", "--all-features", "--no-default-features", "--offline", "--locked"];
+    let valued = ["--bin", "--test", "-p", "--package", "--exclude", "-F", "--features"];
+    let mut taken = Vec::new();
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let name = option.split('=').next().unwrap_or(option);
+        if flags.contains(&name) || (valued.contains(&name) && option.contains('=')) {
+            taken.push(option.clone());
+        } else if valued.contains(&name) {
+            taken.push(option.clone());
+            taken.extend(options.next().cloned());
+        }
+    }
+    taken
+}
+
+fn print(number: usize, edit: &Edit, record: &Record) {
+    if !record.compiles {
+        println!("{number:>4}  {edit}: does not compile");
+        return;
+    }
+    let suspects = record.examined.iter().filter(|examined| examined.is_suspect).count();
+    println!(
+        "{number:>4}  {edit}: {} of {} selected; {suspects} suspects, {} drawn; {:.1} s, {:.1} s of them in the tool",
+        record.selected,
+        record.tests,
+        record.examined.len() - suspects,
+        record.seconds,
+        record.tool_seconds,
+    );
+    for (examined, how) in record.misses() {
+        println!("      MISS {} {} ({}): {how}", examined.test.target, examined.test.name, examined.dropped_as);
+    }
+    if record.is_violation() {
+        println!("      VIOLATION: this edit changes no code");
+    }
+    if record.misses().next().is_some() || record.is_violation() {
+        println!("{}", record.diff);
+    }
+}

@@ -1,0 +1,165 @@
+//! What the soundness benchmark found, edit by edit and in all.
+
+use super::edits::{Kind, Place, label};
+use super::settle::Outcome;
+use super::{Result, TestKey};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+/// A dropped test that was looked at.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Examined {
+    /// Which.
+    pub test: TestKey,
+    /// Why the tool dropped it, as one word.
+    pub dropped_as: String,
+    /// Whether the lines that it executes speak against dropping it; else it was drawn.
+    pub is_suspect: bool,
+    /// What running it on both sides showed.
+    pub outcome: Outcome,
+}
+
+/// One edit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Record {
+    /// Names the edit among all of the crate.
+    pub key: String,
+    /// Of the draw.
+    pub seed: u64,
+    /// What it did.
+    pub kind: Kind,
+    /// Where.
+    pub place: Place,
+    /// `git diff`.
+    pub diff: String,
+    /// False if the edit does not compile; then it does not count.
+    pub compiles: bool,
+    /// Tests that there are.
+    pub tests: usize,
+    /// Tests that the tool selected.
+    pub selected: usize,
+    /// Tests that it dropped because they cannot have changed.
+    pub dropped: usize,
+    /// The dropped tests that were looked at.
+    pub examined: Vec<Examined>,
+    /// Wall time of the tool.
+    pub tool_seconds: f64,
+    /// Wall time of everything.
+    pub seconds: f64,
+}
+
+impl Record {
+    /// Dropped tests whose executed code changed.
+    pub fn misses(&self) -> impl Iterator<Item = (&Examined, &str)> {
+        self.examined.iter().filter_map(|examined| match &examined.outcome {
+            Outcome::Changed(how) => Some((examined, how.as_str())),
+            _ => None,
+        })
+    }
+
+    /// True if an edit that changes no machine code selected something.
+    pub fn is_violation(&self) -> bool {
+        self.kind.is_harmless() && self.selected > 0
+    }
+
+    /// Suspects of an edit of data that execute the same instructions: data that they read may still differ.
+    fn open(&self) -> usize {
+        let is_open = |examined: &&Examined| examined.is_suspect && examined.outcome == Outcome::Same;
+        if self.kind.is_data() { self.examined.iter().filter(is_open).count() } else { 0 }
+    }
+}
+
+/// All edits so far, kept in a file as they come.
+pub struct Tally {
+    /// In the order in which they were made.
+    pub records: Vec<Record>,
+    path: PathBuf,
+}
+
+impl Tally {
+    /// Takes over what an earlier run with this seed did.
+    pub fn open(path: PathBuf, seed: u64) -> Result<Self> {
+        let mut records = Vec::new();
+        if let Ok(file) = File::open(&path) {
+            for line in BufReader::new(file).lines() {
+                let record: Record = serde_json::from_str(&line?)?;
+                records.extend(Some(record).filter(|record| record.seed == seed));
+            }
+        }
+        Ok(Self { records, path })
+    }
+
+    /// Where the records lie.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds a record, also to the file.
+    pub fn add(&mut self, record: Record) -> Result<()> {
+        let mut file = File::options().create(true).append(true).open(&self.path)?;
+        writeln!(file, "{}", serde_json::to_string(&record)?)?;
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Edits made, of those that count.
+    pub fn count(&self, harmless: bool) -> usize {
+        self.counted(harmless).count()
+    }
+
+    fn counted(&self, harmless: bool) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(move |record| record.compiles && record.kind.is_harmless() == harmless)
+    }
+
+    /// The last page.
+    pub fn summary(&self) -> String {
+        let mut lines = vec![String::new()];
+        let heading = ["edits", "selected", "suspects", "drawn", "open", "unsettled", "misses"];
+        lines.push(format!("{:<28}{}", "", heading.map(|word| format!("{word:>10}")).concat()));
+        let mut kinds: BTreeMap<(bool, String), Vec<&Record>> = BTreeMap::new();
+        for record in self.records.iter().filter(|record| record.compiles) {
+            let label = label(record.kind, record.place);
+            kinds.entry((record.kind.is_harmless(), label)).or_default().push(record);
+        }
+        lines.extend(kinds.iter().map(|((_, label), records)| row(label, records)));
+        for (label, harmless) in [("all that change code", false), ("all that do not", true)] {
+            lines.push(row(label, &self.counted(harmless).collect::<Vec<_>>()));
+        }
+        let thrown = self.records.iter().filter(|record| !record.compiles).count();
+        let records: Vec<_> = self.records.iter().filter(|record| record.compiles).collect();
+        let mean =
+            |of: fn(&Record) -> f64| records.iter().map(|record| of(record)).sum::<f64>() / records.len().max(1) as f64;
+        lines.push(format!(
+            "\n{thrown} edits did not compile; {:.1} s per edit, {:.1} s of them in the tool",
+            mean(|record| record.seconds),
+            mean(|record| record.tool_seconds),
+        ));
+        let misses: usize = records.iter().map(|record| record.misses().count()).sum();
+        let violations = records.iter().filter(|record| record.is_violation()).count();
+        lines.push(format!("{misses} misses, {violations} selections by edits that change no code"));
+        lines.join("\n")
+    }
+}
+
+fn row(label: &str, records: &[&Record]) -> String {
+    let sum = |of: &dyn Fn(&Record) -> usize| records.iter().map(|record| of(record)).sum::<usize>();
+    let examined = |counts: &dyn Fn(&Examined) -> bool| {
+        sum(&|record| record.examined.iter().filter(|examined| counts(examined)).count())
+    };
+    let tests = sum(&|record| record.tests);
+    let share = 100.0 * sum(&|record| record.selected) as f64 / tests.max(1) as f64;
+    let unsettled = examined(&|examined| matches!(examined.outcome, Outcome::Unsettled(_)));
+    let figures = [
+        records.len().to_string(),
+        format!("{share:.1} %"),
+        examined(&|examined| examined.is_suspect).to_string(),
+        examined(&|examined| !examined.is_suspect).to_string(),
+        sum(&Record::open).to_string(),
+        unsettled.to_string(),
+        sum(&|record| record.misses().count()).to_string(),
+    ];
+    format!("{label:<28}{}", figures.map(|figure| format!("{figure:>10}")).concat())
+}

@@ -1,0 +1,68 @@
+//! The tool as users run it: `cargo perfunit list`.
+
+use super::Result;
+use cargo_perfunit::report::list::ListDocument;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// What `cargo bench` sets for us would be taken for the user's wishes.
+const UNSET: [&str; 9] = [
+    "CARGO",
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_MANIFEST_DIR",
+    "CARGO_PRIMARY_PACKAGE",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+];
+
+/// An executable of the tool with the options that every call gets.
+pub struct Tool {
+    executable: PathBuf,
+    options: Vec<String>,
+}
+
+/// What the tool said.
+pub struct Answer {
+    /// The document.
+    pub document: ListDocument,
+    /// Wall time of the call.
+    pub seconds: f64,
+}
+
+/// A command in a folder, without what cargo set for this process.
+pub fn clean(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder).stdin(Stdio::null());
+    for name in UNSET {
+        command.env_remove(name);
+    }
+    command
+}
+
+impl Tool {
+    /// The executable that was given, else the one that cargo built for this benchmark.
+    pub fn new(executable: Option<PathBuf>, options: Vec<String>) -> Self {
+        let executable = executable.unwrap_or_else(|| env!("CARGO_BIN_EXE_cargo-perfunit").into());
+        Self { executable, options }
+    }
+
+    /// Compares two versions.
+    pub fn list(&self, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer> {
+        let mut command = clean(&self.executable, tree);
+        command.args(["list", versions, "--message-format", "json"]).args(more).args(&self.options);
+        let started = Instant::now();
+        let output = command.output()?;
+        if !output.status.success() {
+            let error = String::from_utf8_lossy(&output.stderr);
+            let lines: Vec<&str> = error.lines().collect();
+            let end = lines[lines.len().saturating_sub(12)..].join("\n");
+            return Err(format!("`cargo perfunit list {versions}`: {}\n{end}", output.status).into());
+        }
+        let document = serde_json::from_slice(&output.stdout)?;
+        Ok(Answer { document, seconds: started.elapsed().as_secs_f64() })
+    }
+}

@@ -67,6 +67,7 @@ impl Stories {
     fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Executed>, TempDir) {
         let temporary = tempfile::tempdir().unwrap();
         let executable = TestExecutable {
+            link: None,
             target: TargetId { package: "stories".to_owned(), kind: TargetKind::Lib, name: "stories".to_owned() },
             path: path.to_owned(),
             cwd: self.folder.path().to_owned(),

@@ -121,7 +121,7 @@ impl Rounds {
     /// All tests, for `list`.
     pub fn into_listed(self) -> Vec<Listed> {
         let Candidates { mut chosen, excluded, mut by_name, .. } = self.first.candidates;
-        for Second { round, .. } in self.second {
+        if let Some(Second { round, .. }) = self.second {
             by_name.extend(round.candidates.by_name);
             chosen.extend(round.candidates.chosen);
         }

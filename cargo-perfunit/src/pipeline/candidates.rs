@@ -165,12 +165,11 @@ impl Candidates {
             let found = tests.as_ref().map(|tests| tests.get(name));
             let capture = found.head.or(found.base).and_then(|found| found.capture);
             let test = id(target, name);
-            match excluded(found, filter).or_else(|| unchanged_or_incomparable(self, &test)) {
-                Some(reason) => self.excluded.push(not_measured(test, reason, capture, because)),
-                None => {
-                    let why = self.code.get(target).and_then(|code| code.why(name));
-                    self.chosen.push(Candidate { test, because: because.to_owned(), why, capture, differs: None });
-                }
+            if let Some(reason) = excluded(found, filter).or_else(|| unchanged_or_incomparable(self, &test)) {
+                self.excluded.push(not_measured(test, reason, capture, because));
+            } else {
+                let why = self.code.get(target).and_then(|code| code.why(name));
+                self.chosen.push(Candidate { test, because: because.to_owned(), why, capture, differs: None });
             }
         }
     }

@@ -69,18 +69,13 @@ impl TargetCode {
 
     /// What differs for a test, for people.
     pub fn why(&self, test: &str) -> Option<Why> {
-        match self.tests.get(test) {
-            Some(TestCode::Changed { path, places }) => {
-                let named = places.iter().take(NAMED).filter_map(|place| self.places.get(*place));
-                Some(Why { path: path.clone(), changed: named.map(|place| place.function.clone()).collect() })
-            }
-            _ => {
-                let binary = self.binary.as_ref()?;
-                let name = format!("main of the binary {binary}");
-                let changed = vec![ChangedFunction { name: name.clone(), data: None }];
-                Some(Why { path: vec![test.to_owned(), name], changed })
-            }
+        if let Some(TestCode::Changed { path, places }) = self.tests.get(test) {
+            let named = places.iter().take(NAMED).filter_map(|place| self.places.get(*place));
+            return Some(Why { path: path.clone(), changed: named.map(|place| place.function.clone()).collect() });
         }
+        let name = format!("main of the binary {}", self.binary.as_ref()?);
+        let changed = vec![ChangedFunction { name: name.clone(), data: None }];
+        Some(Why { path: vec![test.to_owned(), name], changed })
     }
 
     /// The places that a test must pass to have changed; `None` if passing them is not the only way.

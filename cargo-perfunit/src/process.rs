@@ -150,11 +150,11 @@ fn kill_marked() -> usize {
     marked.filter(|id| kill(Pid::from_raw(id.cast_signed()), Signal::SIGKILL).is_ok()).count()
 }
 
-/// Runs a command that we stand for, on our standard streams and in our group: it ends when we are killed.
-pub fn run_in_our_place(command: &mut Command) -> std::io::Result<ExitStatus> {
+/// Starts a command that we stand for, on our standard streams and in our group: it ends when we are killed.
+pub fn start_in_our_place(command: &mut Command) -> std::io::Result<Child> {
     // SAFETY: a system call that is safe between fork and exec; no allocation.
     unsafe { command.pre_exec(die_with_parent) };
-    command.status()
+    command.spawn()
 }
 
 /// Ends this process the way another one ended, by the same signal if it was one.

@@ -107,8 +107,11 @@ fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<(
         return Err(error);
     }
     // Somebody else may have been quicker: theirs is the same.
-    if fs::rename(&draft, &dir).is_err() && !dir.join(last).exists() {
-        return Err(Error::setup(format!("cannot create {}", dir.display())));
+    if fs::rename(&draft, &dir).is_err() {
+        let _ = fs::remove_dir_all(&draft);
+        if !dir.join(last).exists() {
+            return Err(Error::setup(format!("cannot create {}", dir.display())));
+        }
     }
     Ok(dir)
 }

@@ -62,3 +62,67 @@ fn may_be_overwritten(input: &Input, kept: &Path) -> bool {
     let inode = |path: &Path| path.metadata().ok().map(|data| (data.dev(), data.ino()));
     input.path.extension().is_none_or(|end| end != "rlib") && inode(&input.path) == inode(kept)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::arguments::Scope;
+    use super::super::record::{Argument, InputKind, Named, Output, VERSION};
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// An executable in `deps` with a record of its link, whose one object rustc has left behind.
+    fn linked(dir: &Path) -> PathBuf {
+        let executable = dir.join("deps/own_name-0123456789abcdef");
+        fs::write(&executable, "executable").unwrap();
+        let (object, folder) = (dir.join("deps/a.rcgu.o"), folder_of(&executable));
+        fs::write(&object, "object").unwrap();
+        fs::link_or_copy(&object, &folder.join("0000-a.rcgu.o")).unwrap();
+        let record = LinkRecord {
+            version: VERSION,
+            linker: "cc".to_owned(),
+            cwd: dir.to_owned(),
+            env: BTreeMap::new(),
+            arguments: vec![Argument { scope: Scope::Program, text: String::new(), names: Some(Named::Input(0)) }],
+            inputs: vec![Input { kind: InputKind::Object, path: object, kept: Some("0000-a.rcgu.o".to_owned()) }],
+            output: Output::of(&executable).unwrap(),
+            incomplete: None,
+            folder: PathBuf::new(),
+        };
+        record.save(&folder).unwrap();
+        executable
+    }
+
+    #[test]
+    fn what_rustc_writes_again_does_not_change_a_side() {
+        let dir = tempfile::tempdir().unwrap();
+        let executable = linked(dir.path());
+        let place = carry(&executable, dir.path().join("side")).unwrap().unwrap();
+        fs::write(&dir.path().join("deps/a.rcgu.o"), "another").unwrap();
+        let record = LinkRecord::load(&place).unwrap();
+        assert_eq!(fs::read_to_string(&record.inputs()[0]).unwrap(), "object");
+    }
+
+    #[test]
+    fn another_executable_has_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let executable = linked(dir.path());
+        fs::write(&executable, "of another link").unwrap();
+        assert_eq!(carry(&executable, dir.path().join("side")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_binary_is_found_by_what_cargo_made_it_from() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders = BTreeSet::from([dir.path().join("deps")]);
+        let executable = linked(dir.path());
+        let binary = dir.path().join("own-name");
+        let found = |place: &str| carry_binary(&binary, &folders, dir.path().join(place)).unwrap().is_some();
+        fs::write(&binary, "of another package").unwrap();
+        assert!(!found("none"));
+        fs::copy(&executable, &binary).unwrap();
+        assert!(found("copy"));
+        fs::remove_file(&binary).unwrap();
+        fs::link_or_copy(&executable, &binary).unwrap();
+        assert!(found("second-name"));
+    }
+}

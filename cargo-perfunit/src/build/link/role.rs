@@ -1,4 +1,4 @@
-//! The executable as rustc's linker: keeps the inputs, then runs the real one.
+//! The executable as rustc's linker: runs the real one, and keeps the inputs meanwhile.
 
 use super::super::rustc_role::WrapperConfig;
 use super::arguments::{expand, parse};
@@ -34,10 +34,13 @@ pub fn link(place: &OsStr, arguments: impl Iterator<Item = OsString>) -> ExitCod
 
 fn run(place: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let (wrapper_folder, linker) = behind(place)?;
-    let draft = draft(&wrapper_folder, &linker, arguments);
+    let failed =
+        |verb: &str, error| Error::setup(format!("cannot {verb} the linker {}: {error}", linker.to_string_lossy()));
     let mut command = Command::new(&linker);
-    let status = process::run_in_our_place(command.args(arguments))
-        .map_err(|error| Error::setup(format!("cannot start the linker {}: {error}", linker.to_string_lossy())))?;
+    let mut child = process::start_in_our_place(command.args(arguments)).map_err(|error| failed("start", error))?;
+    // Linkers only read their inputs, and rustc removes none before we end.
+    let draft = draft(&wrapper_folder, &linker, arguments);
+    let status = child.wait().map_err(|error| failed("wait for", error))?;
     if let Some(draft) = draft {
         if status.success() {
             draft.finish();
@@ -48,7 +51,7 @@ fn run(place: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     Ok(process::end_like(status))
 }
 
-/// What was kept before the link; it counts when the executable is there.
+/// What was kept of the link; it counts when the executable is there.
 struct Draft {
     folder: PathBuf,
     record: LinkRecord,

@@ -2,7 +2,7 @@
 //! executed as itself, so that this is the wider truth.
 
 use super::callgrind::{Callgrind, Extent, Job};
-use super::{Result, TestKey, tool};
+use super::{Result, TestKey, generated, tool};
 use cargo_metadata::{Message, MetadataCommand};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +34,8 @@ struct Record {
 #[derive(Debug, Default)]
 pub struct Coverage {
     records: Vec<Record>,
+    /// Names of what build scripts wrote.
+    pub generated: BTreeSet<String>,
 }
 
 impl Coverage {
@@ -66,6 +68,7 @@ impl Coverage {
                 coverage.records.push(record);
             }
         }
+        coverage.generated = generated::names(&work.join("coverage"))?;
         Ok(coverage)
     }
 

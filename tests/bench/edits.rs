@@ -77,6 +77,8 @@ pub enum Evidence {
     Lines(Range<usize>),
     /// Those that execute a line which has this name in it: the constant that was edited.
     Naming(String),
+    /// Those that execute a line which names something that a build script wrote.
+    Generated,
     /// Lines say nothing.
     None,
 }

@@ -69,6 +69,7 @@ impl<'a> Examiner<'a> {
         let mut record = Record {
             key: edit.key(),
             seed,
+            tool: self.tool.key.clone(),
             kind: edit.kind,
             place: edit.place,
             diff: copy::git(self.tree, &["diff", "--unified=1"])?,
@@ -92,7 +93,7 @@ impl<'a> Examiner<'a> {
         let (suspects, others): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|(test, _)| suspects.contains(test));
         let mut random = fastrand::Rng::with_seed(seed ^ edit.changes[0].0.start as u64);
         // Where lines say nothing, the draw has to.
-        let blind = edit.evidence == Evidence::None && !edit.kind.is_harmless();
+        let blind = matches!(edit.evidence, Evidence::None | Evidence::Generated) && !edit.kind.is_harmless();
         let drawn = random.choose_multiple(others, if blind { BLIND * self.draw } else { self.draw });
         let all = suspects.into_iter().map(|test| (test, true)).chain(drawn.into_iter().map(|test| (test, false)));
         let all: Vec<_> = all.collect();
@@ -151,7 +152,10 @@ impl<'a> Examiner<'a> {
     fn suspects(&self, edit: &Edit) -> BTreeSet<TestKey> {
         match &edit.evidence {
             Evidence::Lines(lines) => self.coverage.executing(&edit.path, lines),
-            Evidence::Naming(name) => self.coverage.executing_any(&self.sources.naming(name)),
+            Evidence::Naming(name) => {
+                self.coverage.executing_any(&self.sources.naming(&BTreeSet::from([name.clone()])))
+            }
+            Evidence::Generated => self.coverage.executing_any(&self.sources.naming(&self.coverage.generated)),
             Evidence::None => BTreeSet::new(),
         }
     }

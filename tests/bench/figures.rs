@@ -14,6 +14,8 @@ pub struct Row {
     pub commit: String,
     /// First line of its message.
     pub subject: String,
+    /// Names the tool and its options.
+    pub tool: String,
     /// The figures, or what the tool refused with.
     pub counts: std::result::Result<Counts, String>,
 }
@@ -50,7 +52,8 @@ impl Row {
         let answer = tool.list(tree, &versions, &[]);
         let counts = answer.map(|answer| Counts::of(&answer, || known_tests.or_else(|| count(commit, tool, tree))));
         let counts = counts.map_err(|error| error.to_string());
-        Self { commit: commit.id.clone(), subject: commit.subject.clone(), counts }
+        let (commit, subject) = (commit.id.clone(), commit.subject.clone());
+        Self { commit, subject, tool: tool.key.clone(), counts }
     }
 }
 

@@ -58,12 +58,13 @@ fn run(arguments: &Arguments) -> Result<()> {
     let temporary = tempfile::tempdir()?;
     let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
     let tree = copy::of(&copy::typed(&arguments.clone), &work)?;
-    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone());
+    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone())?;
     let path = work.join("history.jsonl");
     let mut known: Vec<Row> = Vec::new();
     if let Ok(file) = File::open(&path) {
         for line in BufReader::new(file).lines() {
-            known.push(serde_json::from_str(&line?)?);
+            let row: Row = serde_json::from_str(&line?)?;
+            known.extend(Some(row).filter(|row| row.tool == tool.key));
         }
     }
     let mut file = File::options().create(true).append(true).open(&path)?;

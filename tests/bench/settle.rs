@@ -19,6 +19,8 @@ pub enum Outcome {
     Changed(String),
     /// The same functions of the same instructions, executed the same number of times.
     Same,
+    /// The same executable, byte for byte.
+    Identical,
     /// It did not end in time, or is not in both executables.
     Unsettled(String),
 }
@@ -69,7 +71,7 @@ impl Judge {
             return Ok(Outcome::Unsettled("its executable is not on both sides".to_owned()));
         };
         if same_program(base, head, old, new)? {
-            return Ok(Outcome::Same);
+            return Ok(Outcome::Identical);
         }
         let mut difference = None;
         for runs in RUNS {

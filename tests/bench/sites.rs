@@ -49,7 +49,7 @@ impl Finder<'_> {
     fn add(&mut self, kind: Kind, span: Span, at: Range<usize>, new: String) {
         let evidence = match &self.around {
             // What a build script executes, no test does.
-            _ if self.place == Place::BuildScript => Evidence::None,
+            _ if self.place == Place::BuildScript => Evidence::Generated,
             Around { constant: Some(name), .. } => Evidence::Naming(name.clone()),
             Around { function: Some(lines), .. } => Evidence::Lines(lines.clone()),
             Around { .. } => Evidence::None,

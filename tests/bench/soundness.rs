@@ -10,6 +10,7 @@ mod coverage;
 mod disassembly;
 mod edits;
 mod examine;
+mod generated;
 mod harmless;
 mod literals;
 mod sample;
@@ -106,7 +107,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     };
     let tree = copy::of(&clone, &work)?.canonicalize()?;
     let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
-    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone());
+    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone())?;
     let cargo_options = cargo_options(&arguments.options);
     let limit = Duration::from_secs(arguments.limit);
     let callgrind = |name: &str| Callgrind::new(work.join(name), limit);
@@ -121,7 +122,8 @@ fn run(arguments: &Arguments) -> Result<()> {
     examiner.draw = arguments.draw;
     examiner.assume_dropped.clone_from(&arguments.assume_dropped);
 
-    let mut tally = Tally::open(work.join("soundness.jsonl"), arguments.seed)?;
+    let file = if arguments.assume_dropped.is_empty() { "soundness.jsonl" } else { "soundness-assumed.jsonl" };
+    let mut tally = Tally::open(work.join(file), arguments.seed, &tool.key)?;
     for edit in schedule(sources.edits(), arguments.seed) {
         let wanted = if edit.kind.is_harmless() { arguments.harmless } else { arguments.edits };
         let key = edit.key();
@@ -188,6 +190,9 @@ fn print(number: usize, edit: &Edit, record: &Record) {
     );
     for (examined, how) in record.misses() {
         println!("      MISS {} {} ({}): {how}", examined.test.target, examined.test.name, examined.dropped_as);
+    }
+    for examined in record.open() {
+        println!("      open {} {} ({})", examined.test.target, examined.test.name, examined.dropped_as);
     }
     if record.is_violation() {
         println!("      VIOLATION: this edit changes no code");

@@ -104,15 +104,15 @@ impl Sources {
         found
     }
 
-    /// Lines that name something, by file.
-    pub fn naming(&self, name: &str) -> BTreeMap<String, BTreeSet<usize>> {
+    /// Lines that have one of some names, by file.
+    pub fn naming(&self, names: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<usize>> {
         let mut found = BTreeMap::new();
         for (path, text) in &self.files {
             let mut lines = BTreeSet::new();
-            if text.contains(name)
+            if names.iter().any(|name| text.contains(name))
                 && let Ok(tokens) = text.parse::<TokenStream>()
             {
-                lines_naming(tokens, name, &mut lines);
+                lines_naming(tokens, names, &mut lines);
             }
             if !lines.is_empty() {
                 found.insert(path.clone(), lines);
@@ -143,11 +143,11 @@ fn traits_after_dyn(tokens: TokenStream, found: &mut BTreeSet<String>) {
     found.extend(path.flatten());
 }
 
-fn lines_naming(tokens: TokenStream, name: &str, lines: &mut BTreeSet<usize>) {
+fn lines_naming(tokens: TokenStream, names: &BTreeSet<String>, lines: &mut BTreeSet<usize>) {
     for token in tokens {
         match token {
-            TokenTree::Group(group) => lines_naming(group.stream(), name, lines),
-            TokenTree::Ident(ident) if ident == name => {
+            TokenTree::Group(group) => lines_naming(group.stream(), names, lines),
+            TokenTree::Ident(ident) if names.contains(&ident.to_string()) => {
                 lines.insert(ident.span().start().line);
             }
             _ => {}

@@ -29,6 +29,8 @@ pub struct Record {
     pub key: String,
     /// Of the draw.
     pub seed: u64,
+    /// Names the tool and its options.
+    pub tool: String,
     /// What it did.
     pub kind: Kind,
     /// Where.
@@ -65,10 +67,12 @@ impl Record {
         self.kind.is_harmless() && self.selected > 0
     }
 
-    /// Suspects of an edit of data that execute the same instructions: data that they read may still differ.
-    fn open(&self) -> usize {
-        let is_open = |examined: &&Examined| examined.is_suspect && examined.outcome == Outcome::Same;
-        if self.kind.is_data() { self.examined.iter().filter(is_open).count() } else { 0 }
+    /// Suspects of an edit of data that execute the same instructions of executables that differ: the data that they
+    /// read may be what differs.
+    pub fn open(&self) -> impl Iterator<Item = &Examined> {
+        let is_data = self.kind.is_data() || self.place == Place::BuildScript;
+        let is_open = move |examined: &&Examined| is_data && examined.is_suspect && examined.outcome == Outcome::Same;
+        self.examined.iter().filter(is_open)
     }
 }
 
@@ -80,13 +84,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Takes over what an earlier run with this seed did.
-    pub fn open(path: PathBuf, seed: u64) -> Result<Self> {
+    /// Takes over what an earlier run of this tool with this seed did.
+    pub fn open(path: PathBuf, seed: u64, tool: &str) -> Result<Self> {
         let mut records = Vec::new();
         if let Ok(file) = File::open(&path) {
             for line in BufReader::new(file).lines() {
                 let record: Record = serde_json::from_str(&line?)?;
-                records.extend(Some(record).filter(|record| record.seed == seed));
+                records.extend(Some(record).filter(|record| record.seed == seed && record.tool == tool));
             }
         }
         Ok(Self { records, path })
@@ -157,7 +161,7 @@ fn row(label: &str, records: &[&Record]) -> String {
         format!("{share:.1} %"),
         examined(&|examined| examined.is_suspect).to_string(),
         examined(&|examined| !examined.is_suspect).to_string(),
-        sum(&Record::open).to_string(),
+        sum(&|record| record.open().count()).to_string(),
         unsettled.to_string(),
         sum(&|record| record.misses().count()).to_string(),
     ];

@@ -23,6 +23,8 @@ const UNSET: [&str; 9] = [
 pub struct Tool {
     executable: PathBuf,
     options: Vec<String>,
+    /// Names executable and options: what another tool said is no answer of this one.
+    pub key: String,
 }
 
 /// What the tool said.
@@ -45,9 +47,12 @@ pub fn clean(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
 
 impl Tool {
     /// The executable that was given, else the one that cargo built for this benchmark.
-    pub fn new(executable: Option<PathBuf>, options: Vec<String>) -> Self {
+    pub fn new(executable: Option<PathBuf>, options: Vec<String>) -> Result<Self> {
         let executable = executable.unwrap_or_else(|| env!("CARGO_BIN_EXE_cargo-perfunit").into());
-        Self { executable, options }
+        let content = std::fs::read(&executable).map_err(|error| format!("{}: {error}", executable.display()))?;
+        let hash = |bytes: &[u8]| cargo_perfunit::cache::hash(bytes).map_err(|error| error.to_string());
+        let key = format!("{}-{}", hash(&content)?, hash(options.join(" ").as_bytes())?);
+        Ok(Self { executable, options, key })
     }
 
     /// Compares two versions.

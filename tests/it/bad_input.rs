@@ -166,12 +166,18 @@ fn a_project_without_tests() {
 #[test]
 fn what_is_new_in_head_is_no_failure_of_base() {
     let project = project();
+    project.write("src/lib.rs", &format!("{}\npub fn added() -> u64 {{ slow(7) }}\n", source(1500)));
     project.write("tests/new.rs", "#[test]\nfn is_new() { assert_ne!(sample::slow(1), sample::slow(2)); }\n");
-    project.commit("a new test");
+    project.write("tests/newer.rs", "#[test]\nfn needs_head() { assert_ne!(sample::added(), 1); }\n");
+    project.commit("new tests");
     let document = project.perfunit(["diff", "HEAD~2", "--message-format", "json"]).expect(100).json();
     let tests = document["tests"].as_array().unwrap();
-    assert!(tests.iter().any(|test| test["name"] == "is_new" && test["reason"]["kind"] == "new"), "{document}");
-    project.perfunit(["diff", "HEAD~2", "--test", "new"]).expect(0);
+    let named = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap_or_else(|| panic!("{document}"));
+    // It builds on base as well, so it has something to be compared with.
+    assert_eq!(named("is_new")["verdict"], "slower", "{document}");
+    assert!(named("is_new")["notes"][0].as_str().unwrap().contains("head's test code"), "{document}");
+    assert_eq!(named("needs_head")["reason"]["kind"], "new", "{document}");
+    project.perfunit(["diff", "HEAD~2", "--test", "newer"]).expect(0);
 }
 
 #[test]

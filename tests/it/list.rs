@@ -37,3 +37,84 @@ fn a_comment_selects_nothing_and_says_why() {
     let run = project.perfunit(["list", "HEAD~1"]).expect(0);
     assert!(run.stdout.contains("can have changed") && run.stdout.contains("comments"), "{}", run.stdout);
 }
+
+/// A library whose tests meet a change in different ways: `{}` is the number of rounds.
+fn crossroads(rounds: u32) -> String {
+    r#"
+#[inline(never)]
+pub fn slow(seed: u64) -> u64 {
+    (0..ROUNDS).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
+}
+#[inline(never)]
+pub fn other(seed: u64) -> u64 {
+    (0..100).fold(seed | 1, |state, round| (state ^ state << 9 ^ state >> 5).wrapping_add(round))
+}
+#[inline(never)]
+pub fn either(seed: u64) -> u64 {
+    if seed % 2 == 0 { slow(seed) } else { other(seed) }
+}
+#[cfg(test)]
+mod tests {
+    #[test] fn far() { assert_ne!(super::other(1), super::other(3)); }
+    #[test] fn beside() { assert_ne!(super::either(1), super::either(3)); }
+    #[test] fn on_it() { assert_ne!(super::either(2), super::either(4)); }
+}
+"#
+    .replace("ROUNDS", &rounds.to_string())
+}
+
+#[test]
+fn why_tells_the_path_to_the_change_and_the_stage_that_left_a_test_out() {
+    let project = Project::library(&crossroads(500), &crossroads(1500));
+    let run = project.perfunit(["list", "HEAD~1", "--why"]).expect(0);
+    let lines: Vec<&str> = run.stdout.lines().map(str::trim).collect();
+    let line = |start: &str| lines.iter().position(|line| line.starts_with(start)).expect(&run.stdout);
+    assert!(lines[line("tests::far ")].contains("all machine code that it can reach is the same"), "{}", run.stdout);
+    assert!(lines[line("tests::beside ")].contains("does not execute any"), "{}", run.stdout);
+    let path = lines[line("tests::on_it ") + 1];
+    assert!(path.starts_with("path ") && path.ends_with("either > sample::slow"), "{}", run.stdout);
+    assert!(run.stdout.contains("1 of 3 tests can have changed") && run.stdout.contains("1 more can reach"));
+    let run = project.perfunit(["list", "HEAD~1", "--why", "tests::far"]).expect(0);
+    assert!(run.stdout.contains("tests::far") && !run.stdout.contains("tests::on_it"), "{}", run.stdout);
+    let run = project.perfunit(["list", "--why", "HEAD~1"]).expect(2);
+    assert!(run.stderr.contains("no test found has `HEAD~1` in its name"), "{}", run.stderr);
+}
+
+#[test]
+fn the_stages_of_selection_add_up() {
+    let project = Project::library(&crossroads(500), &crossroads(1500));
+    let selection = &project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0).json()["selection"];
+    let count = |key: &str| selection[key].as_u64().unwrap();
+    assert_eq!((count("found"), count("reachable"), count("executed")), (3, 2, 1));
+    let left_out = selection["left_out"].as_object().unwrap();
+    assert_eq!(left_out.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), count("found") - count("executed"));
+}
+
+#[test]
+fn when_nothing_is_selected_each_change_is_explained_on_request() {
+    let extended = crossroads(500) + "pub fn unused(seed: u64) -> u64 { seed / 3 }\n";
+    let project = Project::library(&crossroads(500), &extended);
+    project.write("README.md", "Words.\n");
+    project.commit("words");
+    let run = project.perfunit(["list", "HEAD~2", "--explain-none"]).expect(0);
+    for words in ["README.md: ", "added unused", "0 of 3 tests can have changed"] {
+        assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn a_second_look_needs_no_build_and_no_comparison() {
+    let project = Project::library(&crossroads(500), &crossroads(1500));
+    let first = project.perfunit(["list", "HEAD~1"]).expect(0);
+    let answers = project.path().join("target/perfunit/selection");
+    let written = |folder: &std::path::Path| {
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        files.map(|file| (file.metadata().unwrap().modified().unwrap(), file)).collect::<Vec<_>>()
+    };
+    let before = written(&answers);
+    assert_eq!(before.len(), 1);
+    let second = project.perfunit(["list", "HEAD~1"]).expect(0);
+    assert_eq!(first.stdout, second.stdout);
+    assert!(!second.stderr.contains("Compiling"), "{}", second.stderr);
+    assert_eq!(before, written(&answers));
+}

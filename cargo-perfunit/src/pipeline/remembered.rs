@@ -59,8 +59,8 @@ impl Remembered {
 
     /// Notes whether it did.
     pub fn insert_executed(&mut self, test: &TestId, executed: bool) {
-        self.answers.executed.insert(test.to_string(), executed);
-        self.is_new = true;
+        let before = self.answers.executed.insert(test.to_string(), executed);
+        self.is_new |= before != Some(executed);
     }
 
     /// Writes down what is new.

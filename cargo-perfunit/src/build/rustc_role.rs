@@ -265,7 +265,8 @@ fn kept_arguments(arguments: &[OsString]) -> Vec<&OsStr> {
 
 fn is_ours(codegen_option: &str) -> bool {
     let name = codegen_option.split('=').next().unwrap_or_default();
-    matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
+    // Without symbols nobody could tell where a function is; they are not loaded, so they change nothing.
+    codegen_option == "strip=symbols" || matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
 }
 
 #[cfg(test)]
@@ -315,8 +316,9 @@ mod tests {
 
     #[test]
     fn our_options_replace_cargos() {
-        let line =
-            arguments("--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn");
+        let line = arguments(
+            "--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn -C strip=symbols",
+        );
         let kept: Vec<_> = kept_arguments(&line).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
         assert_eq!(kept.join(" "), "--crate-name demo --test -C opt-level=3");
     }

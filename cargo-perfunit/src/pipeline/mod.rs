@@ -21,6 +21,7 @@ mod units;
 
 pub use options::{Filter, Ignored, Measuring, Options, Scope};
 pub use setup::{Setup, lock, our_folder};
+pub use units::Units;
 
 use names::Names;
 

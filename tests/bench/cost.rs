@@ -1,0 +1,238 @@
+//! What does selection cost? Compares the machine code of two sides that the tool has kept, traces tests, and links with
+//! and without the linker role.
+//!
+//! `cargo bench --bench cost -- BASE_SIDE HEAD_SIDE [OPTIONS]`; `cargo perfunit list --message-format json` names the
+//! sides' folders (`kept`).
+
+use cargo_perfunit::binary;
+use cargo_perfunit::build::{LinkRecord, SideBuild, TestExecutable, list_tests};
+use cargo_perfunit::execution::{self, Executed, Places, Program};
+use cargo_perfunit::model::Sides;
+use cargo_perfunit::pipeline::Units;
+use cargo_perfunit::{cache, process};
+use clap::Parser;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// The cost of selection, on two kept sides.
+#[derive(Debug, Parser)]
+#[command(name = "cost", max_term_width = 100)]
+struct Arguments {
+    /// Folder of the kept base.
+    base: PathBuf,
+    /// Folder of the kept head.
+    head: PathBuf,
+    /// Compare so many tests at least, the same executables again, read anew, as often as that takes.
+    #[arg(long, default_value_t = 5000, value_name = "N")]
+    tests: usize,
+    /// Trace so many tests.
+    #[arg(long, default_value_t = 40, value_name = "N")]
+    traced: usize,
+    /// Functions under breakpoints.
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    symbols: usize,
+    /// Links of each kind.
+    #[arg(long, default_value_t = 41, value_name = "N")]
+    links: usize,
+}
+
+fn main() -> Result<()> {
+    if std::env::args_os().next().is_some_and(|name| name == process::KEEPER_NAME) {
+        process::keep();
+    }
+    // Cargo tells benchmarks that they are some.
+    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
+    if typed.len() < 2 {
+        println!("usage: cargo bench --bench cost -- BASE_SIDE HEAD_SIDE [OPTIONS]; --help tells more");
+        return Ok(());
+    }
+    let arguments = Arguments::parse_from(typed);
+    let sides = Sides { base: load(&arguments.base)?, head: load(&arguments.head)? };
+    let scratch = tempfile::tempdir()?;
+    let largest = compare(&sides, arguments.tests, scratch.path())?;
+    trace(&largest, &arguments, scratch.path())?;
+    link(&largest.executable, arguments.links, scratch.path())
+}
+
+fn load(folder: &Path) -> Result<SideBuild> {
+    Ok(serde_json::from_slice(&std::fs::read(folder.join("build.json"))?)?)
+}
+
+/// The executable with the most tests.
+struct Largest {
+    executable: TestExecutable,
+    tests: BTreeSet<String>,
+}
+
+fn compare(sides: &Sides<SideBuild>, least: usize, scratch: &Path) -> Result<Largest> {
+    let mut targets = Vec::new();
+    for head in &sides.head.executables {
+        let base = sides.base.executables.iter().find(|base| base.target == head.target);
+        let Some(base) = base.filter(|base| base.link.is_some() && head.link.is_some()) else { continue };
+        let tests: BTreeSet<String> = list_tests(head, scratch)?.into_iter().map(|found| found.name).collect();
+        targets.push((Sides { base, head }, tests));
+    }
+    let total: usize = targets.iter().map(|(_, tests)| tests.len()).sum();
+    let largest = targets.iter().max_by_key(|(_, tests)| tests.len()).ok_or("no executable is on both sides")?;
+    let largest = Largest { executable: largest.0.head.clone(), tests: largest.1.clone() };
+    if total == 0 {
+        return Err("the executables hold no tests".into());
+    }
+    let rounds = least.div_ceil(total);
+    let (mut changed, mut bytes) = (0, 0);
+    let started = Instant::now();
+    for _ in 0..rounds {
+        let mut units = Units::default();
+        for (executables, tests) in &targets {
+            let records = executables
+                .try_map(|_, executable| LinkRecord::load(executable.link.as_deref().unwrap_or(Path::new(""))))?;
+            let programs = Sides { base: units.program(&records.base)??, head: units.program(&records.head)?? };
+            let answers = binary::compare(&programs, tests).tests;
+            changed += answers.values().filter(|code| **code != binary::Code::Same).count();
+            bytes += records
+                .head
+                .inputs()
+                .iter()
+                .filter_map(|path| path.metadata().ok())
+                .map(|data| data.len())
+                .sum::<u64>();
+        }
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "comparison: {} tests in {} executables ({} MB of inputs a side), {changed} changed: {seconds:.2} s, peak memory {} MB",
+        total * rounds,
+        targets.len() * rounds,
+        bytes / 1_000_000,
+        peak_megabytes()?
+    );
+    Ok(largest)
+}
+
+fn peak_megabytes() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(line.trim().trim_end_matches("kB").trim().parse::<u64>()? / 1000)
+}
+
+fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()> {
+    if let Err(why) = execution::available() {
+        println!("tracing: {why}");
+        return Ok(());
+    }
+    let names = functions(&largest.executable.path)?;
+    if names.is_empty() {
+        println!("tracing: the executable has no symbol table");
+        return Ok(());
+    }
+    let places = Places::read(&largest.executable.path)?;
+    let temporary = scratch.join("traced");
+    let program = Program { executable: &largest.executable, places: &places, temporary: &temporary };
+    let (mut hit, mut idle) = (Vec::new(), Vec::new());
+    for (index, test) in largest.tests.iter().take(arguments.traced).enumerate() {
+        // Another window of functions for each test.
+        let start = index * arguments.symbols % names.len();
+        let symbols = names.iter().cycle().skip(start).take(arguments.symbols).cloned().collect();
+        let started = Instant::now();
+        let executed = execution::executes(&program, test, &symbols, Duration::from_secs(60))?;
+        let took = started.elapsed().as_secs_f64() * 1000.0;
+        match executed {
+            Executed::Yes => hit.push(took),
+            Executed::No => idle.push(took),
+            Executed::Unknown(why) => println!("tracing: {test}: {why}"),
+        }
+    }
+    println!(
+        "tracing, {} functions: {} runs to a hit, median {:.1} ms; {} whole runs, median {:.1} ms",
+        arguments.symbols,
+        hit.len(),
+        median(&mut hit),
+        idle.len(),
+        median(&mut idle)
+    );
+    Ok(())
+}
+
+/// Functions of the executable itself that a link can name.
+fn functions(path: &Path) -> Result<Vec<String>> {
+    let bytes = std::fs::read(path)?;
+    let file = object::File::parse(&*bytes)?;
+    let of_rust = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+    let names: BTreeSet<String> = of_rust.filter_map(|symbol| Some(symbol.name().ok()?.to_owned())).collect();
+    Ok(names.into_iter().filter(|name| name.starts_with("_R") && !name.contains("perfunit")).collect())
+}
+
+fn link(executable: &TestExecutable, links: usize, scratch: &Path) -> Result<()> {
+    let record = LinkRecord::load(executable.link.as_deref().ok_or("no link record")?)?;
+    let Some(ours) = our_linker(scratch)? else {
+        println!("linking: our linker role is not in the cache; run the tool first");
+        return Ok(());
+    };
+    let output = scratch.join("linked");
+    let (mut plain, mut with) = (Times::default(), Times::default());
+    for _ in 0..links {
+        let original = record.command(&output);
+        let mut wrapped = Command::new(&ours);
+        wrapped.args(original.get_args()).current_dir(original.get_current_dir().unwrap_or(Path::new("/")));
+        wrapped.envs(original.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        plain.add(original)?;
+        with.add(wrapped)?;
+    }
+    let [cpu, with_cpu] = [&mut plain.cpu, &mut with.cpu].map(|times| median(times));
+    let [wall, with_wall] = [&mut plain.wall, &mut with.wall].map(|times| median(times));
+    println!(
+        "linking {}: CPU {cpu:.1} ms, with us {with_cpu:.1} ms ({:+.1} %); wall {wall:.1} ms, with us {with_wall:.1} ms ({:+.1} %)",
+        executable.target,
+        (with_cpu / cpu - 1.0) * 100.0,
+        (with_wall / wall - 1.0) * 100.0
+    );
+    Ok(())
+}
+
+/// The newest of the linker roles that the tool has set up.
+fn our_linker(scratch: &Path) -> Result<Option<PathBuf>> {
+    let wrappers = cache::folder(scratch)?.join("wrappers");
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    let found = list(&wrappers).into_iter().map(|wrapper| wrapper.join("perfunit-linker"));
+    let found = found.flat_map(|folder| list(&folder)).map(|folder| folder.join("cc")).filter(|link| link.exists());
+    Ok(found.max_by_key(|link| link.symlink_metadata().and_then(|data| data.modified()).ok()))
+}
+
+/// Milliseconds of each run.
+#[derive(Default)]
+struct Times {
+    cpu: Vec<f64>,
+    wall: Vec<f64>,
+}
+
+impl Times {
+    fn add(&mut self, mut command: Command) -> Result<()> {
+        let (cpu, wall) = (cpu_of_children()?, Instant::now());
+        let status = command.stdin(Stdio::null()).stderr(Stdio::null()).status()?;
+        if !status.success() {
+            return Err(format!("the link failed: {status}").into());
+        }
+        self.wall.push(wall.elapsed().as_secs_f64() * 1000.0);
+        self.cpu.push(cpu_of_children()? - cpu);
+        Ok(())
+    }
+}
+
+fn cpu_of_children() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    Ok((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1000.0)
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

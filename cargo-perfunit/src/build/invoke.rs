@@ -146,6 +146,10 @@ fn run(
     })
 }
 
+/// Where insta looks for snapshots. Without it every process asks cargo, for 30 ms, in the first assertion that it makes.
+/// It is read when a test is compiled, so cargo has to know of it as well.
+const INSTA_ROOT: &str = "INSTA_WORKSPACE_ROOT";
+
 /// How the test runner is written down. Cargo joins the values of all configuration files: a text replaces a text, a
 /// list is appended to a list, and one does not go with the other.
 #[derive(Debug, Clone, Copy)]
@@ -218,6 +222,11 @@ fn command(
     command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
     command.args(selection(request));
     command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
+    if std::env::var_os(INSTA_ROOT).is_none()
+        && let Some(root) = request.manifest.parent()
+    {
+        command.env(INSTA_ROOT, root);
+    }
     // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

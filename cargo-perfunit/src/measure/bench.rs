@@ -68,6 +68,11 @@ impl Bench {
         Ok(Self { core, paired_address_space: can_fix_addresses(), page: SharedPage::new()?, temporary, before })
     }
 
+    /// Folder for executables with other layouts.
+    pub fn layouts(&self) -> PathBuf {
+        self.temporary.base.with_file_name("layouts")
+    }
+
     /// Gives each side an empty temporary folder.
     pub fn clean_temporary(&self) -> Result<()> {
         [&self.temporary.base, &self.temporary.head].into_iter().try_for_each(|dir| {

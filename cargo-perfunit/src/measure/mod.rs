@@ -6,6 +6,7 @@
 
 mod bench;
 mod classify;
+mod layouts;
 mod lockstep;
 mod schedule;
 mod screen;

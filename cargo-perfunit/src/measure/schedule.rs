@@ -1,6 +1,7 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::bench::{Bench, Config};
+use super::layouts::Layouts;
 use super::lockstep::Programs;
 use super::screen::{self, Settled};
 use crate::build::{SideBuild, TestExecutable};
@@ -110,7 +111,7 @@ fn screen_one(
         Ok(settled) => settled,
         Err(reason) => return Ok((Ended::without_figures(reason), None)),
     };
-    let result = screen::measure(bench, config, &programs, &settled, config.alpha, random)?;
+    let result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
     let reason = why_inconclusive(&result);
     Ok((Ended { result, reason, capture: Some(settled.capture) }, Some(settled)))
 }
@@ -127,7 +128,7 @@ fn why_inconclusive(result: &std::result::Result<Figures, Reason>) -> Option<Rea
     matches!(result, Ok(figures) if figures.verdict == Verdict::Inconclusive).then_some(Reason::TooNoisy)
 }
 
-/// Flagged tests must show the same change on fresh pairs, at a level that keeps the whole run's false alarms below
+/// Flagged tests must show the same change on fresh pairs, each with another layout of the code, at a level that keeps the whole run's false alarms below
 /// 1 %. The fresh pairs alone give the reported figures: the first ones were selected for being extreme.
 #[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
 fn confirm(
@@ -142,10 +143,17 @@ fn confirm(
 ) -> Result<()> {
     let measured = ended.iter().filter(|end| end.result.is_ok()).count();
     let alpha = stats::confirmation_alpha(config.alpha, measured);
-    for ((end, subject), way) in ended.iter_mut().zip(subjects).zip(ways) {
-        let (true, Some(settled)) = (end.is_flagged(), way) else { continue };
+    let mut layouts = Layouts::new(bench, random.u32(..));
+    // Layouts are a target's.
+    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| ended[*index].is_flagged()).collect();
+    order.sort_by_key(|index| &subjects[*index].test.target);
+    for index in order {
+        let (end, subject) = (&mut ended[index], &subjects[index]);
+        let Some(settled) = &ways[index] else { continue };
         progress.message(format!("{}, once more to be sure", subject.test));
-        let fresh = screen::measure(bench, config, &programs(sides, subject), settled, alpha, random)?;
+        let varied = !interrupt::requested() && layouts.begin(subject.executables)?;
+        let layouts = varied.then_some(&mut layouts);
+        let fresh = screen::measure(bench, config, &programs(sides, subject), settled, alpha, layouts, random)?;
         *end = confirmed(end, fresh);
     }
     Ok(())
@@ -159,7 +167,9 @@ fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ende
             Ended { result: Ok(figures), reason: None, capture }
         }
         (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
-            figures.notes.push("a larger change was seen first and did not show again on fresh pairs".to_owned());
+            figures
+                .notes
+                .push("a larger change was seen first and did not show again on fresh pairs and layouts".to_owned());
             Ended { result: Ok(figures), reason: None, capture }
         }
         (Ok(_), Ok(mut figures)) => {
@@ -186,6 +196,7 @@ mod tests {
             base_ns: 100.0,
             head_ns: 100.0 * (1.0 + estimate),
             pairs: 8,
+            layouts: 1,
             detectable: 0.02,
             p_value: 0.001,
             effect: EffectSize { d: 1.0, class: EffectClass::Large },

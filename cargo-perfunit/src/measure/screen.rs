@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, Config};
 use super::classify::{Class, classify, first_failure, per_run};
+use super::layouts::{self, Layouts};
 use super::lockstep::{self, Pads, PairEnd, Programs, Task};
 use super::schedule::Figures;
 use crate::error::Result;
@@ -112,32 +113,43 @@ fn on_both(reason: Reason) -> Reason {
     }
 }
 
-/// Measures pairs until the rule decides, the budget ends or pairs fail.
+/// Measures pairs until the rule decides, the budget ends or pairs fail; each pair with a layout of its own if there are
+/// any.
+#[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
 pub fn measure(
     bench: &Bench,
     config: &Config,
     programs: &Programs<'_>,
     settled: &Settled,
     alpha: f64,
+    mut layouts: Option<&mut Layouts>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Figures, Reason>> {
     let mode = if settled.task == Task::Cold { Mode::Cold } else { Mode::Steady };
     let threshold = if mode == Mode::Cold { config.threshold.max(COLD_THRESHOLD) } else { config.threshold };
     let rule = Rule { alpha, threshold };
-    let end = config.deadline.map_or_else(
-        || Instant::now() + config.per_test_budget,
-        |deadline| deadline.min(Instant::now() + config.per_test_budget),
-    );
+    let most = if layouts.is_some() { layouts::MOST } else { LOOKS[LOOKS.len() - 1] };
     let started = Instant::now();
+    let linked = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took);
     let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
     let decision = loop {
         if interrupt::requested() {
             return Ok(Err(Reason::Interrupted));
         }
-        if Instant::now() >= end || pairs.log_ratios.len() >= LOOKS[LOOKS.len() - 1] {
+        // Linking takes its time, but not this test's.
+        let linking = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took) - linked;
+        let end = started + config.per_test_budget + linking;
+        let end = config.deadline.map_or(end, |deadline| deadline.min(end));
+        if Instant::now() >= end || pairs.log_ratios.len() >= most {
             break stats::conclude(&rule, &pairs.log_ratios);
         }
-        let pair = lockstep::run(bench, programs, settled.task, Pads::draw(random), config.timeout)?;
+        let executables = match &mut layouts {
+            Some(layouts) => layouts.get(programs.executables, pairs.log_ratios.len())?,
+            None => Some(programs.executables),
+        };
+        let Some(executables) = executables else { break stats::conclude(&rule, &pairs.log_ratios) };
+        let programs = Programs { executables, ..*programs };
+        let pair = lockstep::run(bench, &programs, settled.task, Pads::draw(random), config.timeout)?;
         if !pair.complete() {
             if interrupt::requested() {
                 return Ok(Err(Reason::Interrupted));
@@ -153,16 +165,21 @@ pub fn measure(
             break Some(decision);
         }
         if LOOKS.contains(&pairs.log_ratios.len()) {
-            let each = started.elapsed() / u32::try_from(pairs.log_ratios.len()).unwrap_or(u32::MAX);
+            let each = (started.elapsed() - linking) / u32::try_from(pairs.log_ratios.len()).unwrap_or(u32::MAX);
             let left = end.saturating_duration_since(Instant::now());
             let affordable = pairs.log_ratios.len() + (left.as_secs_f64() / each.as_secs_f64().max(1e-6)) as usize;
+            let affordable = affordable.min(most);
             if stats::is_hopeless(&rule, &pairs.log_ratios, affordable) {
                 break stats::conclude(&rule, &pairs.log_ratios);
             }
         }
     };
     let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };
-    Ok(Ok(figures(&pairs, &decision, mode, settled)))
+    let mut figures = figures(&pairs, &decision, mode, settled);
+    if layouts.is_some() {
+        figures.measured.layouts = figures.measured.pairs;
+    }
+    Ok(Ok(figures))
 }
 
 impl Pairs {
@@ -207,6 +224,7 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         base_ns,
         head_ns,
         pairs: used,
+        layouts: 1,
         detectable: decision.detectable,
         p_value: decision.p_value,
         // Without any spread d is infinite or undefined; the interval says it all.

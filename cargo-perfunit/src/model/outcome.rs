@@ -15,6 +15,8 @@ pub struct Measured {
     pub head_ns: f64,
     /// Pairs of processes behind the interval.
     pub pairs: usize,
+    /// Layouts of the code behind the interval: 1, or one for each pair.
+    pub layouts: usize,
     /// The smallest change, as a fraction of base, that these pairs would have shown with 99 % probability.
     pub detectable: f64,
     /// Two-sided p value of "no change".

@@ -94,7 +94,7 @@ fn details(outcome: &Outcome) -> Vec<String> {
 }
 
 fn statistics(measured: &Measured) -> String {
-    let Measured { pairs, detectable, p_value, effect, mode, .. } = measured;
+    let Measured { pairs, layouts, detectable, p_value, effect, mode, .. } = measured;
     let class = match effect.class {
         EffectClass::Trivial => "trivial",
         EffectClass::Small => "small",
@@ -105,8 +105,9 @@ fn statistics(measured: &Measured) -> String {
         Mode::Steady => "steady state",
         Mode::Cold => "cold call",
     };
+    let layouts = if *layouts > 1 { format!(" over {layouts} layouts") } else { String::new() };
     format!(
-        "{}, Cohen's d {} ({class}), {}, detectable {}, {mode}",
+        "{}, Cohen's d {} ({class}), {}{layouts}, detectable {}, {mode}",
         format::p_value(*p_value),
         format::number(effect.d),
         format::count(*pairs, "pair"),

@@ -64,6 +64,8 @@ pub struct TestResult {
     pub head_ns: Option<f64>,
     /// Pairs of processes behind the interval.
     pub pairs: Option<usize>,
+    /// Layouts of the code behind the interval.
+    pub layouts: Option<usize>,
     /// `steady` or `cold`.
     pub mode: Option<String>,
     /// The smallest change that these pairs would have shown with 99 % probability, as a fraction of base.
@@ -191,6 +193,7 @@ impl From<&Outcome> for TestResult {
             base_ns: measured.and_then(|m| finite(m.base_ns)),
             head_ns: measured.and_then(|m| finite(m.head_ns)),
             pairs: measured.map(|m| m.pairs),
+            layouts: measured.map(|m| m.layouts),
             mode: measured.map(|m| mode(m.mode).to_owned()),
             detectable: measured.and_then(|m| finite(m.detectable)),
             p_value: measured.and_then(|m| finite(m.p_value)),
@@ -329,7 +332,7 @@ mod tests {
         let expected = json!({
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
-            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "mode": "steady", "detectable": 0.0041,
+            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "capture": "macro",
             "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null,
             "notes": ["differs from call to call"],
@@ -347,7 +350,7 @@ mod tests {
             "reason": {
                 "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
             },
-            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "mode": null, "detectable": null,
+            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "detectable": null,
             "p_value": null, "cohens_d": null, "capture": null, "selected_because": "", "why": null, "notes": [],
         });
         assert_eq!(*test, expected);

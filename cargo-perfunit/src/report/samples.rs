@@ -18,6 +18,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         base_ns,
         head_ns: base_ns * (1.0 + estimate),
         pairs: 64,
+        layouts: 1,
         detectable: 0.0041,
         p_value: 1e-9,
         effect: EffectSize { d: 4.2, class: EffectClass::Large },

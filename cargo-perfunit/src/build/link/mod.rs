@@ -12,8 +12,10 @@ mod inputs;
 mod place;
 mod record;
 mod role;
+mod shuffle;
 
 pub(super) use carry::{carry, carry_binary};
 pub(super) use place::{place_for, users_linker};
 pub use record::{InputKind, LinkRecord};
 pub use role::{is_link, link};
+pub use shuffle::shuffled;

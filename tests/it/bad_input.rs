@@ -166,7 +166,7 @@ fn a_project_without_tests() {
 #[test]
 fn what_is_new_in_head_is_no_failure_of_base() {
     let project = project();
-    project.write("src/lib.rs", &format!("{}\npub fn added() -> u64 {{ slow(7) }}\n", source(1500)));
+    project.write("src/lib.rs", format!("{}\npub fn added() -> u64 {{ slow(7) }}\n", source(1500)));
     project.write("tests/new.rs", "#[test]\nfn is_new() { assert_ne!(sample::slow(1), sample::slow(2)); }\n");
     project.write("tests/newer.rs", "#[test]\nfn needs_head() { assert_ne!(sample::added(), 1); }\n");
     project.commit("new tests");

@@ -40,7 +40,7 @@ fn a_comment_selects_nothing_and_says_why() {
 
 /// A library whose tests meet a change in different ways: `{}` is the number of rounds.
 fn crossroads(rounds: u32) -> String {
-    r#"
+    r"
 #[inline(never)]
 pub fn slow(seed: u64) -> u64 {
     (0..ROUNDS).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
@@ -59,7 +59,7 @@ mod tests {
     #[test] fn beside() { assert_ne!(super::either(1), super::either(3)); }
     #[test] fn on_it() { assert_ne!(super::either(2), super::either(4)); }
 }
-"#
+"
     .replace("ROUNDS", &rounds.to_string())
 }
 

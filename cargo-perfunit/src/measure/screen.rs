@@ -115,7 +115,6 @@ fn on_both(reason: Reason) -> Reason {
 
 /// Measures pairs until the rule decides, the budget ends or pairs fail; each pair with a layout of its own if there are
 /// any.
-#[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
 pub fn measure(
     bench: &Bench,
     config: &Config,
@@ -137,7 +136,7 @@ pub fn measure(
             return Ok(Err(Reason::Interrupted));
         }
         // Linking takes its time, but not this test's.
-        let linking = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took) - linked;
+        let linking = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took.saturating_sub(linked));
         let end = started + config.per_test_budget + linking;
         let end = config.deadline.map_or(end, |deadline| deadline.min(end));
         if Instant::now() >= end || pairs.log_ratios.len() >= most {
@@ -165,7 +164,8 @@ pub fn measure(
             break Some(decision);
         }
         if LOOKS.contains(&pairs.log_ratios.len()) {
-            let each = (started.elapsed() - linking) / u32::try_from(pairs.log_ratios.len()).unwrap_or(u32::MAX);
+            let each =
+                started.elapsed().saturating_sub(linking) / u32::try_from(pairs.log_ratios.len()).unwrap_or(u32::MAX);
             let left = end.saturating_duration_since(Instant::now());
             let affordable = pairs.log_ratios.len() + (left.as_secs_f64() / each.as_secs_f64().max(1e-6)) as usize;
             let affordable = affordable.min(most);

@@ -48,8 +48,8 @@ fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Up to this an uncontrolled layout was seen to fake a change of code that had not changed (docs/measurements.md).
-const LAYOUT_REACHES: f64 = 0.2;
+/// Up to this one layout was seen to fake a change of code that had not changed (docs/measurements.md).
+const LAYOUT_REACHES: f64 = 0.4;
 
 fn within_reach_of_layout(run: &Run) -> Option<String> {
     let flagged = run.outcomes.iter().filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
@@ -58,7 +58,11 @@ fn within_reach_of_layout(run: &Run) -> Option<String> {
     let one_layout = small.filter(|measured| measured.layouts <= 1);
     let small = one_layout.filter(|measured| measured.change.estimate.abs() < LAYOUT_REACHES).count();
     (small > 0).then(|| {
-        format!("{} below 20 %: if the code it runs did not change, that can be layout", count(small, "verdict"))
+        let reach = threshold(LAYOUT_REACHES);
+        format!(
+            "{} below {reach} on one layout: if the code it runs did not change, that can be its place",
+            count(small, "verdict")
+        )
     })
 }
 

@@ -31,7 +31,7 @@ Not measured  1 test: fails on both: no network
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
         Note  code layout is not controlled yet: differences below 10 % are shown, not judged
-        Note  1 verdict below 20 %: if the code it runs did not change, that can be layout
+        Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 ");
@@ -61,7 +61,7 @@ Not measured  1 test: fails on both: no network
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
         Note  code layout is not controlled yet: differences below 10 % are shown, not judged
-        Note  1 verdict below 20 %: if the code it runs did not change, that can be layout
+        Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ------------
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
               build 12.1 s, measure 8.3 s]
@@ -90,8 +90,8 @@ fn eighty_columns_put_figures_below_names() {
 Not measured  doc tests of mycrate: run by rustdoc
         Note  code layout is not controlled yet: differences below 10 % are
               shown, not judged
-        Note  1 verdict below 20 %: if the code it runs did not change, that can
-              be layout
+        Note  3 verdicts below 40 % on one layout: if the code it runs did not
+              change, that can be its place
 ────────────
      Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
               0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
@@ -134,6 +134,7 @@ Not measured  1 test: fails on both: no network
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
         Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  2 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 ");

@@ -128,8 +128,9 @@ fn why_inconclusive(result: &std::result::Result<Figures, Reason>) -> Option<Rea
     matches!(result, Ok(figures) if figures.verdict == Verdict::Inconclusive).then_some(Reason::TooNoisy)
 }
 
-/// Flagged tests must show the same change on fresh pairs, each with another layout of the code, at a level that keeps the whole run's false alarms below
-/// 1 %. The fresh pairs alone give the reported figures: the first ones were selected for being extreme.
+/// Flagged tests must show the same change on fresh pairs, each with another layout of the code, at a level that keeps
+/// the whole run's false alarms below 1 %. The fresh pairs alone give the reported figures: the first ones were selected
+/// for being extreme.
 #[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
 fn confirm(
     bench: &Bench,

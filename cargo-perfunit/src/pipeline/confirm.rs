@@ -7,7 +7,6 @@ use super::measure::checkout;
 use super::options::Options;
 use super::remembered::Remembered;
 use super::setup::Setup;
-use crate::build::TestExecutable;
 use crate::error::Result;
 use crate::execution::{self, Executed, Places, Program};
 use crate::fs;
@@ -112,17 +111,12 @@ impl Tracer<'_> {
         let Some(executable) = executables.iter().find(|executable| executable.target == *target) else {
             return Ok(Executed::Unknown("it was not built".to_owned()));
         };
-        let places = self.places_in(target, side, executable)?.clone();
-        let program = Program { executable, places: &places, temporary: &self.temporary };
-        execution::executes(&program, &candidate.test.name, symbols, self.limit)
-    }
-
-    fn places_in(&mut self, target: &TargetId, side: Side, executable: &TestExecutable) -> Result<&Places> {
         let key = (target.clone(), side);
         if !self.places.contains_key(&key) {
             self.places.insert(key.clone(), Places::read(&executable.path)?);
         }
-        Ok(&self.places[&key])
+        let program = Program { executable, places: &self.places[&key], temporary: &self.temporary };
+        execution::executes(&program, &candidate.test.name, symbols, self.limit)
     }
 }
 

@@ -34,6 +34,8 @@ pub mod binary;
 
 pub mod execution;
 
+pub mod layout;
+
 pub mod stats;
 
 pub mod measure;

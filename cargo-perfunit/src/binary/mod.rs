@@ -37,6 +37,7 @@ mod trace;
 mod unit;
 
 pub use compare::{Changed, ChangedCode, Code, Comparison, What, compare, compare_symbol};
+pub use names::stable as stable_name;
 pub use program::{Program, link};
 pub use read::{Unreadable, read};
 pub use unit::Unit;

@@ -8,7 +8,7 @@ pub(super) fn readable(symbol: &str) -> String {
 }
 
 /// The same for the same item in two versions of a program: without hashes, and without what LLVM appends.
-pub(super) fn stable(symbol: &str) -> Cow<'_, str> {
+pub fn stable(symbol: &str) -> Cow<'_, str> {
     match rustc_demangle::try_demangle(without_suffix(symbol)) {
         Ok(name) => Cow::Owned(format!("{name:#}")),
         Err(_) => Cow::Borrowed(without_suffix(symbol)),

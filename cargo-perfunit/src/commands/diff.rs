@@ -88,7 +88,7 @@ mod tests {
                 cpu: String::new(),
                 core: 0,
                 paired_address_space: true,
-                layout_controlled: false,
+                layouts: std::collections::BTreeMap::new(),
             },
             selection: Selection::default(),
             outcomes: verdicts.iter().map(outcome).collect(),

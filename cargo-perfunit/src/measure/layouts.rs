@@ -1,65 +1,119 @@
-//! Executables of a target with their functions in other places, linked on demand, one layout for each pair.
+//! Executables of a target with their functions in other places, the same places in both versions.
 //!
 //! The same machine code at other addresses can take another time, and no number of pairs shows that: all of them see
-//! the same addresses. So what was flagged is measured again with an order of the functions drawn anew for each pair
-//! and each side. What the place does then is noise like any other, and the interval over pairs tells of it.
+//! the same addresses. So all tests are measured on matched layouts, and what was flagged is measured again on layouts
+//! drawn anew. What the place still does then is noise like any other, and the interval over layouts tells of it.
 
 use super::bench::Bench;
-use crate::build::{TestExecutable, shuffled};
+use crate::build::TestExecutable;
 use crate::error::Result;
 use crate::fs;
-use crate::model::{Side, Sides, TargetId};
-use std::path::PathBuf;
+use crate::layout::Matched;
+use crate::model::{LayoutMatch, Side, Sides, TargetId};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Most layouts of a target: each is a pair's, and more would cost more than the answer is worth.
+/// Most layouts of a target: more would cost more than the answer is worth.
 pub const MOST: usize = 32;
 
-/// The layouts of one target at a time: tests come sorted by target, and executables are large.
+/// The layouts of all targets measured so far.
+#[derive(Debug)]
 pub struct Layouts {
     folder: PathBuf,
-    target: Option<TargetId>,
-    made: Vec<Sides<TestExecutable>>,
-    seed: u32,
+    known: BTreeMap<TargetId, std::result::Result<Target, String>>,
+    /// Whose drawn layouts there are: of one target at a time, for executables are large.
+    current: Option<TargetId>,
+    drawn: Vec<Sides<TestExecutable>>,
+    seed: u64,
     /// Time spent on linking; it is no test's.
     pub took: Duration,
 }
 
+/// A target that can be linked again.
+#[derive(Debug)]
+struct Target {
+    matched: Matched,
+    first: Sides<TestExecutable>,
+    figures: LayoutMatch,
+}
+
 impl Layouts {
     /// No layouts yet.
-    pub fn new(bench: &Bench, seed: u32) -> Self {
-        Self { folder: bench.layouts(), target: None, made: Vec::new(), seed, took: Duration::ZERO }
+    pub fn new(bench: &Bench, seed: u64) -> Self {
+        let folder = bench.layouts();
+        Self { folder, known: BTreeMap::new(), current: None, drawn: Vec::new(), seed, took: Duration::ZERO }
     }
 
-    /// Readies the first layout of a target. False if its linker cannot make any.
-    pub fn begin(&mut self, executables: Sides<&TestExecutable>) -> Result<bool> {
+    /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
+    pub fn first(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Sides<&TestExecutable>>> {
         let target = &executables.head.target;
-        if self.target.as_ref() != Some(target) {
-            fs::remove_dir_all(&self.folder)?;
-            self.made.clear();
-            self.target = Some(target.clone());
-        }
-        Ok(self.get(executables, 0)?.is_some())
-    }
-
-    /// The layout of the pair with this number, made if it is not there.
-    pub fn get(&mut self, executables: Sides<&TestExecutable>, pair: usize) -> Result<Option<Sides<&TestExecutable>>> {
-        while self.made.len() <= pair {
-            let number = self.made.len();
+        if !self.known.contains_key(target) {
             let started = Instant::now();
-            let made = executables.try_map(|side, executable| self.link(executable, side, number))?;
+            let prepared = self.prepare(executables)?;
             self.took += started.elapsed();
-            let (Some(base), Some(head)) = (made.base, made.head) else { return Ok(None) };
-            self.made.push(Sides { base, head });
+            self.known.insert(target.clone(), prepared);
         }
-        Ok(self.made.get(pair).map(Sides::as_ref))
+        Ok(self.known.get(target).and_then(|known| known.as_ref().ok()).map(|known| known.first.as_ref()))
     }
 
-    fn link(&self, executable: &TestExecutable, side: Side, number: usize) -> Result<Option<TestExecutable>> {
-        let Some(link) = &executable.link else { return Ok(None) };
-        // Paths of equal length: they are on the stack of the process.
-        let path = self.folder.join(side.to_string()).join("deps").join(format!("layout-{number:02}"));
-        let seed = self.seed.wrapping_add((number * 2 + side.index()) as u32);
-        Ok(shuffled(link, seed, &path)?.then(|| TestExecutable { path, ..executable.clone() }))
+    /// A layout drawn at random, made if it is not there.
+    pub fn drawn(&mut self, executables: Sides<&TestExecutable>, number: usize) -> Result<Option<Sides<&TestExecutable>>> {
+        let target = &executables.head.target;
+        if self.current.as_ref() != Some(target) {
+            fs::remove_dir_all(&self.folder.join("drawn"))?;
+            self.drawn.clear();
+            self.current = Some(target.clone());
+        }
+        let Some(Ok(known)) = self.known.get_mut(target) else { return Ok(None) };
+        while self.drawn.len() <= number {
+            let started = Instant::now();
+            let outputs = paths(&self.folder.join("drawn"), self.drawn.len());
+            let seed = self.seed.wrapping_add(self.drawn.len() as u64);
+            let linked = known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path))?;
+            self.took += started.elapsed();
+            match linked {
+                Ok(figures) => known.figures = worse(known.figures, figures),
+                Err(_) => return Ok(None),
+            }
+            self.drawn.push(at(executables, outputs));
+        }
+        Ok(self.drawn.get(number).map(Sides::as_ref))
     }
+
+    /// What is known of each target's layouts, or why there are none.
+    pub fn states(&self) -> BTreeMap<TargetId, std::result::Result<LayoutMatch, String>> {
+        let state = |known: &std::result::Result<Target, String>| match known {
+            Ok(target) => Ok(target.figures),
+            Err(why) => Err(why.clone()),
+        };
+        self.known.iter().map(|(target, known)| (target.clone(), state(known))).collect()
+    }
+
+    fn prepare(&self, executables: Sides<&TestExecutable>) -> Result<std::result::Result<Target, String>> {
+        let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
+            return Ok(Err("what it was linked from is not known".to_owned()));
+        };
+        let outputs = paths(&self.folder.join("first"), self.known.len());
+        let natural = executables.map(|executable| executable.path.as_path());
+        let links = Sides { base: base.as_path(), head: head.as_path() };
+        let prepared = Matched::prepare(natural, links, &self.folder, outputs.as_ref().map(PathBuf::as_path))?;
+        Ok(prepared.map(|(matched, figures)| Target { matched, first: at(executables, outputs), figures }))
+    }
+}
+
+/// Paths of equal length: they are on the stack of the process. `deps`, as tests may look beside themselves.
+fn paths(folder: &Path, number: usize) -> Sides<PathBuf> {
+    let path = |side: Side| folder.join(side.to_string()).join("deps").join(format!("layout-{number:03}"));
+    Sides { base: path(Side::Base), head: path(Side::Head) }
+}
+
+fn at(executables: Sides<&TestExecutable>, paths: Sides<PathBuf>) -> Sides<TestExecutable> {
+    let Sides { base, head } = executables.map(Clone::clone);
+    Sides { base: TestExecutable { path: paths.base, ..base }, head: TestExecutable { path: paths.head, ..head } }
+}
+
+/// Of two layouts what both have in common.
+fn worse(one: LayoutMatch, two: LayoutMatch) -> LayoutMatch {
+    LayoutMatch { equal: one.equal.min(two.equal), held: one.held.min(two.held), ..one }
 }

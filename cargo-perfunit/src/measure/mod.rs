@@ -13,4 +13,4 @@ mod screen;
 mod shared_page;
 
 pub use bench::{Bench, Config};
-pub use schedule::{Ended, Figures, Subject, measure_all};
+pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};

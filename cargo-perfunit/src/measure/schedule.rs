@@ -7,13 +7,19 @@ use super::screen::{self, Settled};
 use crate::build::{SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, Measured, Reason, Sides, TestId, Verdict};
+use crate::model::{Capture, LayoutMatch, Measured, Reason, Sides, TargetId, TestId, Verdict};
 use crate::progress::Progress;
 use crate::stats;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Part of the whole run's remaining budget that is kept for confirming what was flagged.
 const KEPT_FOR_CONFIRMATION: u32 = 8;
+
+/// Standard deviation of a layout's mean that is small enough, as a part of the threshold.
+const NOISE_OF_LAYOUT: f64 = 0.25;
+/// Beyond this more layouts are worth more than more pairs of each.
+const MOST_PAIRS_PER_LAYOUT: usize = 8;
 
 /// A test to measure.
 #[derive(Debug, Clone)]
@@ -31,6 +37,8 @@ pub struct Figures {
     pub verdict: Verdict,
     /// What was measured.
     pub measured: Measured,
+    /// Standard deviation of the units of replication, log ratios, as a robust estimate has it.
+    pub spread: f64,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -56,27 +64,37 @@ impl Ended {
     }
 }
 
-/// Measures all subjects in the given order; one entry for each, in that order.
+/// The ends of all tests, and what is known of the layouts that they were measured on.
+#[derive(Debug)]
+pub struct AllEnded {
+    /// One for each subject, in their order.
+    pub tests: Vec<Ended>,
+    /// By target; in words why a target has none.
+    pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, String>>,
+}
+
+/// Measures all subjects in the given order.
 pub fn measure_all(
     bench: &Bench,
     config: &Config,
     sides: &Sides<&SideBuild>,
     subjects: &[Subject<'_>],
     progress: &Progress,
-) -> Result<Vec<Ended>> {
+) -> Result<AllEnded> {
     let mut random = fastrand::Rng::with_seed(config.seed);
+    let mut layouts = Layouts::new(bench, random.u64(..));
     let screening = Config { deadline: config.deadline.map(before_confirmation), ..config.clone() };
     let started = Instant::now();
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
     for (done, subject) in subjects.iter().enumerate() {
         progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
-        let (end, way) = screen_one(bench, &screening, sides, subject, &mut random)?;
+        let (end, way) = screen_one(bench, &screening, sides, subject, &mut layouts, &mut random)?;
         ended.push(end);
         ways.push(way);
         progress.advance();
     }
-    confirm(bench, config, sides, subjects, &ways, &mut ended, progress, &mut random)?;
-    Ok(ended)
+    confirm(bench, config, sides, subjects, &ways, &mut ended, progress, &mut layouts, &mut random)?;
+    Ok(AllEnded { tests: ended, layouts: layouts.states() })
 }
 
 fn before_confirmation(deadline: Instant) -> Instant {
@@ -98,6 +116,7 @@ fn screen_one(
     config: &Config,
     sides: &Sides<&SideBuild>,
     subject: &Subject<'_>,
+    layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<(Ended, Option<Settled>)> {
     if interrupt::requested() {
@@ -106,14 +125,26 @@ fn screen_one(
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Ok((Ended::without_figures(Reason::BudgetUsedUp), None));
     }
-    let programs = programs(sides, subject);
-    let settled = match screen::settle(bench, config, &programs, random)? {
+    let mut programs = programs(sides, subject);
+    if let Some(matched) = layouts.first(subject.executables)? {
+        programs.executables = matched;
+    }
+    let mut settled = match screen::settle(bench, config, &programs, random)? {
         Ok(settled) => settled,
         Err(reason) => return Ok((Ended::without_figures(reason), None)),
     };
     let result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
+    if let Ok(figures) = &result {
+        settled.pairs_per_layout = pairs_per_layout(figures.spread, config.threshold);
+    }
     let reason = why_inconclusive(&result);
     Ok((Ended { result, reason, capture: Some(settled.capture) }, Some(settled)))
+}
+
+/// Pairs that a layout needs for the noise between them to be small beside the threshold.
+fn pairs_per_layout(spread: f64, threshold: f64) -> usize {
+    let wanted = threshold * NOISE_OF_LAYOUT;
+    ((spread / wanted).powi(2).ceil() as usize).clamp(1, MOST_PAIRS_PER_LAYOUT)
 }
 
 fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {
@@ -140,11 +171,11 @@ fn confirm(
     ways: &[Option<Settled>],
     ended: &mut [Ended],
     progress: &Progress,
+    layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
     let measured = ended.iter().filter(|end| end.result.is_ok()).count();
     let alpha = stats::confirmation_alpha(config.alpha, measured);
-    let mut layouts = Layouts::new(bench, random.u32(..));
     // Layouts are a target's.
     let mut order: Vec<usize> = (0..subjects.len()).filter(|index| ended[*index].is_flagged()).collect();
     order.sort_by_key(|index| &subjects[*index].test.target);
@@ -152,8 +183,8 @@ fn confirm(
         let (end, subject) = (&mut ended[index], &subjects[index]);
         let Some(settled) = &ways[index] else { continue };
         progress.message(format!("{}, once more to be sure", subject.test));
-        let varied = !interrupt::requested() && layouts.begin(subject.executables)?;
-        let layouts = varied.then_some(&mut layouts);
+        let varied = !interrupt::requested() && layouts.drawn(subject.executables, 0)?.is_some();
+        let layouts = varied.then_some(&mut *layouts);
         let fresh = screen::measure(bench, config, &programs(sides, subject), settled, alpha, layouts, random)?;
         *end = confirmed(end, fresh);
     }
@@ -203,7 +234,7 @@ mod tests {
             effect: EffectSize { d: 1.0, class: EffectClass::Large },
             mode: Mode::Steady,
         };
-        Figures { verdict, measured, notes: Vec::new() }
+        Figures { verdict, measured, spread: 0.01, notes: Vec::new() }
     }
 
     #[track_caller]

@@ -29,15 +29,19 @@ pub struct Settled {
     pub task: Task,
     /// How it was captured.
     pub capture: Capture,
+    /// Pairs that make a layout's mean.
+    pub pairs_per_layout: usize,
     /// Remarks found on the way.
     pub notes: Vec<String>,
 }
 
-/// The pairs of one test.
+/// The pairs of one test, one entry for each unit of replication.
 #[derive(Debug, Default)]
 struct Pairs {
     log_ratios: Vec<f64>,
     times: Sides<Vec<f64>>,
+    /// Logarithms of the times of the pairs of the unit at hand.
+    unit: Vec<Sides<f64>>,
 }
 
 /// Runs the pilot and settles how to measure, or says why not.
@@ -53,7 +57,7 @@ pub fn settle(
     }
     let whole = pilot.sides.base.whole_function || pilot.sides.head.whole_function;
     let capture = if whole { Capture::Runner } else { Capture::Macro };
-    let settled = |task, notes| Ok(Ok(Settled { task, capture, notes }));
+    let settled = |task, notes| Ok(Ok(Settled { task, capture, pairs_per_layout: 1, notes }));
     match classify(&pilot, config.timeout, config.per_test_budget) {
         Class::Steady(shape) => settled(Task::Steady(shape), remarks(&pilot)),
         Class::NotRepeatable(why) => {
@@ -113,8 +117,8 @@ fn on_both(reason: Reason) -> Reason {
     }
 }
 
-/// Measures pairs until the rule decides, the budget ends or pairs fail; each pair with a layout of its own if there are
-/// any.
+/// Measures until the rule decides, the budget ends or pairs fail. With layouts the unit of replication is a layout
+/// drawn at random, with the mean of a few pairs; without it is the pair.
 pub fn measure(
     bench: &Bench,
     config: &Config,
@@ -128,6 +132,7 @@ pub fn measure(
     let threshold = if mode == Mode::Cold { config.threshold.max(COLD_THRESHOLD) } else { config.threshold };
     let rule = Rule { alpha, threshold };
     let most = if layouts.is_some() { layouts::MOST } else { LOOKS[LOOKS.len() - 1] };
+    let per_unit = if layouts.is_some() { settled.pairs_per_layout } else { 1 };
     let started = Instant::now();
     let linked = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took);
     let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
@@ -143,7 +148,7 @@ pub fn measure(
             break stats::conclude(&rule, &pairs.log_ratios);
         }
         let executables = match &mut layouts {
-            Some(layouts) => layouts.get(programs.executables, pairs.log_ratios.len())?,
+            Some(layouts) => layouts.drawn(programs.executables, pairs.log_ratios.len())?,
             None => Some(programs.executables),
         };
         let Some(executables) = executables else { break stats::conclude(&rule, &pairs.log_ratios) };
@@ -159,7 +164,9 @@ pub fn measure(
             }
             continue;
         }
-        pairs.add(&pair);
+        if !pairs.add(&pair, per_unit) {
+            continue;
+        }
         if let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios) {
             break Some(decision);
         }
@@ -178,16 +185,26 @@ pub fn measure(
     let mut figures = figures(&pairs, &decision, mode, settled);
     if layouts.is_some() {
         figures.measured.layouts = figures.measured.pairs;
+        figures.measured.pairs *= per_unit;
     }
     Ok(Ok(figures))
 }
 
 impl Pairs {
-    fn add(&mut self, pair: &PairEnd) {
+    /// Adds a pair; true if it completes a unit of so many.
+    fn add(&mut self, pair: &PairEnd, per_unit: usize) -> bool {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
-        self.log_ratios.push((ns.head / ns.base).ln());
-        self.times.base.push(ns.base);
-        self.times.head.push(ns.head);
+        self.unit.push(ns.map(f64::ln));
+        if self.unit.len() < per_unit {
+            return false;
+        }
+        let mean = |of: fn(&Sides<f64>) -> f64| self.unit.iter().map(of).sum::<f64>() / self.unit.len() as f64;
+        let mean = Sides { base: mean(|pair| pair.base), head: mean(|pair| pair.head) };
+        self.log_ratios.push(mean.head - mean.base);
+        self.times.base.push(mean.base.exp());
+        self.times.head.push(mean.head.exp());
+        self.unit.clear();
+        true
     }
 }
 
@@ -238,5 +255,5 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         verdict = Verdict::ChangedBelowThreshold;
         notes.push(format!("a few cycles ({:+.1} ns of {base_ns:.1} ns): shown, not judged", head_ns - base_ns));
     }
-    Figures { verdict, measured, notes }
+    Figures { verdict, measured, spread: stats::spread(&pairs.log_ratios), notes }
 }

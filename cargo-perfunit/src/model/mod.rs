@@ -3,6 +3,7 @@
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
 mod change;
+mod layout;
 mod outcome;
 mod sides;
 mod test;
@@ -10,6 +11,7 @@ mod verdict;
 mod why;
 
 pub use change::{Change, EffectClass, EffectSize};
+pub use layout::LayoutMatch;
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};

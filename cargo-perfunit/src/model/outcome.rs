@@ -1,6 +1,6 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
-use super::{Capture, Change, EffectSize, Mode, Reason, TestId, Verdict, Why};
+use super::{Capture, Change, EffectSize, LayoutMatch, Mode, Reason, TargetId, TestId, Verdict, Why};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -74,8 +74,9 @@ pub struct Environment {
     pub core: usize,
     /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
     pub paired_address_space: bool,
-    /// Whether code layout was controlled; without it differences below the threshold mean little.
-    pub layout_controlled: bool,
+    /// How far the code of base and head lay at the same places, by target that was measured; in words why nothing was
+    /// done about it.
+    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, String>>,
 }
 
 /// Wall time of the stages.

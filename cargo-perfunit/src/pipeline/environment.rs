@@ -4,6 +4,7 @@ use super::options::Options;
 use super::setup::Setup;
 use crate::measure::Bench;
 use crate::model::Environment;
+use std::collections::BTreeMap;
 
 /// Describes toolchain and machine; core and address space are those of the bench.
 pub fn describe(setup: &Setup, options: &Options, bench: Option<&Bench>) -> Environment {
@@ -14,7 +15,7 @@ pub fn describe(setup: &Setup, options: &Options, bench: Option<&Bench>) -> Envi
         cpu: cpu(),
         core: bench.map_or(0, |bench| bench.core),
         paired_address_space: bench.is_none_or(|bench| bench.paired_address_space),
-        layout_controlled: false,
+        layouts: BTreeMap::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::options::Options;
 use super::setup::Setup;
 use crate::error::Result;
 use crate::interrupt;
-use crate::measure::{Bench, Config, Ended, Subject, measure_all};
+use crate::measure::{AllEnded, Bench, Config, Ended, Subject, measure_all};
 use crate::model::{Environment, Outcome, Reason, Side, Sides};
 use crate::progress::Progress;
 use std::time::Instant;
@@ -48,13 +48,13 @@ pub fn measure(
     // Both sides see the same files: otherwise two workloads would be compared.
     let data = built.pairing.tests_of;
     checkout(setup, built, data)?;
-    let mut ended = round(setup, &bench, &config, built, &candidates.chosen)?;
+    let AllEnded { tests: mut ended, layouts } = round(setup, &bench, &config, built, &candidates.chosen)?;
     note_writes(setup, built, data, &mut warnings)?;
     with_other_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
     let outcome = |(candidate, end)| outcome(candidate, end, data);
     let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(outcome).collect();
     outcomes.extend(candidates.excluded);
-    let environment = environment::describe(setup, options, Some(&bench));
+    let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
     if !bench.paired_address_space {
         warnings.push("this system does not let us switch off address space randomisation: the same certainty takes 4 to 10 times as long".to_owned());
     }
@@ -67,7 +67,7 @@ fn round(
     config: &Config,
     built: &BuiltSides,
     candidates: &[Candidate],
-) -> Result<Vec<Ended>> {
+) -> Result<AllEnded> {
     let executable = |side: Side, candidate: &Candidate| {
         built.sides.get(side).executables.iter().find(|executable| executable.target == candidate.test.target)
     };
@@ -109,7 +109,7 @@ fn with_other_files(
     }
     checkout(setup, built, other)?;
     let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
-    for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?) {
+    for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?.tests) {
         if let Ok(figures) = &mut end.result {
             figures.notes.push(format!("measured with {other}'s data files: it does not pass with {data}'s"));
             ended[index] = end;

@@ -163,6 +163,7 @@ impl Rounds {
             let more = measure::measure(setup, options, &built, candidates, deadline)?;
             measured.outcomes.extend(more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)));
             measured.warnings.extend(more.warnings);
+            measured.environment.layouts.extend(more.environment.layouts);
         }
         measured.outcomes.extend(failed);
         Ok(measured)

@@ -4,6 +4,7 @@ use super::format::{count, one_line, threshold};
 use super::screen::Screen;
 use super::style::{Text, WARN};
 use crate::model::{Reason, Run, Verdict};
+use std::collections::BTreeMap;
 
 /// Tests with figures.
 pub fn measured(run: &Run) -> usize {
@@ -37,9 +38,16 @@ fn notes(run: &Run) -> Vec<String> {
     if measured(run) == 0 {
         return notes;
     }
-    if !run.environment.layout_controlled {
-        let gate = threshold(run.threshold);
-        notes.push(format!("code layout is not controlled yet: differences below {gate} are shown, not judged"));
+    let uncontrolled = run.environment.layouts.iter().filter_map(|(target, state)| Some((target, state.as_ref().err()?)));
+    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (target, why) in uncontrolled {
+        reasons.entry(why).or_default().push(target.to_string());
+    }
+    for (why, targets) in &reasons {
+        let targets = targets.join(", ");
+        notes.push(format!("code lies where the linker put it in {targets}: {}", one_line(why)));
+    }
+    if !reasons.is_empty() {
         notes.extend(within_reach_of_layout(run));
     }
     if !run.environment.paired_address_space {
@@ -82,7 +90,7 @@ fn counted(warnings: &[String]) -> Vec<(String, usize)> {
 mod tests {
     use super::*;
     use crate::report::format::{Glyphs, without_escapes};
-    use crate::report::samples::{measured as figures, outcome, run, unmeasured};
+    use crate::report::samples::{measured as figures, outcome, run, uncontrolled, unmeasured};
 
     #[track_caller]
     fn check(run: &Run, expected: &str) {
@@ -99,10 +107,10 @@ mod tests {
     #[test]
     fn uncontrolled_layout_and_random_addresses_are_said() {
         let mut run = run(vec![outcome("a", Verdict::Same, Some(figures(1e3, 0.0)))]);
-        run.environment.layout_controlled = false;
+        run.environment.layouts = uncontrolled();
         run.environment.paired_address_space = false;
         let expected = "        \
-        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  code lies where the linker put it in mycrate: the linker ld refuses
         Note  base and head ran with random addresses of their own: the same certainty takes longer
 ";
         check(&run, expected);

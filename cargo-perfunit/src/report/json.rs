@@ -1,7 +1,7 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
 use super::wire::{Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
-use crate::model::{self, EffectClass, Measured, Mode, Outcome, Run, Verdict};
+use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, TargetId, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The document.
@@ -42,8 +42,31 @@ pub struct Environment {
     pub core: usize,
     /// Whether both processes of a pair had the same address space.
     pub paired_address_space: bool,
-    /// Whether code layout was controlled.
+    /// Whether the code of all measured targets was linked with matched layouts.
     pub layout_controlled: bool,
+    /// How far that came about, by target.
+    pub layouts: Vec<TargetLayout>,
+}
+
+/// How far the code of base and head lay at the same places in the executables of a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetLayout {
+    /// The target.
+    pub target: String,
+    /// Functions of one size in both versions.
+    pub common: usize,
+    /// Those at equal addresses, in the worst of the layouts.
+    pub equal: usize,
+    /// Functions of another size in head.
+    pub changed: usize,
+    /// Those placed so that most of their loops lie as on base, or that have no loops.
+    pub anchored: usize,
+    /// Loops of changed functions on base.
+    pub loops: usize,
+    /// Those that head has too, at equal addresses, in the worst of the layouts.
+    pub held: usize,
+    /// Why nothing was done about the layout, if so.
+    pub uncontrolled_because: Option<String>,
 }
 
 /// What is known about one test; figures are `null` for a test that was not measured.
@@ -177,8 +200,17 @@ impl From<&model::Environment> for Environment {
             cpu: environment.cpu.clone(),
             core: environment.core,
             paired_address_space: environment.paired_address_space,
-            layout_controlled: environment.layout_controlled,
+            layout_controlled: environment.layouts.values().all(Result::is_ok),
+            layouts: environment.layouts.iter().map(TargetLayout::from).collect(),
         }
+    }
+}
+
+impl From<(&TargetId, &Result<LayoutMatch, String>)> for TargetLayout {
+    fn from((target, state): (&TargetId, &Result<LayoutMatch, String>)) -> Self {
+        let LayoutMatch { common, equal, changed, anchored, loops, held } = state.clone().unwrap_or_default();
+        let (target, uncontrolled_because) = (target.to_string(), state.as_ref().err().cloned());
+        Self { target, common, equal, changed, anchored, loops, held, uncontrolled_because }
     }
 }
 
@@ -303,6 +335,10 @@ mod tests {
             "environment": {
                 "rustc": "rustc 1.95.0", "host": "x86_64-unknown-linux-gnu", "profile": "bench", "cpu": "Xeon",
                 "core": 1, "paired_address_space": true, "layout_controlled": false,
+                "layouts": [{
+                    "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,
+                    "uncontrolled_because": "the linker ld refuses",
+                }],
             },
             "selection": {
                 "found": 412, "targets": 12, "targets_reached": 3,

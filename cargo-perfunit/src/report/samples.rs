@@ -1,14 +1,28 @@
 //! Runs that the tests of this module render.
 
 use crate::model::{
-    Capture, Change, EffectClass, EffectSize, Environment, Measured, Mode, Outcome, Reason, Run, Selection, Stages,
+    Capture, Change, EffectClass, EffectSize, Environment, LayoutMatch, Measured, Mode, Outcome, Reason, Run, Selection, Stages,
     TargetId, TargetKind, TestId, Verdict, VersionName,
 };
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+pub fn target() -> TargetId {
+    TargetId { package: "mycrate".into(), kind: TargetKind::Lib, name: "mycrate".into() }
+}
+
 pub fn test(name: &str) -> TestId {
-    let target = TargetId { package: "mycrate".into(), kind: TargetKind::Lib, name: "mycrate".into() };
-    TestId { target, name: name.into() }
+    TestId { target: target(), name: name.into() }
+}
+
+/// Matched, but for a function and a loop.
+pub fn layout() -> LayoutMatch {
+    LayoutMatch { common: 900, equal: 899, changed: 3, anchored: 2, loops: 15, held: 14 }
+}
+
+/// A linker that cannot do it.
+pub fn uncontrolled() -> BTreeMap<TargetId, Result<LayoutMatch, String>> {
+    BTreeMap::from([(target(), Err("the linker ld refuses".into()))])
 }
 
 /// Figures with an interval one per cent wide on both sides.
@@ -76,7 +90,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             cpu: "Xeon".into(),
             core: 1,
             paired_address_space: true,
-            layout_controlled: true,
+            layouts: BTreeMap::from([(target(), Ok(layout()))]),
         },
         selection: selection(),
         outcomes,
@@ -114,6 +128,6 @@ pub fn full() -> Run {
         unmeasured("docs::tests::unrelated", None),
     ]);
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
-    run.environment.layout_controlled = false;
+    run.environment.layouts = uncontrolled();
     run
 }

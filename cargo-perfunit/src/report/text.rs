@@ -7,7 +7,7 @@ use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::unmeasured;
-use crate::model::{Outcome, Run, Selection, Stages, Verdict, VersionName};
+use crate::model::{LayoutMatch, Outcome, Run, Selection, Stages, Verdict, VersionName};
 use anstyle::Style;
 
 /// Inconclusive tests shown unless everything is asked for.
@@ -104,6 +104,10 @@ fn circumstances(run: &Run, screen: &mut Screen) {
         environment.rustc, environment.profile, environment.host, environment.core, environment.cpu
     );
     screen.status("With", GOOD, &Text::plain(one_line(&text)));
+    for (target, state) in &environment.layouts {
+        let state = state.as_ref().map_or_else(|_| "not controlled".to_owned(), layout);
+        screen.status("Layout", GOOD, &Text::plain(format!("{target}: {state}")));
+    }
     let mut changes = run.selection.changes.iter().map(|change| Text::plain(one_line(change)));
     if let Some(first) = changes.next() {
         screen.status("Changes", GOOD, &first);
@@ -111,6 +115,17 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     for change in changes {
         screen.below(INDENT, &change);
     }
+}
+
+/// How far base and head are the same to the processor.
+fn layout(state: &LayoutMatch) -> String {
+    let LayoutMatch { common, equal, changed, anchored, loops, held } = state;
+    let mut text = format!("{equal} of {} at equal addresses", count(*common, "common function"));
+    if *changed > 0 {
+        let functions = count(*changed, "changed function");
+        text += &format!(", {anchored} of {functions} anchored, {held} of their {} in place", count(*loops, "loop"));
+    }
+    text
 }
 
 /// Why there are no figures, if selection is the reason.

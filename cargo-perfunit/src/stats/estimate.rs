@@ -89,6 +89,12 @@ impl Estimate {
     }
 }
 
+/// Standard deviation of one value as far as it moves the trimmed mean: the standard error times sqrt(n). In the units of
+/// the values; 0 for fewer than 4.
+pub fn spread(values: &[f64]) -> f64 {
+    Estimate::of(values).map_or(0.0, |estimate| estimate.standard_error * (values.len() as f64).sqrt())
+}
+
 /// What Student's t exceeds with this probability. Asked for by the small tail, since 1 - tail would cancel digits.
 fn upper_quantile(tail: f64, freedom: f64) -> f64 {
     -students_t(freedom).inverse_cdf(tail)

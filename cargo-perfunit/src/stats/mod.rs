@@ -20,7 +20,7 @@ mod sequential;
 mod simulation;
 
 pub use effect::cohens_d;
-pub use estimate::{Estimate, Interval, TRIMMING};
+pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
 pub use sequential::{Decision, LOOKS, Look, POWER, Rule, conclude, confirmation_alpha, is_hopeless, look};

@@ -11,11 +11,11 @@ mod carry;
 mod inputs;
 mod place;
 mod record;
+mod relink;
 mod role;
-mod shuffle;
 
 pub(super) use carry::{carry, carry_binary};
 pub(super) use place::{place_for, users_linker};
 pub use record::{InputKind, LinkRecord};
+pub use relink::relink;
 pub use role::{is_link, link};
-pub use shuffle::shuffled;

@@ -30,7 +30,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  code lies where the linker put it in mycrate: the linker ld refuses
         Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
@@ -60,7 +60,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  code lies where the linker put it in mycrate: the linker ld refuses
         Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ------------
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
@@ -88,8 +88,8 @@ fn eighty_columns_put_figures_below_names() {
         Same  1 test: no change of 10 % or more; smallest detectable change
               0.41 %
 Not measured  doc tests of mycrate: run by rustdoc
-        Note  code layout is not controlled yet: differences below 10 % are
-              shown, not judged
+        Note  code lies where the linker put it in mycrate: the linker ld
+              refuses
         Note  3 verdicts below 40 % on one layout: if the code it runs did not
               change, that can be its place
 ────────────
@@ -108,6 +108,7 @@ fn verbose_tells_everything_about_every_test() {
     check(&run, TextOptions { verbose: true, ..WIDE }, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
+      Layout  mycrate: not controlled
      Changes  fn Parser::line in src/parser.rs
               Cargo.lock: memchr 2.7.4 to 2.8.0
 ────────────
@@ -133,7 +134,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code layout is not controlled yet: differences below 10 % are shown, not judged
+        Note  code lies where the linker put it in mycrate: the linker ld refuses
         Note  2 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]

@@ -1,0 +1,127 @@
+//! Functions of both versions that belong together.
+
+use super::anchor::Anchor;
+use super::image::{Function, Image};
+use super::loops::{Loop, loops};
+use crate::binary::stable_name;
+use crate::model::Sides;
+use object::Architecture;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The functions of two executables, sorted out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Blocks {
+    /// Of one size in both versions, by base's addresses. Several functions of one name stay together: the linker
+    /// cannot tell them apart.
+    pub common: Vec<Common>,
+    /// Of another size in head.
+    pub changed: Vec<Changed>,
+    /// Names of functions that only one version has, or that cannot be paired.
+    pub rest: Sides<Vec<String>>,
+}
+
+/// A function that takes the same room in both versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Common {
+    pub names: Sides<String>,
+    /// Functions of this name.
+    pub copies: usize,
+}
+
+/// A function of two lengths.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Changed {
+    pub names: Sides<String>,
+    pub sizes: Sides<u64>,
+    pub anchor: Anchor,
+}
+
+impl Blocks {
+    /// Pairs the functions of both versions: by name, else by what people would call them, if only one has that name.
+    pub fn of(images: &Sides<Image>) -> Self {
+        let by_name = images.as_ref().map(by_name);
+        let mut blocks = Self::default();
+        let mut single: Sides<Vec<&Function>> = Sides::default();
+        for (name, base) in &by_name.base {
+            match by_name.head.get(name) {
+                Some(head) => blocks.pair(images, base, head),
+                None if base.len() == 1 => single.base.push(base[0]),
+                None => blocks.rest.base.push((*name).to_owned()),
+            }
+        }
+        for (name, head) in by_name.head.iter().filter(|(name, _)| !by_name.base.contains_key(*name)) {
+            if head.len() == 1 { single.head.push(head[0]) } else { blocks.rest.head.push((*name).to_owned()) }
+        }
+        let readable = single.as_ref().map(|functions| by_readable_name(functions));
+        let mut paired: Sides<BTreeSet<&str>> = Sides::default();
+        for (name, base) in &readable.base {
+            if let (Some(base), Some(Some(head))) = (base, readable.head.get(name)) {
+                paired.base.insert(&base.name);
+                paired.head.insert(&head.name);
+                blocks.pair(images, &[base], &[head]);
+            }
+        }
+        let left = |functions: &[&Function], paired: &BTreeSet<&str>| -> Vec<String> {
+            let left = functions.iter().filter(|function| !paired.contains(function.name.as_str()));
+            left.map(|function| function.name.clone()).collect()
+        };
+        blocks.rest.base.extend(left(&single.base, &paired.base));
+        blocks.rest.head.extend(left(&single.head, &paired.head));
+        let places: BTreeMap<&str, u64> =
+            images.base.functions.iter().rev().map(|function| (function.name.as_str(), function.address)).collect();
+        let place = |name: &String| places.get(name.as_str()).copied();
+        blocks.common.sort_by_key(|common| place(&common.names.base));
+        blocks.changed.sort_by_key(|changed| place(&changed.names.base));
+        blocks
+    }
+
+    fn pair(&mut self, images: &Sides<Image>, base: &[&Function], head: &[&Function]) {
+        let names = Sides { base: base[0].name.clone(), head: head[0].name.clone() };
+        if base.iter().map(|function| function.size).eq(head.iter().map(|function| function.size)) {
+            self.common.push(Common { names, copies: base.len() });
+        } else if let ([base], [head]) = (base, head) {
+            let sizes = Sides { base: base.size, head: head.size };
+            let anchor = Anchor::of(&loops_of(&images.base, base), &loops_of(&images.head, head));
+            self.changed.push(Changed { names, sizes, anchor });
+        } else {
+            self.rest.base.push(names.base);
+            self.rest.head.push(names.head);
+        }
+    }
+
+    /// Gives up a pair that the linker does not place as wanted.
+    pub fn give_up(&mut self, base_names: &BTreeSet<String>) {
+        let rest = &mut self.rest;
+        self.changed.retain(|changed| {
+            let keep = !base_names.contains(&changed.names.base);
+            if !keep {
+                rest.base.push(changed.names.base.clone());
+                rest.head.push(changed.names.head.clone());
+            }
+            keep
+        });
+    }
+}
+
+/// The loops of a function, as far as we can decode it.
+pub(super) fn loops_of(image: &Image, function: &Function) -> Vec<Loop> {
+    if image.architecture == Architecture::X86_64 { loops(image.code(function)) } else { Vec::new() }
+}
+
+fn by_name(image: &Image) -> BTreeMap<&str, Vec<&Function>> {
+    let mut functions: BTreeMap<&str, Vec<&Function>> = BTreeMap::new();
+    for function in &image.functions {
+        functions.entry(&function.name).or_default().push(function);
+    }
+    functions
+}
+
+/// None where several functions have the name: an item in front of another of the same name renames it.
+fn by_readable_name<'a>(functions: &[&'a Function]) -> BTreeMap<String, Option<&'a Function>> {
+    let mut found: BTreeMap<String, Option<&Function>> = BTreeMap::new();
+    for function in functions {
+        let name = stable_name(&function.name).into_owned();
+        found.entry(name).and_modify(|known| *known = None).or_insert(Some(function));
+    }
+    found
+}

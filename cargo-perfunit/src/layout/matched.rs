@@ -1,0 +1,173 @@
+//! Links both versions of a target again, matched, and reads from the result what came of it.
+
+use super::blocks::{Blocks, loops_of};
+use super::image::Image;
+use super::plan::{Plan, plan};
+use super::{anchor, gaps};
+use crate::build::relink;
+use crate::error::Result;
+use crate::fs;
+use crate::model::{LayoutMatch, Side, Sides};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The sections that a running program reads often. The linker puts them in this order at the addresses that it is told,
+/// and all others behind them.
+const PINNED: [&str; 7] = [".gcc_except_table", ".rodata", ".text", ".data.rel.ro", ".got", ".data", ".bss"];
+/// Addresses of pinned sections are multiples of this: more than a page, so that none shares one.
+const PAGE: u64 = 0x1_0000;
+/// Times that the layout is done again without functions that the linker did not place as wanted.
+const REPAIRS: usize = 3;
+
+/// Two executables that can be linked again with matched layouts.
+#[derive(Debug)]
+pub struct Matched {
+    links: Sides<PathBuf>,
+    /// For lists of symbols and objects with gaps.
+    folder: PathBuf,
+    blocks: Blocks,
+    architecture: object::Architecture,
+    pins: Vec<(&'static str, u64)>,
+}
+
+impl Matched {
+    /// Reads both executables and links the first layout, in base's order, to `outputs`; functions that cannot be placed
+    /// are left out of it. In words why there can be none.
+    pub fn prepare(
+        executables: Sides<&Path>,
+        links: Sides<&Path>,
+        folder: &Path,
+        outputs: Sides<&Path>,
+    ) -> Result<std::result::Result<(Self, LayoutMatch), String>> {
+        let images = match read(executables)? {
+            Ok(images) => images,
+            Err(why) => return Ok(Err(why)),
+        };
+        let architecture = images.base.architecture;
+        let blocks = Blocks::of(&images);
+        let pins = pins(&images, &blocks);
+        let links = links.map(Path::to_owned);
+        let mut this = Self { links, folder: folder.to_owned(), blocks, architecture, pins };
+        for _ in 0..REPAIRS {
+            let linked = match this.link_and_read(None, outputs)? {
+                Ok(linked) => linked,
+                Err(why) => return Ok(Err(why)),
+            };
+            let misplaced = this.misplaced(&linked);
+            if misplaced.is_empty() {
+                let figures = figures(&this.blocks, &linked);
+                return Ok(Ok((this, figures)));
+            }
+            this.blocks.give_up(&misplaced);
+        }
+        Ok(Err("the linker does not place functions as it is told".to_owned()))
+    }
+
+    /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.
+    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
+        Ok(self.link_and_read(Some(seed), outputs)?.map(|linked| figures(&self.blocks, &linked)))
+    }
+
+    fn link_and_read(
+        &self,
+        seed: Option<u64>,
+        outputs: Sides<&Path>,
+    ) -> Result<std::result::Result<Sides<Image>, String>> {
+        let plan = plan(&self.blocks, seed);
+        for side in Side::BOTH {
+            if let Err(why) = self.link_side(&plan, side, outputs.get(side))? {
+                return Ok(Err(why));
+            }
+        }
+        read(outputs)
+    }
+
+    fn link_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<(), String>> {
+        let order = self.folder.join(format!("{side}.order"));
+        fs::write(&order, plan.order.get(side).join("\n"))?;
+        let mut more: Vec<OsString> = Vec::new();
+        let gaps = plan.gaps.get(side);
+        if !gaps.is_empty() {
+            let path = self.folder.join(format!("{side}-gaps.o"));
+            match gaps::object(gaps, self.architecture) {
+                Ok(object) => fs::write(&path, object)?,
+                Err(why) => return Ok(Err(why)),
+            }
+            more.push(path.into());
+        }
+        let mut option = OsString::from("-Wl,--symbol-ordering-file=");
+        option.push(order);
+        more.push(option);
+        // Sections that become read-only after loading have to lie together, which pins do not allow.
+        more.extend(["-Wl,--no-warn-symbol-ordering", "-Wl,-z,norelro"].map(OsString::from));
+        more.extend(self.pins.iter().map(|(name, start)| format!("-Wl,--section-start={name}={start:#x}").into()));
+        relink(self.links.get(side), output, &more)
+    }
+
+    /// Changed functions that do not lie to each other as planned, by base's name.
+    fn misplaced(&self, linked: &Sides<Image>) -> BTreeSet<String> {
+        let addresses = linked.as_ref().map(Image::addresses);
+        let place = |side: Side, name: &str| -> Option<u64> { addresses.get(side).get(name)?.first().copied() };
+        let is_placed = |names: &Sides<String>, shift: Option<i64>| {
+            let (base, head) = (place(Side::Base, &names.base)?, place(Side::Head, &names.head)?);
+            Some(base.checked_add_signed(shift.unwrap_or(0))? == head)
+        };
+        let changed = self.blocks.changed.iter();
+        let misplaced = changed.filter(|changed| is_placed(&changed.names, changed.anchor.shift) != Some(true));
+        misplaced.map(|changed| changed.names.base.clone()).collect()
+    }
+}
+
+fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, String>> {
+    let images = executables.try_map(|_, path| fs::read(path).map(|bytes| Image::read(&bytes)))?;
+    Ok(images.try_map(|_, image| image).and_then(|images| {
+        let same = images.base.architecture == images.head.architecture;
+        if same { Ok(images) } else { Err("base and head are for other processors".to_owned()) }
+    }))
+}
+
+/// Common addresses with room for both versions.
+fn pins(images: &Sides<Image>, blocks: &Blocks) -> Vec<(&'static str, u64)> {
+    let sections = images.base.sections.iter().chain(&images.head.sections);
+    let first = sections.map(|section| section.address).filter(|address| *address > 0).min().unwrap_or(0);
+    let mut next = first.next_multiple_of(PAGE);
+    let mut pins = Vec::new();
+    for name in PINNED {
+        let size = images.base.size_of(name).max(images.head.size_of(name));
+        if size == 0 {
+            continue;
+        }
+        pins.push((name, next));
+        let gaps = if name == ".text" { super::plan::most_gaps(blocks) } else { 0 };
+        next = (next + size + size / 8 + gaps).next_multiple_of(PAGE) + PAGE;
+    }
+    pins
+}
+
+/// What the two executables have in common in fact.
+fn figures(blocks: &Blocks, linked: &Sides<Image>) -> LayoutMatch {
+    let addresses = linked.as_ref().map(Image::addresses);
+    let mut figures = LayoutMatch { changed: blocks.changed.len(), ..LayoutMatch::default() };
+    for common in &blocks.common {
+        figures.common += common.copies;
+        let base = addresses.base.get(common.names.base.as_str());
+        if base.is_some() && base == addresses.head.get(common.names.head.as_str()) {
+            figures.equal += common.copies;
+        }
+    }
+    let functions = linked.as_ref().map(|image| {
+        image.functions.iter().map(|function| (function.name.as_str(), function)).collect::<BTreeMap<_, _>>()
+    });
+    for changed in &blocks.changed {
+        let base = functions.base.get(changed.names.base.as_str());
+        let (Some(base), Some(head)) = (base, functions.head.get(changed.names.head.as_str())) else { continue };
+        let loops = Sides { base: loops_of(&linked.base, base), head: loops_of(&linked.head, head) };
+        let pairs = anchor::common(&loops.base, &loops.head);
+        let is_held = |base_start: u64, head_start: u64| base.address + base_start == head.address + head_start;
+        figures.loops += loops.base.len();
+        figures.held += pairs.iter().filter(|(one, two)| is_held(one.start, two.start)).count();
+        figures.anchored += usize::from(changed.anchor.shift.is_some());
+    }
+    figures
+}

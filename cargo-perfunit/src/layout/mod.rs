@@ -1,0 +1,23 @@
+//! Matched layouts: both versions linked again such that code which is the same lies at the same addresses.
+//!
+//! Input: what both executables of a target were linked from. Output: the two executables again, functions in one
+//! common order, sections at common addresses; of functions that changed, the loops that are the same at the same
+//! addresses as well, as far as one shift can do that. What is said of the result is read from the result.
+//!
+//! The same machine code at other addresses takes another time, by several percent, and no repetition shows it. With
+//! matched layouts what the place does to the time it does to both versions alike, and cancels.
+//!
+//! The pieces: an [`Image`] is what an executable tells of its functions; blocks are functions of both versions that
+//! belong together; an *anchor* is the shift that puts a changed function's loops where the others are; a plan is an
+//! order of blocks with gaps between them. Invariants: all but [`Matched`] is pure; nothing here decides what a figure
+//! means.
+
+mod anchor;
+mod blocks;
+mod gaps;
+mod image;
+mod loops;
+mod matched;
+mod plan;
+
+pub use matched::Matched;

@@ -1,0 +1,18 @@
+//! How far the code of two executables lies at the same places.
+
+/// What is known of two executables that were linked with matched layouts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LayoutMatch {
+    /// Functions of one size in both versions.
+    pub common: usize,
+    /// Those that lie at equal addresses.
+    pub equal: usize,
+    /// Functions of another size in head.
+    pub changed: usize,
+    /// Those that begin where most of their loops lie as on base, or that have no loops.
+    pub anchored: usize,
+    /// Loops of changed functions, as base has them.
+    pub loops: usize,
+    /// Those that head has too, at equal addresses.
+    pub held: usize,
+}

@@ -5,6 +5,7 @@ mod clean;
 mod demo;
 mod diff;
 mod harmless;
+mod layout;
 mod link;
 mod list;
 mod tidy;

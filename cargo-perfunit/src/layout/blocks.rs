@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The functions of two executables, sorted out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blocks {
-    /// Of one size in both versions, by base's addresses. Several functions of one name stay together: the linker
-    /// cannot tell them apart.
+    /// Of one size in both versions, by base's addresses.
     pub common: Vec<Common>,
     /// Of another size in head.
     pub changed: Vec<Changed>,
-    /// Names of functions that only one version has, or that cannot be paired.
-    pub rest: Sides<Vec<String>>,
+    /// Names and sizes of functions that only one version has. Several functions of one name are not among them: the
+    /// linker cannot tell them apart.
+    pub single: Sides<Vec<(String, u64)>>,
 }
 
 /// A function that takes the same room in both versions.
@@ -45,13 +45,11 @@ impl Blocks {
         for (name, base) in &by_name.base {
             match by_name.head.get(name) {
                 Some(head) => blocks.pair(images, base, head),
-                None if base.len() == 1 => single.base.push(base[0]),
-                None => blocks.rest.base.push((*name).to_owned()),
+                None => single.base.extend(only(base)),
             }
         }
-        for (name, head) in by_name.head.iter().filter(|(name, _)| !by_name.base.contains_key(*name)) {
-            if head.len() == 1 { single.head.push(head[0]) } else { blocks.rest.head.push((*name).to_owned()) }
-        }
+        let others = by_name.head.iter().filter(|(name, _)| !by_name.base.contains_key(*name));
+        single.head.extend(others.filter_map(|(_, head)| only(head)));
         let readable = single.as_ref().map(|functions| by_readable_name(functions));
         let mut paired: Sides<BTreeSet<&str>> = Sides::default();
         for (name, base) in &readable.base {
@@ -61,12 +59,11 @@ impl Blocks {
                 blocks.pair(images, &[base], &[head]);
             }
         }
-        let left = |functions: &[&Function], paired: &BTreeSet<&str>| -> Vec<String> {
+        let left = |functions: &[&Function], paired: &BTreeSet<&str>| -> Vec<(String, u64)> {
             let left = functions.iter().filter(|function| !paired.contains(function.name.as_str()));
-            left.map(|function| function.name.clone()).collect()
+            left.map(|function| (function.name.clone(), function.size)).collect()
         };
-        blocks.rest.base.extend(left(&single.base, &paired.base));
-        blocks.rest.head.extend(left(&single.head, &paired.head));
+        blocks.single = Sides { base: left(&single.base, &paired.base), head: left(&single.head, &paired.head) };
         let places: BTreeMap<&str, u64> =
             images.base.functions.iter().rev().map(|function| (function.name.as_str(), function.address)).collect();
         let place = |name: &String| places.get(name.as_str()).copied();
@@ -83,29 +80,22 @@ impl Blocks {
             let sizes = Sides { base: base.size, head: head.size };
             let anchor = Anchor::of(&loops_of(&images.base, base), &loops_of(&images.head, head));
             self.changed.push(Changed { names, sizes, anchor });
-        } else {
-            self.rest.base.push(names.base);
-            self.rest.head.push(names.head);
         }
     }
 
-    /// Gives up a pair that the linker does not place as wanted.
+    /// Gives up pairs that the linker does not place as wanted.
     pub fn give_up(&mut self, base_names: &BTreeSet<String>) {
-        let rest = &mut self.rest;
-        self.changed.retain(|changed| {
-            let keep = !base_names.contains(&changed.names.base);
-            if !keep {
-                rest.base.push(changed.names.base.clone());
-                rest.head.push(changed.names.head.clone());
-            }
-            keep
-        });
+        self.changed.retain(|changed| !base_names.contains(&changed.names.base));
     }
 }
 
 /// The loops of a function, as far as we can decode it.
 pub(super) fn loops_of(image: &Image, function: &Function) -> Vec<Loop> {
     if image.architecture == Architecture::X86_64 { loops(image.code(function)) } else { Vec::new() }
+}
+
+fn only<'a>(functions: &[&'a Function]) -> Option<&'a Function> {
+    if let [function] = functions { Some(function) } else { None }
 }
 
 fn by_name(image: &Image) -> BTreeMap<&str, Vec<&Function>> {

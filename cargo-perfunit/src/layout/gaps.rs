@@ -34,3 +34,25 @@ pub(super) fn object(gaps: &[Gap], architecture: Architecture) -> Result<Vec<u8>
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     object.write().map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+
+    #[test]
+    fn every_gap_is_a_section_with_a_symbol() {
+        let gap = |name: &str, align, size| Gap { name: name.to_owned(), align, size };
+        let bytes = object(&[gap("first", 64, 48), gap("second", 1, 7)], Architecture::X86_64).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let sections: Vec<_> = file
+            .sections()
+            .filter(|section| section.kind() == SectionKind::Text)
+            .map(|section| (section.name().unwrap().to_owned(), section.align(), section.size()))
+            .collect();
+        assert_eq!(sections, [(".text.first".to_owned(), 64, 48), (".text.second".to_owned(), 1, 7)]);
+        let names: Vec<_> = file.symbols().filter_map(|symbol| symbol.name().ok()).collect();
+        assert!(names.contains(&"first") && names.contains(&"second"), "{names:?}");
+        assert!(file.section_by_name(".note.GNU-stack").is_some());
+    }
+}

@@ -27,8 +27,11 @@ pub(super) struct Gap {
 }
 
 /// Lays the blocks out: what is common first, so that nothing in front of it differs; then a slot for each changed
-/// function, as long on both sides; then the rest. With a seed the common functions and the slots come in a random
-/// order, the same on both sides; without, in base's.
+/// function, as long on both sides, and for those that one side lacks. With a seed the common functions and the slots
+/// come in a random order, the same on both sides; without, in base's.
+///
+/// Functions that share their name are not in the order: the linker puts them behind it as they come, which is the same
+/// on both sides, while it would sort equal names anyhow.
 pub(super) fn plan(blocks: &Blocks, seed: Option<u64>) -> Plan {
     let mut random = seed.map(fastrand::Rng::with_seed);
     let mut common: Vec<usize> = (0..blocks.common.len()).collect();
@@ -38,7 +41,7 @@ pub(super) fn plan(blocks: &Blocks, seed: Option<u64>) -> Plan {
         random.shuffle(&mut changed);
     }
     let mut plan = Plan::default();
-    for index in common {
+    for index in common.into_iter().filter(|index| blocks.common[*index].copies == 1) {
         let names = &blocks.common[index].names;
         plan.order.base.push(names.base.clone());
         plan.order.head.push(names.head.clone());
@@ -46,8 +49,27 @@ pub(super) fn plan(blocks: &Blocks, seed: Option<u64>) -> Plan {
     for (number, index) in changed.into_iter().enumerate() {
         plan.add_slot(number, &blocks.changed[index], random.as_mut());
     }
-    plan.order.base.extend(blocks.rest.base.iter().cloned());
-    plan.order.head.extend(blocks.rest.head.iter().cloned());
+    let Sides { base, head } = &blocks.single;
+    for (number, (name, size)) in base.iter().enumerate() {
+        let Plan { order, gaps } = &mut plan;
+        add_single(
+            format!("perfunit_gone_{number}"),
+            name,
+            *size,
+            (&mut order.base, &mut gaps.base),
+            (&mut order.head, &mut gaps.head),
+        );
+    }
+    for (number, (name, size)) in head.iter().enumerate() {
+        let Plan { order, gaps } = &mut plan;
+        add_single(
+            format!("perfunit_new_{number}"),
+            name,
+            *size,
+            (&mut order.head, &mut gaps.head),
+            (&mut order.base, &mut gaps.base),
+        );
+    }
     plan
 }
 
@@ -74,6 +96,23 @@ impl Plan {
     }
 }
 
+type Lists<'a> = (&'a mut Vec<String>, &'a mut Vec<Gap>);
+
+/// The room of a function on the side that has it, and as much on the other.
+fn add_single(gap: String, name: &str, size: u64, own: Lists<'_>, other: Lists<'_>) {
+    let length = (LINE + size).next_multiple_of(LINE);
+    let fill = |gap: &str, align, size| Gap { name: gap.to_owned(), align, size };
+    let after = format!("{gap}_end");
+    own.0.extend([gap.clone(), name.to_owned()]);
+    own.1.push(fill(&gap, LINE, LINE));
+    if length > LINE + size {
+        own.0.push(after.clone());
+        own.1.push(fill(&after, 1, length - LINE - size));
+    }
+    other.0.push(gap.clone());
+    other.1.push(fill(&gap, LINE, length));
+}
+
 /// Where a changed function begins in its slot. Never at 0: a gap of no bytes might be left out.
 fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> {
     let step = STEP.unsigned_abs();
@@ -96,5 +135,89 @@ pub(super) fn most_gaps(blocks: &Blocks) -> u64 {
         let shift = changed.anchor.shift.unwrap_or(0).unsigned_abs();
         changed.sizes.base.abs_diff(changed.sizes.head) + 2 * shift + (MOST_LINES + 4) * LINE
     };
-    blocks.changed.iter().map(each).sum()
+    let single = |(_, size): &(String, u64)| size + 2 * LINE;
+    let Sides { base, head } = &blocks.single;
+    blocks.changed.iter().map(each).sum::<u64>() + base.iter().chain(head).map(single).sum::<u64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::anchor::Anchor;
+    use super::super::blocks::Common;
+    use super::*;
+
+    fn names(name: &str) -> Sides<String> {
+        Sides { base: format!("{name}_base"), head: format!("{name}_head") }
+    }
+
+    fn blocks(shift: Option<i64>) -> Blocks {
+        let common = |name: &str| Common { names: names(name), copies: 1 };
+        let sizes = Sides { base: 100, head: 230 };
+        let anchor = Anchor { shift, loops: 1, found: 1, held: 1 };
+        Blocks {
+            common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
+            changed: vec![Changed { names: names("edited"), sizes, anchor }],
+            single: Sides { base: vec![("gone".to_owned(), 70)], head: Vec::new() },
+        }
+    }
+
+    /// Offset of the changed function in its slot, and length of the slot.
+    fn slot(gaps: &[Gap], size: u64) -> (u64, u64) {
+        let after = gaps.get(1).map_or(0, |gap| gap.size);
+        (gaps[0].size, gaps[0].size + size + after)
+    }
+
+    #[track_caller]
+    fn check(shift: i64, seed: Option<u64>) {
+        let plan = plan(&blocks(Some(shift)), seed);
+        let (base, head) = (slot(&plan.gaps.base, 100), slot(&plan.gaps.head, 230));
+        assert_eq!(head.0.cast_signed() - base.0.cast_signed(), shift);
+        assert_eq!(base.1, head.1, "what follows lies at equal addresses");
+        assert!(base.0 > 0 && head.0 > 0 && base.1 % LINE == 0);
+        assert!(base.1 <= most_gaps(&blocks(Some(shift))) + 230);
+    }
+
+    #[test]
+    fn a_changed_function_is_shifted_in_a_slot_as_long_on_both_sides() {
+        for shift in [0, 16, -16, 64, -240, 1600] {
+            check(shift, None);
+            (0..50).for_each(|seed| check(shift, Some(seed)));
+        }
+    }
+
+    #[test]
+    fn without_a_seed_base_s_order_is_kept() {
+        let plan = plan(&blocks(Some(0)), None);
+        let expected = "a_base b_base c_base d_base e_base f_base perfunit_before_0 edited_base perfunit_after_0 \
+                        perfunit_gone_0 gone perfunit_gone_0_end";
+        assert_eq!(plan.order.base.join(" "), expected);
+        assert!(plan.order.head.ends_with(&["perfunit_gone_0".to_owned()]));
+        let gone =
+            |gaps: &[Gap]| -> u64 { gaps.iter().filter(|gap| gap.name.contains("gone")).map(|gap| gap.size).sum() };
+        assert_eq!(gone(&plan.gaps.base) + 70, gone(&plan.gaps.head));
+    }
+
+    #[test]
+    fn a_seed_draws_one_order_for_both_sides() {
+        let drawn = |seed| {
+            let Plan { order, .. } = plan(&blocks(Some(0)), Some(seed));
+            let stem = |names: &[String], end: &str| -> Vec<String> {
+                names.iter().filter_map(|name| name.strip_suffix(end).map(str::to_owned)).collect()
+            };
+            (stem(&order.base, "_base"), stem(&order.head, "_head"))
+        };
+        let all: Vec<_> = (0..8).map(drawn).collect();
+        assert!(all.iter().all(|(base, head)| base == head && base.len() == 7));
+        assert!(all.iter().any(|(order, _)| *order != all[0].0));
+        assert_eq!(drawn(3), drawn(3));
+    }
+
+    #[test]
+    fn without_an_anchor_each_side_has_a_place_of_its_own() {
+        let distances = (0..20).map(|seed| {
+            let plan = plan(&blocks(None), Some(seed));
+            plan.gaps.head[0].size.cast_signed() - plan.gaps.base[0].size.cast_signed()
+        });
+        assert!(distances.collect::<std::collections::BTreeSet<_>>().len() > 5);
+    }
 }

@@ -58,7 +58,11 @@ impl Layouts {
     }
 
     /// A layout drawn at random, made if it is not there.
-    pub fn drawn(&mut self, executables: Sides<&TestExecutable>, number: usize) -> Result<Option<Sides<&TestExecutable>>> {
+    pub fn drawn(
+        &mut self,
+        executables: Sides<&TestExecutable>,
+        number: usize,
+    ) -> Result<Option<Sides<&TestExecutable>>> {
         let target = &executables.head.target;
         if self.current.as_ref() != Some(target) {
             fs::remove_dir_all(&self.folder.join("drawn"))?;

@@ -38,7 +38,8 @@ fn notes(run: &Run) -> Vec<String> {
     if measured(run) == 0 {
         return notes;
     }
-    let uncontrolled = run.environment.layouts.iter().filter_map(|(target, state)| Some((target, state.as_ref().err()?)));
+    let uncontrolled =
+        run.environment.layouts.iter().filter_map(|(target, state)| Some((target, state.as_ref().err()?)));
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (target, why) in uncontrolled {
         reasons.entry(why).or_default().push(target.to_string());

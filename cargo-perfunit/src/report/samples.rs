@@ -1,8 +1,8 @@
 //! Runs that the tests of this module render.
 
 use crate::model::{
-    Capture, Change, EffectClass, EffectSize, Environment, LayoutMatch, Measured, Mode, Outcome, Reason, Run, Selection, Stages,
-    TargetId, TargetKind, TestId, Verdict, VersionName,
+    Capture, Change, EffectClass, EffectSize, Environment, LayoutMatch, Measured, Mode, Outcome, Reason, Run,
+    Selection, Stages, TargetId, TargetKind, TestId, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,0 +1,55 @@
+//! Matched layouts: what is the same in both versions lies at the same addresses.
+
+use crate::support::Project;
+use serde_json::Value;
+
+/// A hot loop behind a branch that is never taken, whose body is as long as wanted, and a test that does not know it.
+fn source(cold: &str) -> String {
+    format!(
+        "pub fn hot(values: &mut [u64], limit: u64) -> u64 {{\n    if limit == u64::MAX {{\n        {cold}\n    }}\n    \
+         let mut sum = 0;\n    for value in values.iter_mut() {{\n        *value = value.rotate_left(7) ^ limit;\n        \
+         sum ^= *value / (limit | 1);\n    }}\n    sum\n}}\n\
+         pub fn other(text: &str) -> usize {{\n    text.split(' ').filter(|word| word.len() > 2).count()\n}}\n\
+         #[cfg(test)]\nmod tests {{\n    #[test]\n    fn sums() {{\n        \
+         assert_ne!(super::hot(&mut [3; 300], 5), 1);\n    }}\n    #[test]\n    fn counts() {{\n        \
+         assert_eq!(super::other(\"some words in a line\"), 3);\n    }}\n}}\n"
+    )
+}
+
+const SHORT: &str = "panic!(\"no\")";
+const LONG: &str = "panic!(\"a limit of {limit} for {} values, the first {:?}\", values.len(), values.first())";
+
+fn layout(document: &Value) -> &Value {
+    &document["environment"]["layouts"][0]
+}
+
+#[test]
+fn common_functions_and_loops_of_changed_ones_lie_at_equal_addresses() {
+    let project = Project::library(&source(SHORT), &source(LONG));
+    let document = project.diff(&["--all-tests"]).expect(0).json();
+    let layout = layout(&document);
+    let count = |field: &str| layout[field].as_u64().unwrap_or_else(|| panic!("{field}: {layout}"));
+    assert_eq!(document["environment"]["layout_controlled"], true, "{layout}");
+    assert!(count("common") > 200 && count("equal") == count("common"), "{layout}");
+    assert!(count("changed") >= 1 && count("anchored") == count("changed"), "{layout}");
+    assert!(count("loops") >= 1 && count("held") == count("loops"), "{layout}");
+    assert_eq!(layout["uncontrolled_because"], Value::Null);
+}
+
+#[test]
+fn a_linker_that_cannot_place_functions_is_named() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write(".cargo/config.toml", "[build]\nrustflags = [\"-Clink-arg=-fuse-ld=bfd\"]\n");
+    project.write("src/lib.rs", source(SHORT));
+    project.commit("base");
+    project.write("src/lib.rs", source(LONG));
+    project.commit("head");
+    let document = project.diff(&["--all-tests"]).expect(0).json();
+    assert_eq!(document["environment"]["layout_controlled"], false, "{document}");
+    let because = layout(&document)["uncontrolled_because"].as_str().unwrap();
+    assert!(because.contains("refuses"), "{because}");
+    assert_eq!(document["summary"]["measured"], 2, "{document}");
+    let text = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
+    assert!(text.contains("code lies where the linker put it in sample"), "{text}");
+}

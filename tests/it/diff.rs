@@ -117,13 +117,13 @@ fn newest(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> (SystemTime, PathBuf
 }
 
 #[test]
-fn what_is_flagged_was_confirmed_over_as_many_layouts_as_pairs() {
+fn what_is_flagged_was_confirmed_over_many_layouts() {
     let project = Project::library(&source(500), &source(1500));
     let document = project.perfunit(["diff", "HEAD~1", "--message-format", "json"]).expect(100).json();
     let tests = document["tests"].as_array().unwrap();
     let slower = tests.iter().find(|test| test["verdict"] == "slower").unwrap();
     assert!(slower["layouts"].as_u64().unwrap() >= 8, "{slower}");
-    assert_eq!(slower["layouts"], slower["pairs"], "{slower}");
+    assert_eq!(slower["pairs"].as_u64().unwrap() % slower["layouts"].as_u64().unwrap(), 0, "{slower}");
     // They are large: none is kept.
     assert!(!project.path().join("target/perfunit/tmp").exists());
 }

@@ -50,6 +50,11 @@ fn a_linker_that_cannot_place_functions_is_named() {
     let because = layout(&document)["uncontrolled_because"].as_str().unwrap();
     assert!(because.contains("refuses"), "{because}");
     assert_eq!(document["summary"]["measured"], 2, "{document}");
+    let test = &document["tests"][0];
+    let change = |field: &str| test["change"][field].as_f64().unwrap();
+    assert!(test["threshold"].as_f64() >= Some(0.15), "{test}");
+    // What the place may do is part of the interval.
+    assert!(change("high") - change("low") > 0.17, "{test}");
     let text = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
     assert!(text.contains("code lies where the linker put it in sample"), "{text}");
 }

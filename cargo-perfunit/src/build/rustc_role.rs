@@ -34,6 +34,8 @@ pub struct WrapperConfig {
     pub chained: Option<PathBuf>,
     /// The toolchain's folder: what is linked from there is the same on both sides.
     pub sysroot: PathBuf,
+    /// Whether loops begin at multiples of a cache line.
+    pub aligned_loops: bool,
 }
 
 impl WrapperConfig {
@@ -93,6 +95,10 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     if !call.is_build_script() {
         // With 16 units an unrelated edit changes what is inlined elsewhere.
         command.args(["-C", "codegen-units=1"]);
+        if config.aligned_loops && call.is_x86_64() {
+            // Loops of a function that grows then move by whole lines: all of them fit where they were (docs/method.md).
+            command.args(["-C", "llvm-args=-align-loops=64"]);
+        }
     }
     if call.links() {
         let linker = link::users_linker(arguments).or_else(|| call.default_linker().map(OsString::from));
@@ -226,6 +232,10 @@ impl Call {
         let (architecture, system) = target.split_once('-')?;
         let is_linux = system.contains("-linux-gnu") || system.contains("-linux-musl");
         (known.contains(&architecture) && is_linux).then_some("cc")
+    }
+
+    fn is_x86_64(&self) -> bool {
+        self.target.as_ref().map_or(cfg!(target_arch = "x86_64"), |target| target.starts_with("x86_64"))
     }
 
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.

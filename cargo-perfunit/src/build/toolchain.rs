@@ -26,6 +26,8 @@ pub struct Variant {
     pub runner: bool,
     /// Keep literals in test bodies opaque to the optimiser.
     pub opaque: bool,
+    /// Begin loops at multiples of a cache line.
+    pub aligned: bool,
 }
 
 /// The prepared parts.
@@ -53,6 +55,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(libraries.as_os_str().as_encoded_bytes())
         .with(format!("{chained:?}"))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
+        .with(if variant.aligned { "aligned" } else { "" })
         .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
@@ -65,6 +68,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             macros: libraries.join(macros_library()),
             chained: chained.clone(),
             sysroot: cargo.sysroot.clone(),
+            aligned_loops: variant.aligned,
         };
         config.save(draft)
     })?;
@@ -77,7 +81,8 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{variant:?}")).finish()?;
+    let Variant { runner, opaque, aligned: _ } = variant;
+    let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));

@@ -24,8 +24,15 @@ pub fn terminal(common: &CommonArguments) -> Terminal {
 
 /// Resolves `diff`.
 pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
-    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, transparent_constants } =
-        arguments.measuring;
+    let MeasuringArguments {
+        threshold,
+        timeout,
+        budget,
+        per_test_budget,
+        seed,
+        transparent_constants,
+        unaligned_loops,
+    } = arguments.measuring;
     let measuring = Measuring {
         threshold,
         alpha: ALPHA,
@@ -34,15 +41,16 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         per_test_budget,
         seed: seed.unwrap_or_else(|| fastrand::u64(..)),
     };
-    options(&arguments.common, measuring, !transparent_constants)
+    let options = options(&arguments.common, measuring)?;
+    Ok(Options { opaque_constants: !transparent_constants, aligned_loops: !unaligned_loops, ..options })
 }
 
 /// Resolves `list`.
 pub fn list_options(arguments: &ListArguments) -> Result<Options> {
     let unused = Duration::from_secs(10);
     let measuring =
-        Measuring { threshold: 0.1, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
-    let mut options = options(&arguments.common, measuring, true)?;
+        Measuring { threshold: 0.02, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
+    let mut options = options(&arguments.common, measuring)?;
     options.all_tests |= arguments.all;
     Ok(options)
 }
@@ -58,7 +66,7 @@ pub fn clean_options(arguments: &CleanArguments) -> Result<CleanOptions> {
     })
 }
 
-fn options(common: &CommonArguments, measuring: Measuring, opaque_constants: bool) -> Result<Options> {
+fn options(common: &CommonArguments, measuring: Measuring) -> Result<Options> {
     let cargo = &common.cargo;
     let manifest = cargo.manifest_path.as_deref().map(real).transpose()?;
     let folder = match manifest.as_deref().and_then(Path::parent) {
@@ -74,7 +82,8 @@ fn options(common: &CommonArguments, measuring: Measuring, opaque_constants: boo
         filter: filter(common),
         all_tests: common.all_tests,
         build: build::Options { profile: cargo.cargo_profile.clone(), arguments: cargo_arguments(common) },
-        opaque_constants,
+        opaque_constants: true,
+        aligned_loops: true,
         measuring,
     })
 }

@@ -88,8 +88,9 @@ fn options(folder: &Path) -> Result<Options> {
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,
+        aligned_loops: true,
         measuring: Measuring {
-            threshold: 0.1,
+            threshold: 0.02,
             alpha: 0.01,
             timeout: Duration::from_secs(10),
             budget: None,

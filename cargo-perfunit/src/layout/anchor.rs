@@ -3,8 +3,6 @@
 use super::loops::Loop;
 use std::collections::BTreeMap;
 
-/// The linker places a function at a multiple of this: other shifts are out of reach.
-pub(super) const STEP: i64 = 16;
 /// Pairs of loops that are compared at most; what has more is generated code.
 const MOST_COMPARED: usize = 4_000_000;
 /// Part of the weight of all loops that one shift has to put right for it to count as an anchor.
@@ -24,8 +22,8 @@ pub(super) struct Anchor {
 }
 
 impl Anchor {
-    /// Compares the loops of both versions of a function.
-    pub fn of(base: &[Loop], head: &[Loop]) -> Self {
+    /// Compares the loops of both versions of a function that can be placed at multiples of `step`.
+    pub fn of(base: &[Loop], head: &[Loop], step: i64) -> Self {
         if base.is_empty() && head.is_empty() {
             return Self { shift: Some(0), ..Self::default() };
         }
@@ -37,7 +35,7 @@ impl Anchor {
             *weight += base.weight;
             *held += 1;
         }
-        let best = weights.iter().filter(|(shift, _)| *shift % STEP == 0).max_by_key(|(shift, (weight, _))| {
+        let best = weights.iter().filter(|(shift, _)| *shift % step == 0).max_by_key(|(shift, (weight, _))| {
             // Of equals the smallest.
             (*weight, std::cmp::Reverse(shift.abs()))
         });
@@ -95,7 +93,7 @@ mod tests {
 
     #[track_caller]
     fn check(base: &[(u64, u64, u64)], head: &[(u64, u64, u64)], shift: Option<i64>, held: usize) {
-        let anchor = Anchor::of(&found(base), &found(head));
+        let anchor = Anchor::of(&found(base), &found(head), 16);
         assert_eq!((anchor.shift, anchor.held), (shift, held));
     }
 

@@ -1,5 +1,6 @@
 //! Functions of both versions that belong together.
 
+use super::LINE;
 use super::anchor::Anchor;
 use super::image::{Function, Image};
 use super::loops::{Loop, loops};
@@ -7,6 +8,9 @@ use crate::binary::stable_name;
 use crate::model::Sides;
 use object::Architecture;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// All functions are aligned to so many bytes.
+const SMALL_STEP: u64 = 16;
 
 /// The functions of two executables, sorted out.
 #[derive(Debug, Clone, Default)]
@@ -33,6 +37,8 @@ pub(super) struct Common {
 pub(super) struct Changed {
     pub names: Sides<String>,
     pub sizes: Sides<u64>,
+    /// It can begin at multiples of this.
+    pub step: u64,
     pub anchor: Anchor,
 }
 
@@ -78,8 +84,9 @@ impl Blocks {
             self.common.push(Common { names, copies: base.len() });
         } else if let ([base], [head]) = (base, head) {
             let sizes = Sides { base: base.size, head: head.size };
-            let anchor = Anchor::of(&loops_of(&images.base, base), &loops_of(&images.head, head));
-            self.changed.push(Changed { names, sizes, anchor });
+            let step = step(base, head);
+            let anchor = Anchor::of(&loops_of(&images.base, base), &loops_of(&images.head, head), step.cast_signed());
+            self.changed.push(Changed { names, sizes, step, anchor });
         }
     }
 
@@ -92,6 +99,13 @@ impl Blocks {
 /// The loops of a function, as far as we can decode it.
 pub(super) fn loops_of(image: &Image, function: &Function) -> Vec<Loop> {
     if image.architecture == Architecture::X86_64 { loops(image.code(function)) } else { Vec::new() }
+}
+
+/// What the linker has to align a function to, as far as its places tell: sections with aligned loops are aligned to
+/// lines, others to 16 bytes.
+fn step(base: &Function, head: &Function) -> u64 {
+    let is_on_line = |function: &Function| function.address.is_multiple_of(LINE);
+    if is_on_line(base) && is_on_line(head) { LINE } else { SMALL_STEP }
 }
 
 fn only<'a>(functions: &[&'a Function]) -> Option<&'a Function> {

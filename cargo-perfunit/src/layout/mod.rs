@@ -21,3 +21,6 @@ mod matched;
 mod plan;
 
 pub use matched::Matched;
+
+/// Bytes of a cache line; where code begins in one decides how it is fetched.
+const LINE: u64 = 64;

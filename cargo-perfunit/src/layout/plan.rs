@@ -1,11 +1,9 @@
 //! The order of functions of both versions, and the gaps between them.
 
-use super::anchor::STEP;
+use super::LINE;
 use super::blocks::{Blocks, Changed};
 use crate::model::Sides;
 
-/// A slot for a changed function begins at a multiple of this: a cache line, and all that code is aligned to.
-pub(super) const LINE: u64 = 64;
 /// Lines by which a changed function is moved at random, on both sides alike.
 const MOST_LINES: u64 = 16;
 
@@ -115,7 +113,7 @@ fn add_single(gap: String, name: &str, size: u64, own: Lists<'_>, other: Lists<'
 
 /// Where a changed function begins in its slot. Never at 0: a gap of no bytes might be left out.
 fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> {
-    let step = STEP.unsigned_abs();
+    let step = changed.step;
     let mut drawn = Sides { base: 0, head: 0 };
     if let Some(random) = random {
         let mut draw = || random.u64(0..MOST_LINES) * LINE + random.u64(0..LINE / step) * step;
@@ -125,7 +123,7 @@ fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> 
     }
     let shift = changed.anchor.shift.unwrap_or(0);
     let room = |needed: i64| needed.max(0).unsigned_abs().next_multiple_of(LINE);
-    let first = step + room(-shift);
+    let first = LINE + room(-shift);
     Sides { base: first + drawn.base, head: (first + drawn.head).checked_add_signed(shift).unwrap_or(first) }
 }
 
@@ -156,7 +154,7 @@ mod tests {
         let anchor = Anchor { shift, loops: 1, found: 1, held: 1 };
         Blocks {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
-            changed: vec![Changed { names: names("edited"), sizes, anchor }],
+            changed: vec![Changed { names: names("edited"), sizes, step: 16, anchor }],
             single: Sides { base: vec![("gone".to_owned(), 70)], head: Vec::new() },
         }
     }

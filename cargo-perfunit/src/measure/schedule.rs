@@ -126,11 +126,11 @@ fn screen_one(
         return Ok((Ended::without_figures(Reason::BudgetUsedUp), None));
     }
     let mut programs = programs(sides, subject);
-    if let Some(matched) = layouts.first(subject.executables)? {
-        programs.executables = matched;
-    }
+    let first = layouts.first(subject.executables)?;
+    let matched = first.is_some();
+    programs.executables = first.unwrap_or(subject.executables);
     let mut settled = match screen::settle(bench, config, &programs, random)? {
-        Ok(settled) => settled,
+        Ok(settled) => Settled { matched, ..settled },
         Err(reason) => return Ok((Ended::without_figures(reason), None)),
     };
     let result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
@@ -233,6 +233,7 @@ mod tests {
             p_value: 0.001,
             effect: EffectSize { d: 1.0, class: EffectClass::Large },
             mode: Mode::Steady,
+            threshold: 0.1,
         };
         Figures { verdict, measured, spread: 0.01, notes: Vec::new() }
     }

@@ -25,6 +25,8 @@ pub struct Measured {
     pub effect: EffectSize,
     /// Steady state or cold call.
     pub mode: Mode,
+    /// The smallest change that was judged, as a fraction of base: the run's, or more where less cannot be told.
+    pub threshold: f64,
 }
 
 /// Everything to say about one test.

@@ -60,7 +60,7 @@ pub fn both_sides(
 ) -> Result<BuiltSides> {
     // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
     let roots = roots(selected, &selected.targets.keys().cloned().collect());
-    let variant = Variant { runner: true, opaque: options.opaque_constants };
+    let variant = Variant { runner: true, opaque: options.opaque_constants, aligned: options.aligned_loops };
     let mut doors = Doors { without_macro: BTreeSet::new(), variant, warnings: Vec::new() };
     let cache = cache::folder(&setup.ours)?;
     'doors: loop {

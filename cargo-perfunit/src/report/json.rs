@@ -91,6 +91,8 @@ pub struct TestResult {
     pub layouts: Option<usize>,
     /// `steady` or `cold`.
     pub mode: Option<String>,
+    /// The smallest change that was judged: the run's threshold, or more where less cannot be told.
+    pub threshold: Option<f64>,
     /// The smallest change that these pairs would have shown with 99 % probability, as a fraction of base.
     pub detectable: Option<f64>,
     /// Two-sided p value of "no change".
@@ -227,6 +229,7 @@ impl From<&Outcome> for TestResult {
             pairs: measured.map(|m| m.pairs),
             layouts: measured.map(|m| m.layouts),
             mode: measured.map(|m| mode(m.mode).to_owned()),
+            threshold: measured.and_then(|m| finite(m.threshold)),
             detectable: measured.and_then(|m| finite(m.detectable)),
             p_value: measured.and_then(|m| finite(m.p_value)),
             cohens_d: measured.map(CohensD::from),
@@ -368,7 +371,7 @@ mod tests {
         let expected = json!({
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
-            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "detectable": 0.0041,
+            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "capture": "macro",
             "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null,
             "notes": ["differs from call to call"],
@@ -386,7 +389,7 @@ mod tests {
             "reason": {
                 "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
             },
-            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "detectable": null,
+            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "detectable": null,
             "p_value": null, "cohens_d": null, "capture": null, "selected_because": "", "why": null, "notes": [],
         });
         assert_eq!(*test, expected);

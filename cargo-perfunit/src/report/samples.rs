@@ -37,6 +37,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         p_value: 1e-9,
         effect: EffectSize { d: 4.2, class: EffectClass::Large },
         mode: Mode::Steady,
+        threshold: 0.1,
     }
 }
 

@@ -9,6 +9,7 @@ use super::table::{Layout, Row};
 use super::unmeasured;
 use crate::model::{LayoutMatch, Outcome, Run, Selection, Stages, Verdict, VersionName};
 use anstyle::Style;
+use std::collections::BTreeMap;
 
 /// Inconclusive tests shown unless everything is asked for.
 const INCONCLUSIVE: usize = 10;
@@ -191,7 +192,7 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     let Some(largest) = changed.first() else { return };
     let which = if changed.len() == 1 { ": " } else { ", the largest is " };
     let mut text = Text::new(STRONG, count(changed.len(), "test"))
-        .and(format!(" by less than {}{which}", threshold(run.threshold)))
+        .and(format!(" by less than {}{which}", threshold(largest_threshold(&changed, run))))
         .join(test_id(&largest.test));
     if let Some(measured) = &largest.measured {
         text = text.and(" ").with(WARN, phrase(measured));
@@ -202,15 +203,26 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     screen.status("Changed", WARN, &text);
 }
 
+/// Below this all of them changed: the run's threshold, or that of a test where less cannot be told.
+fn largest_threshold(outcomes: &[&Outcome], run: &Run) -> f64 {
+    let thresholds = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.threshold);
+    thresholds.fold(run.threshold, f64::max)
+}
+
 fn same_line(run: &Run, screen: &mut Screen) {
     let same = sorted(&run.outcomes, Verdict::Same);
-    if same.is_empty() {
-        return;
+    // Where less cannot be told, a test's own threshold is larger than the run's.
+    let mut groups: BTreeMap<u64, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in same {
+        let threshold = outcome.measured.as_ref().map_or(run.threshold, |measured| measured.threshold);
+        groups.entry(threshold.to_bits()).or_default().push(outcome);
     }
-    let text = Text::new(STRONG, count(same.len(), "test"))
-        .and(format!(": no change of {} or more", threshold(run.threshold)))
-        .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
-    screen.status("Same", GOOD, &text);
+    for (bits, same) in groups {
+        let text = Text::new(STRONG, count(same.len(), "test"))
+            .and(format!(": no change of {} or more", threshold(f64::from_bits(bits))))
+            .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
+        screen.status("Same", GOOD, &text);
+    }
 }
 
 /// `0.21 % to 3.1 %, median 0.60 %`, over the tests where it is known.

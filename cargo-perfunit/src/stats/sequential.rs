@@ -29,6 +29,9 @@ pub struct Rule {
     /// The smallest change that is gated, as a fraction of base: 0.1 flags head at 1.1 times base and more, and at 0.9
     /// times base and less.
     pub threshold: f64,
+    /// What all pairs may have in common besides the change, as a log ratio: every interval is wider by it on both sides,
+    /// for no number of pairs shows it.
+    pub bias: f64,
 }
 
 /// A verdict and the figures behind it.
@@ -41,7 +44,7 @@ pub struct Decision {
     /// The smallest slowdown, as a fraction of base, that this look would have shown with probability [`POWER`].
     pub detectable: f64,
     /// Two-sided p value of "no change", times the number of looks: it may be compared with alpha, and is at most alpha
-    /// exactly when the interval excludes 0.
+    /// exactly when the interval excludes 0. It knows of pairs only, not of a bias.
     pub p_value: f64,
     /// Pairs used.
     pub pairs: usize,
@@ -92,7 +95,7 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
         degrees_of_freedom: now.degrees_of_freedom * last as f64 / pairs as f64,
     };
     let interval = then.interval(alpha_per_look(rule));
-    let half = (interval.high - interval.low) / 2.0;
+    let half = (interval.high - interval.low) / 2.0 + rule.bias;
     // Either 0 or the threshold must fall out of it.
     let enough = now.mean.abs().max(rule.threshold.ln_1p() - now.mean.abs());
     half > DOUBT * enough
@@ -131,7 +134,8 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn of(rule: &'a Rule, log_ratios: &[f64]) -> Option<Self> {
         let estimate = Estimate::of(log_ratios)?;
-        let interval = estimate.interval(alpha_per_look(rule));
+        let Interval { estimate: mean, low, high } = estimate.interval(alpha_per_look(rule));
+        let interval = Interval { estimate: mean, low: low - rule.bias, high: high + rule.bias };
         Some(Self { rule, estimate, interval, pairs: log_ratios.len() })
     }
 
@@ -169,7 +173,7 @@ impl<'a> Found<'a> {
         Decision {
             verdict,
             change: self.change(),
-            detectable: self.estimate.detectable(alpha_per_look(self.rule), POWER).exp_m1(),
+            detectable: (self.estimate.detectable(alpha_per_look(self.rule), POWER) + self.rule.bias).exp_m1(),
             p_value: (self.estimate.p_value() * LOOKS.len() as f64).min(1.0),
             pairs: self.pairs,
         }

@@ -108,7 +108,7 @@ fn type_one_table(experiments: usize, shapes: &[Shape]) -> (String, Vec<Tally>) 
         let mut sum = Tally::default();
         // With threshold 0 the deviation is only a unit.
         for (deviation, threshold) in [(0.02, 0.0), (0.005, 0.001), (0.02, 0.001), (0.05, 0.001)] {
-            let tally = Tally::of(experiments, &Rule { alpha: ALPHA, threshold }, 0.0, deviation, shape);
+            let tally = Tally::of(experiments, &Rule { alpha: ALPHA, threshold, bias: 0.0 }, 0.0, deviation, shape);
             let (flagged, changed) = (tally.percent(tally.slower + tally.faster), tally.percent(tally.changed()));
             let (sd, gate, pairs) = (100.0 * deviation, 100.0 * threshold, tally.pairs / experiments);
             writeln!(table, "| {shape:?} | {sd} % | {gate} % | {flagged:.2} % | {changed:.2} % | {pairs} |").unwrap();
@@ -127,7 +127,7 @@ fn power_table(experiments: usize, threshold: f64, deviations: &[f64], changes: 
     table += "|-|-|-|-|-|-|-|\n";
     for &deviation in deviations {
         for &change in changes {
-            let tally = Tally::of(experiments, &Rule { alpha: ALPHA, threshold }, change, deviation, shape);
+            let tally = Tally::of(experiments, &Rule { alpha: ALPHA, threshold, bias: 0.0 }, change, deviation, shape);
             let counts = [tally.slower, tally.below, tally.same, tally.faster + tally.inconclusive];
             let [slower, below, same, rest] = counts.map(|count| tally.percent(count));
             let (sd, truth, pairs) = (100.0 * deviation, 100.0 * change, tally.pairs / experiments);
@@ -170,7 +170,7 @@ fn coverage_table(experiments: usize, looks: &[usize], shapes: &[Shape]) -> (Str
 /// the same direction after confirmation, and runs that have one.
 fn two_step(runs: usize, shape: Shape) -> (Tally, usize, Tally) {
     const TESTS: usize = 200;
-    let screening = Rule { alpha: ALPHA, threshold: 0.01 };
+    let screening = Rule { alpha: ALPHA, threshold: 0.01, bias: 0.0 };
     let confirmation = Rule { alpha: confirmation_alpha(ALPHA, TESTS), ..screening };
     let mut noise = Noise::new(shape, SEED);
     let mut screened = Tally::default();
@@ -233,7 +233,7 @@ fn simulated_runs_of_unchanged_tests_hold_no_confirmed_false_alarm() {
 
 #[test]
 fn simulated_large_changes_are_always_found() {
-    let rule = Rule { alpha: ALPHA, threshold: 0.10 };
+    let rule = Rule { alpha: ALPHA, threshold: 0.10, bias: 0.0 };
     for shape in SYMMETRIC {
         let slower = Tally::of(200, &rule, 0.25, 0.02, shape);
         assert_eq!(slower.slower, 200, "{shape:?}");
@@ -245,7 +245,7 @@ fn simulated_large_changes_are_always_found() {
 
 #[test]
 fn simulated_changes_near_the_threshold_fall_on_their_side() {
-    let rule = Rule { alpha: ALPHA, threshold: 0.10 };
+    let rule = Rule { alpha: ALPHA, threshold: 0.10, bias: 0.0 };
     println!("{}", power_table(200, 0.10, &[0.02], &[0.0, 0.05, 0.08, 0.10, 0.12, 0.15, 0.25], Shape::Normal));
     for shape in SYMMETRIC {
         for (deviation, within, beyond) in [(0.005, 0.09, 0.11), (0.02, 0.08, 0.12), (0.05, 0.05, 0.15)] {
@@ -261,7 +261,7 @@ fn simulated_changes_near_the_threshold_fall_on_their_side() {
 
 #[test]
 fn simulated_quiet_unchanged_tests_are_the_same_with_few_pairs() {
-    let tally = Tally::of(500, &Rule { alpha: ALPHA, threshold: 0.10 }, 0.0, 0.02, Shape::Normal);
+    let tally = Tally::of(500, &Rule { alpha: ALPHA, threshold: 0.10, bias: 0.0 }, 0.0, 0.02, Shape::Normal);
     tally.assert_at_most(ALPHA, tally.experiments - tally.same, "not the same");
     assert!(tally.pairs / tally.experiments <= 16, "{} pairs", tally.pairs / tally.experiments);
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-const RULE: Rule = Rule { alpha: 0.01, threshold: 0.10 };
+const RULE: Rule = Rule { alpha: 0.01, threshold: 0.10, bias: 0.0 };
 
 /// `count` log ratios around `change` (a fraction of base) that alternate by `spread` (logarithmic) to either side.
 fn around(change: f64, spread: f64, count: usize) -> Vec<f64> {
@@ -39,7 +39,7 @@ fn a_change_needs_only_its_estimate_beyond_the_threshold() {
 
 #[test]
 fn the_threshold_is_a_fraction_of_base_and_belongs_to_the_change() {
-    let rule = |threshold| Rule { alpha: 0.01, threshold };
+    let rule = |threshold| Rule { alpha: 0.01, threshold, bias: 0.0 };
     let twice = vec![2_f64.ln(); 8];
     let half = vec![0.5_f64.ln(); 8];
     let verdict = |threshold, values: &[f64]| conclude(&rule(threshold), values).unwrap().verdict;
@@ -144,7 +144,7 @@ fn confirmation_is_stricter_the_more_tests_were_measured() {
 
 #[test]
 fn going_on_is_hopeless_only_if_no_look_can_help() {
-    let rule = Rule { alpha: 0.01, threshold: 0.1 };
+    let rule = Rule { alpha: 0.01, threshold: 0.1, bias: 0.0 };
     let noise = |spread: f64| (0..8).map(|i| spread * (f64::from(i) - 3.5)).collect::<Vec<_>>();
     // The next look is out of reach.
     assert!(is_hopeless(&rule, &noise(0.05), 15));
@@ -152,4 +152,19 @@ fn going_on_is_hopeless_only_if_no_look_can_help() {
     assert!(!is_hopeless(&rule, &noise(0.02), 64));
     // Within reach, but pairs that differ by factors would need thousands.
     assert!(is_hopeless(&rule, &noise(0.5), 64));
+}
+
+#[test]
+fn a_bias_widens_every_interval_and_no_number_of_pairs_narrows_it() {
+    let pairs: Vec<f64> = (0..512).map(|pair| 0.2 + 1e-4 * f64::from(pair % 7)).collect();
+    let decided = |bias| match look(&Rule { bias, ..RULE }, &pairs) {
+        Look::Decided(decision) => decision,
+        Look::Continue => panic!("the last look concludes"),
+    };
+    let (without, with) = (decided(0.0), decided(0.09));
+    assert_eq!((without.verdict, with.verdict), (Verdict::Slower, Verdict::Slower));
+    assert!((with.change.low.ln_1p() - without.change.low.ln_1p() + 0.09).abs() < 1e-12);
+    assert!((with.change.high.ln_1p() - without.change.high.ln_1p() - 0.09).abs() < 1e-12);
+    assert!(with.detectable > 0.09);
+    assert_eq!(decided(0.3).verdict, Verdict::Inconclusive);
 }

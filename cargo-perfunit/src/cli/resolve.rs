@@ -1,12 +1,14 @@
 //! From arguments as typed to what the stages take.
 
 use super::arguments::{
-    CleanArguments, CommonArguments, DiffArguments, ListArguments, MeasuringArguments, PackageArguments, RunIgnored,
+    CleanArguments, CommonArguments, DiffArguments, Layout, ListArguments, MeasuringArguments, PackageArguments,
+    RunIgnored,
 };
 use crate::build;
 use crate::commands::CleanOptions;
 use crate::error::{Error, Result};
 use crate::git::Request;
+use crate::measure::Placement;
 use crate::model::TargetKind;
 use crate::pipeline::{Filter, Ignored, Measuring, Options, Scope};
 use crate::term::{self, Terminal};
@@ -24,7 +26,7 @@ pub fn terminal(common: &CommonArguments) -> Terminal {
 
 /// Resolves `diff`.
 pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
-    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, transparent_constants } =
+    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, layout, transparent_constants } =
         arguments.measuring;
     let measuring = Measuring {
         threshold,
@@ -33,6 +35,10 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         budget,
         per_test_budget,
         seed: seed.unwrap_or_else(|| fastrand::u64(..)),
+        placement: match layout {
+            Layout::Matched => Placement::Matched,
+            Layout::Natural => Placement::Natural,
+        },
     };
     options(&arguments.common, measuring, !transparent_constants)
 }
@@ -40,8 +46,15 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
 /// Resolves `list`.
 pub fn list_options(arguments: &ListArguments) -> Result<Options> {
     let unused = Duration::from_secs(10);
-    let measuring =
-        Measuring { threshold: 0.1, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
+    let measuring = Measuring {
+        threshold: 0.1,
+        alpha: ALPHA,
+        timeout: unused,
+        budget: None,
+        per_test_budget: unused,
+        seed: 0,
+        placement: Placement::default(),
+    };
     let mut options = options(&arguments.common, measuring, true)?;
     options.all_tests |= arguments.all;
     Ok(options)

@@ -5,6 +5,7 @@ use crate::build;
 use crate::error::{Error, ExitCode, Result};
 use crate::fs;
 use crate::git::Request;
+use crate::measure::Placement;
 use crate::pipeline::{Filter, Measuring, Options, Scope};
 use crate::term::Terminal;
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
@@ -95,6 +96,7 @@ fn options(folder: &Path) -> Result<Options> {
             budget: None,
             per_test_budget: Duration::from_secs(10),
             seed: fastrand::u64(..),
+            placement: Placement::default(),
         },
     })
 }

@@ -82,7 +82,7 @@ pub fn measure_all(
     progress: &Progress,
 ) -> Result<AllEnded> {
     let mut random = fastrand::Rng::with_seed(config.seed);
-    let mut layouts = Layouts::new(bench, random.u64(..));
+    let mut layouts = Layouts::new(bench, config.placement, random.u64(..));
     let screening = Config { deadline: config.deadline.map(before_confirmation), ..config.clone() };
     let started = Instant::now();
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));

@@ -2,6 +2,7 @@
 
 use crate::build;
 use crate::git::Request;
+use crate::measure::Placement;
 use crate::model::{TargetId, TargetKind};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -103,6 +104,8 @@ pub struct Measuring {
     pub per_test_budget: Duration,
     /// Seed of the random shifts.
     pub seed: u64,
+    /// Whether layouts are matched.
+    pub placement: Placement,
 }
 
 #[cfg(test)]

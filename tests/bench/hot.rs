@@ -31,7 +31,9 @@ pub fn edits(sites: &[Edit], random: &mut Rng) -> Vec<Null> {
     let others = [Kind::PanicMessage, Kind::MatchArms, Kind::ColdOrder, Kind::ColdBody];
     let kinds: Vec<Kind> = padding.into_iter().chain(others).collect();
     let mut orders: Vec<Vec<&Edit>> = kinds.iter().map(|_| functions.clone()).collect();
-    orders.iter_mut().for_each(|order| random.shuffle(order));
+    for order in &mut orders {
+        random.shuffle(order);
+    }
     let mut drawn = Vec::with_capacity(functions.len() * kinds.len());
     for round in 0..functions.len() {
         for (kind, order) in kinds.iter().zip(&orders) {

@@ -34,21 +34,19 @@ pub fn of_effect(rows: &[Row], percent: f64) -> String {
     }
     let mut lines = vec![format!("\n{percent} % more work:")];
     for (test, seen) in &tests {
-        let found = |is: fn(&Seen) -> bool| seen.iter().filter(|seen| is(seen)).count();
-        let slower = found(|seen| seen.verdict == "slower");
-        let (faster, inconclusive) =
-            (found(|seen| seen.verdict == "faster"), found(|seen| seen.verdict == "inconclusive"));
-        let mean = seen.iter().map(|seen| seen.estimate).sum::<f64>() / seen.len().max(1) as f64;
-        let mut changes: Vec<f64> = seen.iter().map(|seen| seen.estimate).collect();
-        changes.sort_by(f64::total_cmp);
+        let count = |verdict: &str| seen.iter().filter(|seen| seen.verdict == verdict).count();
+        let (slower, faster, inconclusive) = (count("slower"), count("faster"), count("inconclusive"));
+        // Below the threshold, but surely a change.
+        let is_below = |seen: &&&Seen| seen.verdict == "changed-below-threshold" && seen.estimate > 0.0;
+        let below = seen.iter().filter(is_below).count();
+        let changes = || seen.iter().map(|seen| 100.0 * seen.estimate);
+        let mean = changes().sum::<f64>() / seen.len().max(1) as f64;
+        let (lowest, highest) = (changes().fold(f64::INFINITY, f64::min), changes().fold(f64::NEG_INFINITY, f64::max));
         lines.push(format!(
-            "{test}: slower {slower} of {} ({:.0} %), faster {faster}, inconclusive {inconclusive}; \
-             change {:+.2} % in the mean, {:+.2} to {:+.2} %",
+            "{test}: slower {slower} of {} ({:.0} %), slower by less than the threshold {below}, faster {faster}, \
+             inconclusive {inconclusive}; change {mean:+.2} % in the mean, {lowest:+.2} to {highest:+.2} %",
             seen.len(),
             percentage(slower, seen.len()),
-            100.0 * mean,
-            100.0 * quantile(&changes, 0.0),
-            100.0 * quantile(&changes, 1.0),
         ));
     }
     lines.push(thrown(rows));
@@ -68,7 +66,10 @@ fn line(label: &str, rows: &[&Row]) -> String {
     let sizable = rows.iter().flat_map(|row| &row.tests).filter(|seen| seen.is_sizable());
     let mut changes: Vec<f64> = sizable.map(|seen| seen.estimate.abs()).collect();
     changes.sort_by(f64::total_cmp);
-    let change = |part: f64| format!("{:.2}", 100.0 * quantile(&changes, part));
+    let change = |part: f64| match quantile(&changes, part) {
+        Some(change) => format!("{:.2}", 100.0 * change),
+        None => "-".to_owned(),
+    };
     let figures = [
         rows.len().to_string(),
         count(&|_| true),
@@ -117,7 +118,7 @@ fn at_most(found: usize, all: usize) -> f64 {
 }
 
 /// Of sorted values; the smallest that at least this part of them does not exceed.
-fn quantile(sorted: &[f64], part: f64) -> f64 {
+fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let rank = (part * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
+    sorted.get(rank.max(1) - 1).copied()
 }

@@ -1,8 +1,7 @@
 //! A small crate of our own, for what real crates seldom have in reach of their tests: a build script that writes code,
 //! a dependency by path, `#[no_mangle]`, tables of functions.
 
-use super::{Result, copy};
-use std::fs;
+use super::{Result, repository};
 use std::path::{Path, PathBuf};
 
 const FILES: [(&str, &str); 9] = [
@@ -20,22 +19,8 @@ const FILES: [(&str, &str); 9] = [
 /// The folder of the dependency.
 pub const DEPENDENCY: &str = "helper";
 
-/// Writes the crate below `work` as a repository of one commit; one that is there with the same content stays.
+/// Writes the crate below `work`.
 pub fn write(work: &Path) -> Result<PathBuf> {
-    let clone = work.join("sample");
     let manifest = ("helper/Cargo.toml", include_str!("sample/helper/Cargo.toml.fixture"));
-    for (path, content) in FILES.into_iter().chain([manifest]) {
-        let path = clone.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(&clone))?;
-        fs::write(path, content)?;
-    }
-    if !clone.join(".git").exists() {
-        copy::git(&clone, &["init", "--quiet"])?;
-    }
-    copy::git(&clone, &["add", "--all"])?;
-    if !copy::git(&clone, &["status", "--porcelain"])?.is_empty() {
-        let author = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org"];
-        copy::git(&clone, &[&author[..], &["commit", "--quiet", "--message", "sample"]].concat())?;
-    }
-    Ok(clone)
+    repository::write(&work.join("sample"), FILES.into_iter().chain([manifest]))
 }

@@ -13,6 +13,7 @@ mod examine;
 mod generated;
 mod harmless;
 mod literals;
+mod repository;
 mod sample;
 mod settle;
 mod sites;

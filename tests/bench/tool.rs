@@ -1,4 +1,4 @@
-//! The tool as users run it: `cargo perfunit list`.
+//! The tool as users run it.
 
 use super::Result;
 use cargo_perfunit::report::list::ListDocument;
@@ -55,10 +55,17 @@ impl Tool {
         Ok(Self { executable, options, key })
     }
 
+    /// A call with the tool's options that prints JSON.
+    pub fn command(&self, tree: &Path, subcommand: &str, versions: &str) -> Command {
+        let mut command = clean(&self.executable, tree);
+        command.args([subcommand, versions, "--message-format", "json"]).args(&self.options);
+        command
+    }
+
     /// Compares two versions.
     pub fn list(&self, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer> {
-        let mut command = clean(&self.executable, tree);
-        command.args(["list", versions, "--message-format", "json"]).args(more).args(&self.options);
+        let mut command = self.command(tree, "list", versions);
+        command.args(more);
         let started = Instant::now();
         let output = command.output()?;
         if !output.status.success() {

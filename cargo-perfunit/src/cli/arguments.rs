@@ -235,12 +235,25 @@ pub struct MeasuringArguments {
     /// Seed of the random shifts of address spaces [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
+    /// Where the code of both versions lies: what did not change at the same places, or wherever the linker put it.
+    #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
+    pub layout: Layout,
     /// Let the optimiser see the constants in test bodies, as in an ordinary build.
     #[arg(long, hide = true)]
     pub transparent_constants: bool,
     /// Let loops begin where an ordinary build has them.
     #[arg(long, hide = true)]
     pub unaligned_loops: bool,
+}
+
+/// Where the code of the measured executables lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Layout {
+    /// What is the same in both versions at the same places.
+    #[default]
+    Matched,
+    /// Wherever the linker put it.
+    Natural,
 }
 
 /// Which ignored tests to take.

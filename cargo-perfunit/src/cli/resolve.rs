@@ -1,20 +1,17 @@
 //! From arguments as typed to what the stages take.
 
 use super::arguments::{
-    CleanArguments, CommonArguments, DiffArguments, ListArguments, MeasuringArguments, PackageArguments, RunIgnored,
+    CleanArguments, CommonArguments, DiffArguments, Layout, ListArguments, PackageArguments, RunIgnored,
 };
 use crate::build;
 use crate::commands::CleanOptions;
 use crate::error::{Error, Result};
 use crate::git::Request;
+use crate::measure::Placement;
 use crate::model::TargetKind;
 use crate::pipeline::{Filter, Ignored, Measuring, Options, Scope};
 use crate::term::{self, Terminal};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Probability of a false verdict per test, before confirmation.
-const ALPHA: f64 = 0.01;
 
 /// Sets up the output.
 pub fn terminal(common: &CommonArguments) -> Terminal {
@@ -24,33 +21,26 @@ pub fn terminal(common: &CommonArguments) -> Terminal {
 
 /// Resolves `diff`.
 pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
-    let MeasuringArguments {
-        threshold,
-        timeout,
-        budget,
-        per_test_budget,
-        seed,
-        transparent_constants,
-        unaligned_loops,
-    } = arguments.measuring;
+    let typed = &arguments.measuring;
     let measuring = Measuring {
-        threshold,
-        alpha: ALPHA,
-        timeout,
-        budget,
-        per_test_budget,
-        seed: seed.unwrap_or_else(|| fastrand::u64(..)),
+        threshold: typed.threshold,
+        timeout: typed.timeout,
+        budget: typed.budget,
+        per_test_budget: typed.per_test_budget,
+        seed: typed.seed.unwrap_or_else(|| fastrand::u64(..)),
+        placement: match typed.layout {
+            Layout::Matched => Placement::Matched,
+            Layout::Natural => Placement::Natural,
+        },
+        ..Measuring::default()
     };
     let options = options(&arguments.common, measuring)?;
-    Ok(Options { opaque_constants: !transparent_constants, aligned_loops: !unaligned_loops, ..options })
+    Ok(Options { opaque_constants: !typed.transparent_constants, aligned_loops: !typed.unaligned_loops, ..options })
 }
 
 /// Resolves `list`.
 pub fn list_options(arguments: &ListArguments) -> Result<Options> {
-    let unused = Duration::from_secs(10);
-    let measuring =
-        Measuring { threshold: 0.02, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
-    let mut options = options(&arguments.common, measuring)?;
+    let mut options = options(&arguments.common, Measuring::default())?;
     options.all_tests |= arguments.all;
     Ok(options)
 }

@@ -9,7 +9,6 @@ use crate::pipeline::{Filter, Measuring, Options, Scope};
 use crate::term::Terminal;
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const MANIFEST: &str = include_str!("demo/Cargo.toml.txt");
 const BASE: &str = include_str!("demo/base.rs.txt");
@@ -89,13 +88,6 @@ fn options(folder: &Path) -> Result<Options> {
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,
         aligned_loops: true,
-        measuring: Measuring {
-            threshold: 0.02,
-            alpha: 0.01,
-            timeout: Duration::from_secs(10),
-            budget: None,
-            per_test_budget: Duration::from_secs(10),
-            seed: fastrand::u64(..),
-        },
+        measuring: Measuring { seed: fastrand::u64(..), ..Measuring::default() },
     })
 }

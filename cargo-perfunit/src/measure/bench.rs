@@ -12,6 +12,16 @@ use nix::unistd::Pid;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Where the code of the measured executables lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// What is the same in both versions lies at the same places.
+    #[default]
+    Matched,
+    /// Wherever the linker put it: for experiments on what matching is worth.
+    Natural,
+}
+
 /// What the user can set.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -27,6 +37,8 @@ pub struct Config {
     pub alpha: f64,
     /// Seed of the random shifts.
     pub seed: u64,
+    /// Whether layouts are matched.
+    pub placement: Placement,
 }
 
 /// A prepared machine. Pins the tool away from the measured core while it lives.

@@ -4,7 +4,7 @@
 //! the same addresses. So all tests are measured on matched layouts, and what was flagged is measured again on layouts
 //! drawn anew. What the place still does then is noise like any other, and the interval over layouts tells of it.
 
-use super::bench::Bench;
+use super::bench::{Bench, Placement};
 use crate::build::TestExecutable;
 use crate::error::Result;
 use crate::fs;
@@ -26,6 +26,7 @@ pub struct Layouts {
     current: Option<TargetId>,
     drawn: Vec<Sides<TestExecutable>>,
     seed: u64,
+    placement: Placement,
     /// Time spent on linking; it is no test's.
     pub took: Duration,
 }
@@ -40,9 +41,9 @@ struct Target {
 
 impl Layouts {
     /// No layouts yet.
-    pub fn new(bench: &Bench, seed: u64) -> Self {
-        let folder = bench.layouts();
-        Self { folder, known: BTreeMap::new(), current: None, drawn: Vec::new(), seed, took: Duration::ZERO }
+    pub fn new(bench: &Bench, placement: Placement, seed: u64) -> Self {
+        let (folder, known, took) = (bench.layouts(), BTreeMap::new(), Duration::ZERO);
+        Self { folder, known, current: None, drawn: Vec::new(), seed, placement, took }
     }
 
     /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
@@ -95,6 +96,9 @@ impl Layouts {
     }
 
     fn prepare(&self, executables: Sides<&TestExecutable>) -> Result<std::result::Result<Target, String>> {
+        if self.placement == Placement::Natural {
+            return Ok(Err("matching is switched off (--layout natural)".to_owned()));
+        }
         let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
             return Ok(Err("what it was linked from is not known".to_owned()));
         };

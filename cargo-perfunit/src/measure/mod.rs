@@ -12,5 +12,5 @@ mod schedule;
 mod screen;
 mod shared_page;
 
-pub use bench::{Bench, Config};
+pub use bench::{Bench, Config, Placement};
 pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};

@@ -1,6 +1,6 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
-use super::bench::{Bench, Config};
+use super::bench::{Bench, Config, Placement};
 use super::layouts::Layouts;
 use super::lockstep::Programs;
 use super::screen::{self, Settled};
@@ -82,7 +82,7 @@ pub fn measure_all(
     progress: &Progress,
 ) -> Result<AllEnded> {
     let mut random = fastrand::Rng::with_seed(config.seed);
-    let mut layouts = Layouts::new(bench, random.u64(..));
+    let mut layouts = Layouts::new(bench, config.placement, random.u64(..));
     let screening = Config { deadline: config.deadline.map(before_confirmation), ..config.clone() };
     let started = Instant::now();
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
@@ -127,7 +127,8 @@ fn screen_one(
     }
     let mut programs = programs(sides, subject);
     let first = layouts.first(subject.executables)?;
-    let matched = first.is_some();
+    // An experiment shall show what the place of the code does, not allow for it.
+    let matched = first.is_some() || config.placement == Placement::Natural;
     programs.executables = first.unwrap_or(subject.executables);
     let mut settled = match screen::settle(bench, config, &programs, random)? {
         Ok(settled) => Settled { matched, ..settled },

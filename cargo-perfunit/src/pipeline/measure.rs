@@ -42,6 +42,7 @@ pub fn measure(
         threshold: measuring.threshold,
         alpha: measuring.alpha,
         seed: measuring.seed,
+        placement: measuring.placement,
     };
     let bench = Bench::open(&setup.ours)?;
     let mut warnings = Vec::new();

@@ -2,6 +2,7 @@
 
 use crate::build;
 use crate::git::Request;
+use crate::measure::Placement;
 use crate::model::{TargetId, TargetKind};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -105,6 +106,23 @@ pub struct Measuring {
     pub per_test_budget: Duration,
     /// Seed of the random shifts.
     pub seed: u64,
+    /// Whether layouts are matched.
+    pub placement: Placement,
+}
+
+impl Default for Measuring {
+    /// As without any option, but for the seed, which is then drawn.
+    fn default() -> Self {
+        Self {
+            threshold: 0.02,
+            alpha: 0.01,
+            timeout: Duration::from_secs(10),
+            budget: None,
+            per_test_budget: Duration::from_secs(10),
+            seed: 0,
+            placement: Placement::default(),
+        }
+    }
 }
 
 #[cfg(test)]

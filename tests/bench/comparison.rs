@@ -1,0 +1,42 @@
+//! A comparison as users make it: `cargo perfunit diff`.
+
+use super::Result;
+use super::tool::Tool;
+use cargo_perfunit::error::ExitCode;
+use cargo_perfunit::report::json::Document;
+use std::path::Path;
+use std::process::Output;
+
+/// What the tool said.
+pub enum Answer {
+    /// Its document.
+    Compared(Box<Document>),
+    /// Why there is none, in a line.
+    Refused(String),
+}
+
+/// Exit codes that tell of the tests, not of the tool.
+const COMPARED: [ExitCode; 3] = [ExitCode::Success, ExitCode::Regression, ExitCode::TestsFailOnBase];
+
+/// Compares the working tree with the last commit.
+pub fn compare(tool: &Tool, tree: &Path, more: &[&str]) -> Result<Answer> {
+    let output = tool.command(tree, "diff", "HEAD").args(more).output()?;
+    let is = |code: ExitCode| output.status.code() == Some(i32::from(code as u8));
+    if COMPARED.into_iter().any(is) {
+        let document: Document = serde_json::from_slice(&output.stdout)?;
+        let is_whole = !document.interrupted;
+        return if is_whole { Ok(Answer::Compared(Box::new(document))) } else { Err("interrupted".into()) };
+    }
+    let why = last_words(&output);
+    // What will go wrong every time, or was not to go on.
+    if [ExitCode::Usage, ExitCode::Interrupted].into_iter().any(is) || output.status.code().is_none() {
+        return Err(format!("`cargo perfunit diff`: {}: {why}", output.status).into());
+    }
+    Ok(Answer::Refused(if is(ExitCode::BuildFailed) { "does not compile".to_owned() } else { why }))
+}
+
+fn last_words(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr);
+    let said = error.lines().find(|line| line.starts_with("error")).or_else(|| error.lines().last());
+    format!("{} {}", output.status, said.unwrap_or_default()).trim().to_owned()
+}

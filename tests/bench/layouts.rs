@@ -1,0 +1,154 @@
+//! Does the place of code fake a verdict? Makes edits that change code and not its work, of functions that tests execute
+//! or of others, and asks the tool after each which tests got slower. With an effect on top: is that found?
+//!
+//! `cargo bench --bench layouts -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
+
+mod comparison;
+mod copy;
+#[expect(dead_code, reason = "only the starts of functions are used here")]
+mod edits;
+mod harmless;
+mod hot;
+mod literals;
+mod nulls;
+mod repository;
+mod rows;
+mod sites;
+#[expect(dead_code, reason = "nobody asks here who names what")]
+mod sources;
+#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+mod tool;
+mod totals;
+mod trial;
+mod unrelated;
+mod workloads;
+
+use clap::Parser;
+use nulls::Null;
+use sources::{Scope, Sources};
+use std::path::{Path, PathBuf};
+use tool::Tool;
+use trial::Trial;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// How many edits to try for one that counts: some places do not compile, others no test executes.
+const TRIES: usize = 10;
+
+/// Edits that change code and not its work: no verdict may come of them.
+#[derive(Debug, Parser)]
+#[command(name = "layouts", max_term_width = 100)]
+struct Arguments {
+    /// Clone to take the code from; it is copied, never written.
+    clone: Option<PathBuf>,
+    /// Use a small crate of our own with four hot loops instead of a clone.
+    #[arg(long, conflicts_with = "clone")]
+    sample: bool,
+    /// Edit functions that tests execute, and measure these tests. This is the default.
+    #[arg(long)]
+    hot: bool,
+    /// Edit modules that no other test uses, and measure all tests but their own.
+    #[arg(long, conflicts_with = "hot")]
+    unrelated: bool,
+    /// Edits that count.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    edits: usize,
+    /// Seed of the draw. The same seed goes on where an earlier run stopped.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// The tool's threshold.
+    #[arg(long, default_value = "2%", value_name = "CHANGE")]
+    threshold: String,
+    /// Per cent of work to add to head on top of each edit, to see it found.
+    #[arg(long, requires = "sample", conflicts_with = "unrelated", value_name = "PER CENT")]
+    effect: Option<f64>,
+    /// Folder for the copy and the rows [default: a new one in the temporary folder].
+    #[arg(long, value_name = "FOLDER")]
+    work: Option<PathBuf>,
+    /// Executable of the tool [default: the one built with this benchmark].
+    #[arg(long, value_name = "PATH")]
+    tool: Option<PathBuf>,
+    /// Edit only below these folders of the clone.
+    #[arg(long, value_name = "FOLDER")]
+    below: Vec<String>,
+    /// Options of the tool: packages, targets, features, tests, `--layout natural`.
+    #[arg(last = true)]
+    options: Vec<String>,
+}
+
+fn main() -> Result<()> {
+    // Cargo tells benchmarks that they are some.
+    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
+    if typed.len() < 2 {
+        println!("usage: cargo bench --bench layouts -- FOLDER [OPTIONS]; --help tells more");
+        return Ok(());
+    }
+    run(&Arguments::parse_from(typed))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let temporary = tempfile::tempdir()?;
+    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
+    std::fs::create_dir_all(&work)?;
+    let clone = match &arguments.clone {
+        Some(clone) => copy::typed(clone),
+        None if arguments.sample => workloads::write(&work)?,
+        None => return Err("which clone? give a folder, or --sample".into()),
+    };
+    let tree = copy::of(&clone, &work)?.canonicalize()?;
+    let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
+    let threshold = ["--threshold".to_owned(), arguments.threshold.clone()];
+    let options = threshold.iter().chain(&arguments.options).cloned().collect();
+    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), options)?;
+    let sources = Sources::read(&tree, Scope { below: arguments.below.clone(), dependencies: Vec::new() })?;
+    let trial = Trial {
+        tree: &tree,
+        commit: &commit,
+        tool: &tool,
+        sources: &sources,
+        seed: arguments.seed,
+        effect: arguments.effect,
+        all_tests: arguments.unrelated,
+    };
+    let path = work.join("layouts.jsonl");
+    let rows = make(&trial, draw(arguments, &sources), arguments.edits, &path)?;
+    match arguments.effect {
+        Some(percent) => println!("{}", totals::of_effect(&rows, percent)),
+        None => println!("{}", totals::of_nulls(&rows)),
+    }
+    println!("rows: {}", path.display());
+    Ok(())
+}
+
+fn draw(arguments: &Arguments, sources: &Sources) -> Vec<Null> {
+    let mut random = fastrand::Rng::with_seed(arguments.seed);
+    let sites = sources.edits();
+    if arguments.unrelated {
+        unrelated::edits(&sites, sources, TRIES * arguments.edits, &mut random)
+    } else {
+        hot::edits(&sites, &mut random)
+    }
+}
+
+/// Makes edits until so many count, or there are no more.
+fn make(trial: &Trial<'_>, drawn: Vec<Null>, wanted: usize, path: &Path) -> Result<Vec<rows::Row>> {
+    let known = rows::known(path, trial.seed, &trial.tool.key)?;
+    let mut made: Vec<rows::Row> = Vec::new();
+    println!("{}", rows::HEADING);
+    for null in drawn {
+        if made.iter().filter(|row| row.refused.is_none()).count() >= wanted {
+            break;
+        }
+        let key = trial.key(&null);
+        let row = if let Some(row) = known.iter().find(|row| row.key == key) {
+            row.clone()
+        } else {
+            let row = trial.row(&null)?;
+            rows::keep(path, &row)?;
+            row
+        };
+        println!("{row}");
+        made.push(row);
+    }
+    Ok(made)
+}

@@ -1,0 +1,177 @@
+//! What one null edit did to the verdicts; kept in a file as it comes.
+
+use super::Result;
+use super::nulls::Kind;
+use cargo_perfunit::report::json::{Document, TestResult};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+/// One edit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Row {
+    /// Names the edit among all of a draw.
+    pub key: String,
+    /// Of the draw.
+    pub seed: u64,
+    /// Names the tool and its options.
+    pub tool: String,
+    /// How the versions differ.
+    pub kind: Kind,
+    /// File and line.
+    pub place: String,
+    /// Why nothing was measured, if so.
+    pub refused: Option<String>,
+    /// Tests with figures.
+    pub tests: Vec<Seen>,
+    /// Functions of one size in both versions: those at equal addresses, and all.
+    pub functions: Part,
+    /// Loops of changed functions: those at equal addresses, and all.
+    pub loops: Part,
+    /// Why the layout of a target was not controlled, if so.
+    pub uncontrolled: Option<String>,
+    /// Wall time of the tool.
+    pub seconds: f64,
+}
+
+/// So many of so many.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// Those meant.
+    pub some: usize,
+    /// All.
+    pub all: usize,
+}
+
+/// A test with figures.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Seen {
+    /// Target and name.
+    pub test: String,
+    /// In the words of the document.
+    pub verdict: String,
+    /// Why it is inconclusive.
+    pub reason: Option<String>,
+    /// Whether it was slower or faster until it was measured again.
+    pub flagged_first: bool,
+    /// Time of one run on base, in nanoseconds.
+    pub base_ns: f64,
+    /// Head against base, as fractions.
+    pub estimate: f64,
+    /// The interval's ends.
+    pub interval: [Option<f64>; 2],
+    /// Pairs of processes behind it.
+    pub pairs: usize,
+    /// Layouts behind it.
+    pub layouts: usize,
+    /// Whether it was repeated in one process.
+    pub is_steady: bool,
+}
+
+impl Row {
+    /// Takes over what counts of a document; `is_meant` says of which tests.
+    pub fn fill(&mut self, document: &Document, is_meant: impl Fn(&str) -> bool) {
+        let meant = document.tests.iter().filter(|result| is_meant(&result.test.name));
+        self.tests = meant.filter_map(Seen::of).collect();
+        for layout in &document.environment.layouts {
+            self.functions.add(layout.equal, layout.common);
+            self.loops.add(layout.held, layout.loops);
+            self.uncontrolled = self.uncontrolled.take().or_else(|| layout.uncontrolled_because.clone());
+        }
+        if self.tests.is_empty() {
+            self.refused = Some("no test with figures".to_owned());
+        }
+    }
+
+    /// Tests of which this is true.
+    pub fn count(&self, is: impl Fn(&Seen) -> bool) -> usize {
+        self.tests.iter().filter(|seen| is(seen)).count()
+    }
+}
+
+impl Part {
+    fn add(&mut self, some: usize, all: usize) {
+        self.some += some;
+        self.all += all;
+    }
+}
+
+impl Seen {
+    fn of(result: &TestResult) -> Option<Self> {
+        let change = result.change?;
+        let mut seen = Self {
+            test: format!("{} {}", result.test.target, result.test.name),
+            verdict: result.verdict.clone(),
+            reason: result.reason.as_ref().map(|reason| reason.kind.clone()),
+            flagged_first: false,
+            base_ns: result.base_ns?,
+            estimate: change.estimate?,
+            interval: [change.low, change.high],
+            pairs: result.pairs.unwrap_or(0),
+            layouts: result.layouts.unwrap_or(0),
+            is_steady: result.mode.as_deref() == Some("steady"),
+        };
+        let taken_back = result.notes.iter().any(|note| note.contains("did not show again on fresh pairs"));
+        seen.flagged_first = seen.is_flagged() || taken_back || seen.reason.as_deref() == Some("not-confirmed");
+        Some(seen)
+    }
+
+    /// Slower or faster, which no null edit is.
+    pub fn is_flagged(&self) -> bool {
+        ["slower", "faster"].contains(&self.verdict.as_str())
+    }
+
+    /// Whether a cycle is a small part of it.
+    pub fn is_sizable(&self) -> bool {
+        self.is_steady && self.base_ns >= 50.0
+    }
+}
+
+/// Above the rows.
+pub const HEADING: &str = "kind           tests  before   after   below inconcl  largest %   functions       loops \
+                           seconds  place: test with the largest, its time";
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, place, seconds, .. } = self;
+        write!(f, "{kind:<13}")?;
+        if let Some(why) = &self.refused {
+            return write!(f, "  {place}: {why}");
+        }
+        let verdict = |word: &'static str| self.count(|seen| seen.verdict == word);
+        let (before, after) = (self.count(|seen| seen.flagged_first), self.count(Seen::is_flagged));
+        let (below, inconclusive) = (verdict("changed-below-threshold"), verdict("inconclusive"));
+        write!(f, "{:>7}{before:>8}{after:>8}{below:>8}{inconclusive:>8}", self.tests.len())?;
+        let largest = self.tests.iter().max_by(|one, two| one.estimate.abs().total_cmp(&two.estimate.abs()));
+        let (estimate, ns, test) = largest.map_or((0.0, 0.0, ""), |seen| (seen.estimate, seen.base_ns, &seen.test));
+        let (functions, loops) = (self.functions.to_string(), self.loops.to_string());
+        write!(f, "{:>+11.2}{functions:>12}{loops:>12}{seconds:>8.0}  {place}: {test}, {ns:.0} ns", 100.0 * estimate)?;
+        self.uncontrolled.as_ref().map_or(Ok(()), |why| write!(f, " [{why}]"))
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.some, self.all)
+    }
+}
+
+/// What earlier runs of this tool with this seed left.
+pub fn known(path: &Path, seed: u64, tool: &str) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    if let Ok(file) = File::open(path) {
+        for line in BufReader::new(file).lines() {
+            let row: Row = serde_json::from_str(&line?)?;
+            rows.extend(Some(row).filter(|row| row.seed == seed && row.tool == tool));
+        }
+    }
+    Ok(rows)
+}
+
+/// Adds a row to the file.
+pub fn keep(path: &Path, row: &Row) -> Result<()> {
+    let mut file = File::options().create(true).append(true).open(path)?;
+    Ok(writeln!(file, "{}", serde_json::to_string(row)?)?)
+}

@@ -1,0 +1,124 @@
+//! All null edits together: how often a verdict was false, or with a true effect, how often it was found.
+
+use super::rows::{Row, Seen};
+use statrs::distribution::{Beta, ContinuousCDF};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Probability that a bound holds.
+const CONFIDENCE: f64 = 0.95;
+
+/// The last page for edits without an effect.
+pub fn of_nulls(rows: &[Row]) -> String {
+    let counted: Vec<&Row> = counted(rows).collect();
+    let heading = ["edits", "tests", "before", "after", "below", "inconcl", "median", "95 %", "99 %", "largest"];
+    let mut lines = vec![String::new(), format!("{:<16}{}", "", columns(heading.map(str::to_owned)))];
+    let mut kinds: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+    for row in &counted {
+        kinds.entry(row.kind.to_string()).or_default().push(row);
+    }
+    lines.extend(kinds.iter().map(|(kind, rows)| line(kind, rows)));
+    lines.push(line("all", &counted));
+    lines.push("(the last four: |change| in % of tests repeated in one process, of 50 ns and more)".to_owned());
+    lines.push(String::new());
+    lines.push(share("flagged before confirmation", &counted, |seen| seen.flagged_first));
+    lines.push(share("flagged after", &counted, Seen::is_flagged));
+    lines.push(thrown(rows));
+    lines.join("\n")
+}
+
+/// The last page for edits with a true effect: what became of each test.
+pub fn of_effect(rows: &[Row], percent: f64) -> String {
+    let mut tests: BTreeMap<&str, Vec<&Seen>> = BTreeMap::new();
+    for seen in counted(rows).flat_map(|row| &row.tests) {
+        tests.entry(&seen.test).or_default().push(seen);
+    }
+    let mut lines = vec![format!("\n{percent} % more work:")];
+    for (test, seen) in &tests {
+        let count = |verdict: &str| seen.iter().filter(|seen| seen.verdict == verdict).count();
+        let (slower, faster, inconclusive) = (count("slower"), count("faster"), count("inconclusive"));
+        // Below the threshold, but surely a change.
+        let is_below = |seen: &&&Seen| seen.verdict == "changed-below-threshold" && seen.estimate > 0.0;
+        let below = seen.iter().filter(is_below).count();
+        let changes = || seen.iter().map(|seen| 100.0 * seen.estimate);
+        let mean = changes().sum::<f64>() / seen.len().max(1) as f64;
+        let (lowest, highest) = (changes().fold(f64::INFINITY, f64::min), changes().fold(f64::NEG_INFINITY, f64::max));
+        lines.push(format!(
+            "{test}: slower {slower} of {} ({:.0} %), slower by less than the threshold {below}, faster {faster}, \
+             inconclusive {inconclusive}; change {mean:+.2} % in the mean, {lowest:+.2} to {highest:+.2} %",
+            seen.len(),
+            percentage(slower, seen.len()),
+        ));
+    }
+    lines.push(thrown(rows));
+    lines.join("\n")
+}
+
+fn counted(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    rows.iter().filter(|row| row.refused.is_none())
+}
+
+fn columns<const N: usize>(figures: [String; N]) -> String {
+    figures.map(|figure| format!("{figure:>9}")).concat()
+}
+
+fn line(label: &str, rows: &[&Row]) -> String {
+    let count = |is: &dyn Fn(&Seen) -> bool| rows.iter().map(|row| row.count(is)).sum::<usize>().to_string();
+    let sizable = rows.iter().flat_map(|row| &row.tests).filter(|seen| seen.is_sizable());
+    let mut changes: Vec<f64> = sizable.map(|seen| seen.estimate.abs()).collect();
+    changes.sort_by(f64::total_cmp);
+    let change = |part: f64| match quantile(&changes, part) {
+        Some(change) => format!("{:.2}", 100.0 * change),
+        None => "-".to_owned(),
+    };
+    let figures = [
+        rows.len().to_string(),
+        count(&|_| true),
+        count(&|seen| seen.flagged_first),
+        count(&Seen::is_flagged),
+        count(&|seen| seen.verdict == "changed-below-threshold"),
+        count(&|seen| seen.verdict == "inconclusive"),
+        change(0.5),
+        change(0.95),
+        change(0.99),
+        change(1.0),
+    ];
+    format!("{label:<16}{}", columns(figures))
+}
+
+/// Tests of one edit share its luck, so the bound over edits is the one to rely on.
+fn share(label: &str, rows: &[&Row], is: impl Fn(&Seen) -> bool) -> String {
+    let tests: usize = rows.iter().map(|row| row.tests.len()).sum();
+    let found: usize = rows.iter().map(|row| row.count(&is)).sum();
+    let edits = rows.iter().filter(|row| row.count(&is) > 0).count();
+    let part = |what: &str, found: usize, all: usize| {
+        let (share, bound) = (percentage(found, all), 100.0 * at_most(found, all));
+        format!("{found} of {all} {what} ({share:.2} %, at most {bound:.2} %)")
+    };
+    format!("{label}: {}, {}", part("tests", found, tests), part("edits", edits, rows.len()))
+}
+
+fn thrown(rows: &[Row]) -> String {
+    let whys: Vec<&str> = rows.iter().filter_map(|row| row.refused.as_deref()).collect();
+    let kinds: BTreeSet<&str> = whys.iter().copied().collect();
+    let count = |why: &str| whys.iter().filter(|other| **other == why).count();
+    let kinds: Vec<String> = kinds.into_iter().map(|why| format!("{} {why}", count(why))).collect();
+    format!("{} edits that do not count{}{}", whys.len(), if kinds.is_empty() { "" } else { ": " }, kinds.join(", "))
+}
+
+fn percentage(part: usize, all: usize) -> f64 {
+    100.0 * part as f64 / all.max(1) as f64
+}
+
+/// The upper bound of Clopper and Pearson, one-sided.
+fn at_most(found: usize, all: usize) -> f64 {
+    if found >= all {
+        return 1.0;
+    }
+    Beta::new(found as f64 + 1.0, (all - found) as f64).map_or(1.0, |beta| beta.inverse_cdf(CONFIDENCE))
+}
+
+/// Of sorted values; the smallest that at least this part of them does not exceed.
+fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+    let rank = (part * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied()
+}

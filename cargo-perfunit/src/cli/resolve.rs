@@ -24,7 +24,7 @@ pub fn terminal(common: &CommonArguments) -> Terminal {
 
 /// Resolves `diff`.
 pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
-    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, transparent_constants } =
+    let MeasuringArguments { threshold, timeout, budget, per_test_budget, seed, unequal_seeds, transparent_constants } =
         arguments.measuring;
     let measuring = Measuring {
         threshold,
@@ -33,6 +33,7 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         budget,
         per_test_budget,
         seed: seed.unwrap_or_else(|| fastrand::u64(..)),
+        equal_seeds: !unequal_seeds,
     };
     options(&arguments.common, measuring, !transparent_constants)
 }
@@ -40,8 +41,15 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
 /// Resolves `list`.
 pub fn list_options(arguments: &ListArguments) -> Result<Options> {
     let unused = Duration::from_secs(10);
-    let measuring =
-        Measuring { threshold: 0.1, alpha: ALPHA, timeout: unused, budget: None, per_test_budget: unused, seed: 0 };
+    let measuring = Measuring {
+        threshold: 0.1,
+        alpha: ALPHA,
+        timeout: unused,
+        budget: None,
+        per_test_budget: unused,
+        seed: 0,
+        equal_seeds: true,
+    };
     let mut options = options(&arguments.common, measuring, true)?;
     options.all_tests |= arguments.all;
     Ok(options)

@@ -95,6 +95,7 @@ fn options(folder: &Path) -> Result<Options> {
             budget: None,
             per_test_budget: Duration::from_secs(10),
             seed: fastrand::u64(..),
+            equal_seeds: true,
         },
     })
 }

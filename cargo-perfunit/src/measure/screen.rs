@@ -5,6 +5,7 @@ use super::classify::{Class, classify, first_failure, per_run};
 use super::layouts::{self, Layouts};
 use super::lockstep::{self, Pads, PairEnd, Programs, Task};
 use super::schedule::Figures;
+use super::work::{Comparison, Differs, Work};
 use crate::error::Result;
 use crate::interrupt;
 use crate::model::{Capture, EffectClass, EffectSize, Measured, Mode, Reason, Side, Sides, Verdict};
@@ -19,8 +20,9 @@ const TINY_NS: f64 = 50.0;
 const FEWEST_NS: f64 = 3.0;
 /// A cold call is noisier than any repeated one: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
-/// Times of one body that differ by this factor within a process.
-const VARIES: f64 = 1.5;
+
+/// The note on a test that fails beside itself with equal random numbers.
+const APART: &str = "base and head get into each other's way with equal random numbers: each draws its own";
 
 /// A test with its way of being measured settled.
 #[derive(Debug, Clone)]
@@ -31,6 +33,18 @@ pub struct Settled {
     pub capture: Capture,
     /// Remarks found on the way.
     pub notes: Vec<String>,
+    /// Whether both processes of a pair get the same random numbers.
+    pub equal_seeds: bool,
+    /// How a pair's estimate is made.
+    pub comparison: Comparison,
+}
+
+impl Settled {
+    /// Draws what the next pair has in common.
+    fn draw(&self, random: &mut fastrand::Rng) -> Pads {
+        let pads = Pads::draw(random);
+        if self.equal_seeds { pads } else { pads.without_seed() }
+    }
 }
 
 /// The pairs of one test.
@@ -38,6 +52,7 @@ pub struct Settled {
 struct Pairs {
     log_ratios: Vec<f64>,
     times: Sides<Vec<f64>>,
+    work: Work,
 }
 
 /// Runs the pilot and settles how to measure, or says why not.
@@ -47,15 +62,17 @@ pub fn settle(
     programs: &Programs<'_>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Settled, Reason>> {
-    let pilot = lockstep::run(bench, programs, Task::Pilot, Pads::draw(random), config.timeout)?;
+    let Pilot { end, class, equal_seeds } = pilot(bench, config, programs, random)?;
+    let apart = if equal_seeds { Vec::new() } else { vec![APART.to_owned()] };
     if interrupt::requested() {
         return Ok(Err(Reason::Interrupted));
     }
-    let whole = pilot.sides.base.whole_function || pilot.sides.head.whole_function;
+    let whole = end.sides.base.whole_function || end.sides.head.whole_function;
     let capture = if whole { Capture::Runner } else { Capture::Macro };
-    let settled = |task, notes| Ok(Ok(Settled { task, capture, notes }));
-    match classify(&pilot, config.timeout, config.per_test_budget) {
-        Class::Steady(shape) => settled(Task::Steady(shape), remarks(&pilot)),
+    let (equal_seeds, comparison) = (equal_seeds && bench.seeds.are_given(), Comparison::for_pilot(&end));
+    let settled = |task, notes| Ok(Ok(Settled { task, capture, notes, equal_seeds, comparison }));
+    match class {
+        Class::Steady(shape) => settled(Task::Steady(shape), apart),
         Class::NotRepeatable(why) => {
             settled(Task::Cold, vec![format!("not repeatable in one process ({why}): first calls are compared")])
         }
@@ -69,15 +86,36 @@ pub fn settle(
     }
 }
 
-fn remarks(pilot: &PairEnd) -> Vec<String> {
-    let varies = Side::BOTH.into_iter().any(|side| {
-        let mut times = pilot.sides.get(side).times.clone();
-        // A batch of many runs averages them; a spread shows where a batch is one run.
-        pilot.shape.repetitions == 1
-            && times.len() >= 5
-            && stats::quantile(&mut times, 0.75) > VARIES * stats::quantile(&mut times, 0.25)
-    });
-    if varies { vec!["its work differs from call to call".to_owned()] } else { Vec::new() }
+/// A pilot pair with what it tells.
+struct Pilot {
+    end: PairEnd,
+    class: Class,
+    equal_seeds: bool,
+}
+
+/// Runs the pilot, with equal random numbers unless the two processes stand in each other's way with them: both then
+/// choose the same names for files or ports that they share.
+fn pilot(bench: &Bench, config: &Config, programs: &Programs<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
+    let mut run = |equal_seeds: bool| -> Result<Pilot> {
+        let pads = Pads::draw(random);
+        let pads = if equal_seeds { pads } else { pads.without_seed() };
+        let end = lockstep::run(bench, programs, Task::Pilot, pads, config.timeout)?;
+        let class = classify(&end, config.timeout, config.per_test_budget);
+        Ok(Pilot { end, class, equal_seeds })
+    };
+    let steady = |pilot: &Pilot| matches!(pilot.class, Class::Steady(_));
+    let first = run(true)?;
+    let failed = matches!(first.class, Class::NotRepeatable(_) | Class::Suspect) && first.end.timed_out.is_none();
+    if !failed || !bench.seeds.are_given() || interrupt::requested() {
+        return Ok(first);
+    }
+    let apart = run(false)?;
+    if !steady(&apart) {
+        return Ok(first);
+    }
+    // A test that fails with some random numbers only had bad luck.
+    let again = run(true)?;
+    Ok(if steady(&again) { again } else { apart })
 }
 
 /// The first call failed on some side while the other's process was alive: does it by itself?
@@ -148,7 +186,7 @@ pub fn measure(
         };
         let Some(executables) = executables else { break stats::conclude(&rule, &pairs.log_ratios) };
         let programs = Programs { executables, ..*programs };
-        let pair = lockstep::run(bench, &programs, settled.task, Pads::draw(random), config.timeout)?;
+        let pair = lockstep::run(bench, &programs, settled.task, settled.draw(random), config.timeout)?;
         if !pair.complete() {
             if interrupt::requested() {
                 return Ok(Err(Reason::Interrupted));
@@ -159,7 +197,7 @@ pub fn measure(
             }
             continue;
         }
-        pairs.add(&pair);
+        pairs.add(&pair, settled.comparison);
         if let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios) {
             break Some(decision);
         }
@@ -179,16 +217,30 @@ pub fn measure(
     if layouts.is_some() {
         figures.measured.layouts = figures.measured.pairs;
     }
+    // With a layout of its own each process differs from the others for that alone.
+    let differs = pairs.work.differs().filter(|differs| layouts.is_none() || *differs == Differs::Calls);
+    figures.notes.extend(differs.map(|differs| unequal_work(differs, settled)));
     Ok(Ok(figures))
 }
 
 impl Pairs {
-    fn add(&mut self, pair: &PairEnd) {
+    fn add(&mut self, pair: &PairEnd, comparison: Comparison) {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
-        self.log_ratios.push((ns.head / ns.base).ln());
+        self.log_ratios.push(comparison.log_ratio(pair));
+        self.work.add(pair);
         self.times.base.push(ns.base);
         self.times.head.push(ns.head);
     }
+}
+
+/// The note on a test whose runs do not do the same.
+fn unequal_work(differs: Differs, settled: &Settled) -> String {
+    let between = match differs {
+        Differs::Calls => "call to call",
+        Differs::Processes => "process to process",
+    };
+    let in_spite = if settled.equal_seeds { ", even with equal random numbers" } else { "" };
+    format!("its work differs from {between}{in_spite}")
 }
 
 fn out_of_time(config: &Config) -> Reason {

@@ -101,8 +101,10 @@ pub struct Measuring {
     pub budget: Option<Duration>,
     /// Longest measuring of one test.
     pub per_test_budget: Duration,
-    /// Seed of the random shifts.
+    /// Seed of the random shifts and of what tests draw.
     pub seed: u64,
+    /// Give both processes of a pair the same random numbers.
+    pub equal_seeds: bool,
 }
 
 #[cfg(test)]

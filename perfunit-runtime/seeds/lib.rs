@@ -47,6 +47,11 @@ extern "C" {
     fn pthread_setspecific(key: c_uint, value: *const c_void) -> c_int;
 }
 
+/// libc's `getrandom`.
+///
+/// # Safety
+///
+/// So many bytes can be written there.
 type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
 
 /// What all streams come from. On a page that the kernel clears in forked processes: they must not repeat ours.

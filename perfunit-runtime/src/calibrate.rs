@@ -108,8 +108,8 @@ mod tests {
     fn one_short_run_of_a_randomised_body_does_not_make_batches_long() {
         let mut runs = 0;
         let batch = |n: u64| {
-            let first = std::mem::replace(&mut runs, runs + n);
-            Some((first..first + n).map(|run| 100 + run * 7919 % 4000).sum())
+            runs += n;
+            Some((runs - n..runs).map(|run| 100 + run * 7919 % 4000).sum())
         };
         let plan = calibrate(100, 100_000, batch).unwrap();
         let batch_ns = plan.repetitions as f64 * 2100.0;

@@ -48,3 +48,30 @@ pub(crate) fn forget() {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_loads_stays_and_our_library_goes() {
+        // One test, because the environment is the process's.
+        let check = |loaded: Option<&str>, seed: bool, left: Option<&str>| {
+            for (name, value) in [(PRELOAD_VARIABLE, loaded), (SEED_VARIABLE, seed.then_some("ab"))] {
+                match value {
+                    Some(value) => env::set_var(name, value),
+                    None => env::remove_var(name),
+                }
+            }
+            forget();
+            let found = env::var(PRELOAD_VARIABLE).ok();
+            env::remove_var(PRELOAD_VARIABLE);
+            assert_eq!(found.as_deref(), left);
+            assert!(env::var_os(SEED_VARIABLE).is_none());
+        };
+        check(Some("/ours.so"), true, None);
+        check(Some("/ours.so:/theirs.so /more.so:/last.so"), true, Some("/theirs.so /more.so:/last.so"));
+        check(Some("/theirs.so"), false, Some("/theirs.so"));
+        check(None, false, None);
+    }
+}

@@ -186,7 +186,9 @@ mod tests {
         for seed in 0..20 {
             let pairs = pairs(seed, &work);
             let mut seen = Work::default();
-            pairs.iter().for_each(|pair| seen.add(pair));
+            for pair in &pairs {
+                seen.add(pair);
+            }
             assert_eq!(seen.differs(), differs, "seed {seed}");
             assert_eq!(Comparison::for_pilot(&pairs[0]), comparison, "seed {seed}");
         }

@@ -14,6 +14,11 @@ pub const LIST_VARIABLE: &str = "PERFUNIT_LIST";
 pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 /// Environment variable: name of the test to serve, as libtest prints it.
 pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
+/// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits. That library then stands first
+/// in [`PRELOAD_VARIABLE`].
+pub const SEED_VARIABLE: &str = "PERFUNIT_SEED";
+/// Environment variable of the dynamic linker: libraries to load before all others.
+pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
 pub const MAGIC: u64 = 0x7065_7266_756e_0001;

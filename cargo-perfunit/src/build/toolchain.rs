@@ -1,6 +1,6 @@
-//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, macros, wrapper.
+//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, macros, wrapper.
 
-use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, RUNNER, RUNTIME};
+use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, RUNNER, RUNTIME, SEEDS};
 use super::rustc_role::{CONFIG_NAME, WRAPPER_NAME, WrapperConfig};
 use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, Result};
@@ -18,6 +18,11 @@ const KEPT: usize = 8;
 const SPARED: Duration = Duration::from_secs(24 * 60 * 60);
 const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
 const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
+const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
+/// With bitcode, or projects with LTO could not link it.
+const RLIB: [&str; 6] = ["--crate-type", "rlib", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0"];
+/// Without std, which would have to be loaded too.
+const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
 
 /// What differs between toolchain parts for one compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +42,8 @@ pub struct Toolchain {
     pub wrapper: PathBuf,
     /// Content key of all parts.
     pub key: String,
+    /// The library that gives both processes of a pair the same random numbers; absent if it could not be built.
+    pub seeds: Option<PathBuf>,
 }
 
 /// Returns the parts for this toolchain, building them on first use.
@@ -74,12 +81,13 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     })?;
     // A damaged folder is told here, once, and not by every call of rustc.
     WrapperConfig::load(&dir)?;
-    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key })
+    let seeds = Some(libraries.join(SEEDS_LIBRARY)).filter(|library| library.exists());
+    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds })
 }
 
-/// The folder with runtime, runner and macros for this compiler.
+/// The folder with runtime, runner, seeds and macros for this compiler.
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
-    let sources = [RUNTIME, RUNNER, MACROS].into_iter().flatten();
+    let sources = [RUNTIME, RUNNER, SEEDS, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
     let Variant { runner, opaque, aligned: _ } = variant;
     let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
@@ -87,7 +95,10 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
         write_sources(&draft.join("runtime"), RUNTIME)?;
-        rustc(cargo, draft, "perfunit_runtime", &draft.join("runtime/lib.rs"), &[], false)?;
+        rustc(cargo, draft, "perfunit_runtime", &draft.join("runtime/lib.rs"), &RLIB, false)?;
+        write_sources(&draft.join("seeds"), SEEDS)?;
+        // Without it pairs are noisier, and nothing else.
+        let _ = rustc(cargo, draft, "perfunit_seeds", &draft.join("seeds/lib.rs"), &PRELOADED, false);
         if variant.runner {
             // Door 2 needs an unstable interface: a toolchain without it gets door 1 only.
             let _ = make_runner(cargo, draft);
@@ -128,23 +139,14 @@ fn macros_library() -> String {
 fn make_runner(cargo: &Cargo, draft: &Path) -> Result<()> {
     write_sources(&draft.join("runner"), RUNNER)?;
     let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
-    rustc(cargo, draft, "perfunit_runner", &draft.join("runner/lib.rs"), &["--extern", &runtime], true)
+    let arguments = [&RLIB[..], &["--extern", &runtime]].concat();
+    rustc(cargo, draft, "perfunit_runner", &draft.join("runner/lib.rs"), &arguments, true)
 }
 
 fn rustc(cargo: &Cargo, out: &Path, name: &str, root: &Path, more: &[&str], unstable: bool) -> Result<()> {
     let mut command = Command::new(&cargo.rustc);
-    command.args(["--edition", "2021", "--crate-type", "rlib", "--crate-name", name, "--cap-lints", "allow"]);
-    // Bitcode, or projects with LTO could not link it.
-    command.args([
-        "-C",
-        "opt-level=3",
-        "-C",
-        "embed-bitcode=yes",
-        "-C",
-        "symbol-mangling-version=v0",
-        "-C",
-        "debuginfo=0",
-    ]);
+    command.args(["--edition", "2021", "--crate-name", name, "--cap-lints", "allow"]);
+    command.args(["-C", "opt-level=3", "-C", "debuginfo=0"]);
     command.arg("--out-dir").arg(out).args(more).arg(root).current_dir(out);
     if unstable {
         command.env("RUSTC_BOOTSTRAP", "1");

@@ -232,12 +232,15 @@ pub struct MeasuringArguments {
     /// Longest measuring of one test.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     pub per_test_budget: Duration,
-    /// Seed of the random shifts of address spaces [default: drawn].
+    /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
     /// Where the code of both versions lies: what did not change at the same places, or wherever the linker put it.
     #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
     pub layout: Layout,
+    /// Let each process draw random numbers of its own.
+    #[arg(long, hide = true)]
+    pub unequal_seeds: bool,
     /// Let the optimiser see the constants in test bodies, as in an ordinary build.
     #[arg(long, hide = true)]
     pub transparent_constants: bool,

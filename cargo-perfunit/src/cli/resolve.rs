@@ -28,6 +28,7 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         budget: typed.budget,
         per_test_budget: typed.per_test_budget,
         seed: typed.seed.unwrap_or_else(|| fastrand::u64(..)),
+        equal_seeds: !typed.unequal_seeds,
         placement: match typed.layout {
             Layout::Matched => Placement::Matched,
             Layout::Natural => Placement::Natural,

@@ -1,5 +1,6 @@
 //! The place where processes are measured: the core, the scratch folders, the address space.
 
+use super::seeds::Seeds;
 use super::shared_page::SharedPage;
 use crate::cache;
 use crate::error::{Error, Result};
@@ -35,7 +36,7 @@ pub struct Config {
     pub threshold: f64,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
-    /// Seed of the random shifts.
+    /// Seed of the random shifts and of what tests draw.
     pub seed: u64,
     /// Whether layouts are matched.
     pub placement: Placement,
@@ -48,6 +49,8 @@ pub struct Bench {
     pub core: usize,
     /// Whether address space randomisation can be switched off.
     pub paired_address_space: bool,
+    /// How both processes of a pair get the same random numbers; not at all unless it is set.
+    pub seeds: Seeds,
     /// The page of the running pair.
     pub page: SharedPage,
     /// `TMPDIR` of each side; equally long paths.
@@ -77,7 +80,8 @@ impl Bench {
         fs::remove_dir_all(&tmp)?;
         cache::private_dir(&tmp)?;
         let temporary = Sides { base: tmp.join("base"), head: tmp.join("head") };
-        Ok(Self { core, paired_address_space: can_fix_addresses(), page: SharedPage::new()?, temporary, before })
+        let (paired_address_space, page) = (can_fix_addresses(), SharedPage::new()?);
+        Ok(Self { core, paired_address_space, seeds: Seeds::default(), page, temporary, before })
     }
 
     /// Folder for executables with other layouts.

@@ -1,6 +1,7 @@
 //! One pair: starts a process of each side, lets them take turns, and reads what they left on the page.
 
 use super::bench::Bench;
+use super::seeds::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::{Error, Result};
 use crate::model::{Side, Sides};
@@ -9,6 +10,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
 use perfunit_runtime::page::{self, COLD, PILOT, SERVE_VARIABLE, TEST_VARIABLE, state};
+use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -58,13 +60,14 @@ pub struct Shape {
     pub warm: u32,
 }
 
-/// Random shifts, equal for both processes of a pair and different between pairs.
+/// Random shifts and the seed of all other randomness, equal for both processes of a pair and different between pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pads {
     environment: usize,
     heap: u32,
     stack: u32,
     head_first: bool,
+    seed: Seed,
 }
 
 impl Pads {
@@ -75,7 +78,13 @@ impl Pads {
             heap: random.u32(0..256) * 16,
             stack: random.u32(0..64),
             head_first: random.bool(),
+            seed: NonZeroU64::new(random.u64(1..)),
         }
+    }
+
+    /// The same, but each process draws random numbers of its own.
+    pub fn without_seed(self) -> Self {
+        Self { seed: None, ..self }
     }
 }
 
@@ -201,7 +210,8 @@ impl Running {
         command.args(["--exact", programs.test, "--include-ignored", "--nocapture", "--test-threads=1"]);
         // Base's environment for both: a longer variable would shift the stack.
         let environment = programs.executables.base.environment();
-        command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment);
+        let seed = bench.seeds.variables(pads.seed, &environment);
+        command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment).envs(seed);
         command.env("TMPDIR", bench.temporary.get(side));
         command.env(SIDE_VARIABLE, programs.folders.get(side));
         command.env("PERFUNIT_PAD", "x".repeat(pads.environment));

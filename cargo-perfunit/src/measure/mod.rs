@@ -10,7 +10,10 @@ mod layouts;
 mod lockstep;
 mod schedule;
 mod screen;
+mod seeds;
 mod shared_page;
+mod work;
 
 pub use bench::{Bench, Config, Placement};
 pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};
+pub use seeds::Seeds;

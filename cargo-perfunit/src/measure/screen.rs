@@ -5,6 +5,7 @@ use super::classify::{Class, classify, first_failure, per_run};
 use super::layouts::{self, Layouts};
 use super::lockstep::{self, Pads, PairEnd, Programs, Task};
 use super::schedule::Figures;
+use super::work::{Comparison, Differs, Work};
 use crate::error::Result;
 use crate::interrupt;
 use crate::model::{Capture, EffectClass, EffectSize, Measured, Mode, Reason, Side, Sides, Verdict};
@@ -24,8 +25,9 @@ const UNMATCHED_THRESHOLD: f64 = 0.15;
 /// What the place of the same code does to its time, in 99 of 100 cases: 2.6 standard deviations of the 3.3 % that were
 /// seen between layouts of one body.
 const LAYOUT_BIAS: f64 = 0.085;
-/// Times of one body that differ by this factor within a process.
-const VARIES: f64 = 1.5;
+
+/// The note on a test that fails beside itself with equal random numbers.
+const APART: &str = "base and head get into each other's way with equal random numbers: each draws its own";
 
 /// A test with its way of being measured settled.
 #[derive(Debug, Clone)]
@@ -40,6 +42,18 @@ pub struct Settled {
     pub matched: bool,
     /// Remarks found on the way.
     pub notes: Vec<String>,
+    /// Whether both processes of a pair get the same random numbers.
+    pub equal_seeds: bool,
+    /// How a pair's estimate is made.
+    pub comparison: Comparison,
+}
+
+impl Settled {
+    /// Draws what the next pair has in common.
+    fn draw(&self, random: &mut fastrand::Rng) -> Pads {
+        let pads = Pads::draw(random);
+        if self.equal_seeds { pads } else { pads.without_seed() }
+    }
 }
 
 /// The pairs of one test, one entry for each unit of replication.
@@ -47,8 +61,9 @@ pub struct Settled {
 struct Pairs {
     log_ratios: Vec<f64>,
     times: Sides<Vec<f64>>,
-    /// Logarithms of the times of the pairs of the unit at hand.
-    unit: Vec<Sides<f64>>,
+    /// The pairs of the unit at hand: log ratio, and logarithms of both times.
+    unit: Vec<(f64, Sides<f64>)>,
+    work: Work,
 }
 
 /// Runs the pilot and settles how to measure, or says why not.
@@ -58,15 +73,19 @@ pub fn settle(
     programs: &Programs<'_>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Settled, Reason>> {
-    let pilot = lockstep::run(bench, programs, Task::Pilot, Pads::draw(random), config.timeout)?;
+    let Pilot { end, class, equal_seeds } = pilot(bench, config, programs, random)?;
+    let apart = if equal_seeds { Vec::new() } else { vec![APART.to_owned()] };
     if interrupt::requested() {
         return Ok(Err(Reason::Interrupted));
     }
-    let whole = pilot.sides.base.whole_function || pilot.sides.head.whole_function;
+    let whole = end.sides.base.whole_function || end.sides.head.whole_function;
     let capture = if whole { Capture::Runner } else { Capture::Macro };
-    let settled = |task, notes| Ok(Ok(Settled { task, capture, pairs_per_layout: 1, matched: true, notes }));
-    match classify(&pilot, config.timeout, config.per_test_budget) {
-        Class::Steady(shape) => settled(Task::Steady(shape), remarks(&pilot)),
+    let (equal_seeds, comparison) = (equal_seeds && bench.seeds.are_given(), Comparison::for_pilot(&end));
+    let settled = |task, notes| {
+        Ok(Ok(Settled { task, capture, pairs_per_layout: 1, matched: true, notes, equal_seeds, comparison }))
+    };
+    match class {
+        Class::Steady(shape) => settled(Task::Steady(shape), apart),
         Class::NotRepeatable(why) => {
             settled(Task::Cold, vec![format!("not repeatable in one process ({why}): first calls are compared")])
         }
@@ -80,15 +99,36 @@ pub fn settle(
     }
 }
 
-fn remarks(pilot: &PairEnd) -> Vec<String> {
-    let varies = Side::BOTH.into_iter().any(|side| {
-        let mut times = pilot.sides.get(side).times.clone();
-        // A batch of many runs averages them; a spread shows where a batch is one run.
-        pilot.shape.repetitions == 1
-            && times.len() >= 5
-            && stats::quantile(&mut times, 0.75) > VARIES * stats::quantile(&mut times, 0.25)
-    });
-    if varies { vec!["its work differs from call to call".to_owned()] } else { Vec::new() }
+/// A pilot pair with what it tells.
+struct Pilot {
+    end: PairEnd,
+    class: Class,
+    equal_seeds: bool,
+}
+
+/// Runs the pilot, with equal random numbers unless the two processes stand in each other's way with them: both then
+/// choose the same names for files or ports that they share.
+fn pilot(bench: &Bench, config: &Config, programs: &Programs<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
+    let mut run = |equal_seeds: bool| -> Result<Pilot> {
+        let pads = Pads::draw(random);
+        let pads = if equal_seeds { pads } else { pads.without_seed() };
+        let end = lockstep::run(bench, programs, Task::Pilot, pads, config.timeout)?;
+        let class = classify(&end, config.timeout, config.per_test_budget);
+        Ok(Pilot { end, class, equal_seeds })
+    };
+    let steady = |pilot: &Pilot| matches!(pilot.class, Class::Steady(_));
+    let first = run(true)?;
+    let failed = matches!(first.class, Class::NotRepeatable(_) | Class::Suspect) && first.end.timed_out.is_none();
+    if !failed || !bench.seeds.are_given() || interrupt::requested() {
+        return Ok(first);
+    }
+    let apart = run(false)?;
+    if !steady(&apart) {
+        return Ok(first);
+    }
+    // A test that fails with some random numbers only had bad luck.
+    let again = run(true)?;
+    Ok(if steady(&again) { again } else { apart })
 }
 
 /// The first call failed on some side while the other's process was alive: does it by itself?
@@ -164,7 +204,7 @@ pub fn measure(
         };
         let Some(executables) = executables else { break stats::conclude(&rule, &pairs.log_ratios) };
         let programs = Programs { executables, ..*programs };
-        let pair = lockstep::run(bench, &programs, settled.task, Pads::draw(random), config.timeout)?;
+        let pair = lockstep::run(bench, &programs, settled.task, settled.draw(random), config.timeout)?;
         if !pair.complete() {
             if interrupt::requested() {
                 return Ok(Err(Reason::Interrupted));
@@ -175,7 +215,7 @@ pub fn measure(
             }
             continue;
         }
-        if !pairs.add(&pair, per_unit) {
+        if !pairs.add(&pair, settled.comparison, per_unit) {
             continue;
         }
         if let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios) {
@@ -199,25 +239,40 @@ pub fn measure(
         figures.measured.layouts = figures.measured.pairs;
         figures.measured.pairs *= per_unit;
     }
+    // With a layout of its own each process differs from the others for that alone.
+    let differs = pairs.work.differs().filter(|differs| layouts.is_none() || *differs == Differs::Calls);
+    figures.notes.extend(differs.map(|differs| unequal_work(differs, settled)));
     Ok(Ok(figures))
 }
 
 impl Pairs {
     /// Adds a pair; true if it completes a unit of so many.
-    fn add(&mut self, pair: &PairEnd, per_unit: usize) -> bool {
+    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> bool {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
-        self.unit.push(ns.map(f64::ln));
+        self.work.add(pair);
+        self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
         if self.unit.len() < per_unit {
             return false;
         }
-        let mean = |of: fn(&Sides<f64>) -> f64| self.unit.iter().map(of).sum::<f64>() / self.unit.len() as f64;
-        let mean = Sides { base: mean(|pair| pair.base), head: mean(|pair| pair.head) };
-        self.log_ratios.push(mean.head - mean.base);
-        self.times.base.push(mean.base.exp());
-        self.times.head.push(mean.head.exp());
+        let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
+            stats::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), stats::TRIMMING)
+        };
+        self.log_ratios.push(mean(|(log_ratio, _)| *log_ratio));
+        self.times.base.push(mean(|(_, ns)| ns.base).exp());
+        self.times.head.push(mean(|(_, ns)| ns.head).exp());
         self.unit.clear();
         true
     }
+}
+
+/// The note on a test whose runs do not do the same.
+fn unequal_work(differs: Differs, settled: &Settled) -> String {
+    let between = match differs {
+        Differs::Calls => "call to call",
+        Differs::Processes => "process to process",
+    };
+    let in_spite = if settled.equal_seeds { ", even with equal random numbers" } else { "" };
+    format!("its work differs from {between}{in_spite}")
 }
 
 fn out_of_time(config: &Config) -> Reason {

@@ -27,6 +27,8 @@ pub struct BuiltSides {
     pub targets: BTreeSet<TargetId>,
     /// The injections that both were built with; a checkout without them would make cargo build again.
     pub injections: Injections,
+    /// The library that gives both processes of a pair the same random numbers.
+    pub seeds: Option<PathBuf>,
     /// Which doors had to be closed, and for whom.
     pub warnings: Vec<String>,
 }
@@ -90,6 +92,7 @@ pub fn both_sides(
             pairing,
             targets,
             injections: injections.into_iter().collect(),
+            seeds: toolchain.seeds,
             warnings: doors.warnings,
         });
     }

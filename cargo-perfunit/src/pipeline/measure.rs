@@ -5,11 +5,13 @@ use super::candidates::{Candidate, Candidates, not_measured};
 use super::environment;
 use super::options::Options;
 use super::setup::Setup;
+use crate::build::TestExecutable;
 use crate::error::Result;
 use crate::interrupt;
-use crate::measure::{AllEnded, Bench, Config, Ended, Subject, measure_all};
-use crate::model::{Environment, Outcome, Reason, Side, Sides};
+use crate::measure::{AllEnded, Bench, Config, Ended, Seeds, Subject, measure_all};
+use crate::model::{Environment, Outcome, Reason, Side, Sides, TargetId};
 use crate::progress::Progress;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// What the run found out.
@@ -44,8 +46,12 @@ pub fn measure(
         seed: measuring.seed,
         placement: measuring.placement,
     };
-    let bench = Bench::open(&setup.ours)?;
+    let mut bench = Bench::open(&setup.ours)?;
     let mut warnings = Vec::new();
+    bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
+    if measuring.equal_seeds {
+        warnings.extend(bench.seeds.shortcoming(programs(built, &candidates.chosen)));
+    }
     // Both sides see the same files: otherwise two workloads would be compared.
     let data = built.pairing.tests_of;
     checkout(setup, built, data)?;
@@ -60,6 +66,13 @@ pub fn measure(
         warnings.push("this system does not let us switch off address space randomisation: the same certainty takes 4 to 10 times as long".to_owned());
     }
     Ok(Measured { outcomes, environment, warnings })
+}
+
+/// The executables of the tests to measure, on both sides.
+fn programs<'a>(built: &'a BuiltSides, candidates: &[Candidate]) -> impl Iterator<Item = &'a TestExecutable> {
+    let targets: BTreeSet<&TargetId> = candidates.iter().map(|candidate| &candidate.test.target).collect();
+    let both = Side::BOTH.into_iter().flat_map(|side| &built.sides.get(side).executables);
+    both.filter(move |executable| targets.contains(&executable.target))
 }
 
 fn round(

@@ -104,8 +104,10 @@ pub struct Measuring {
     pub budget: Option<Duration>,
     /// Longest measuring of one test.
     pub per_test_budget: Duration,
-    /// Seed of the random shifts.
+    /// Seed of the random shifts and of what tests draw.
     pub seed: u64,
+    /// Give both processes of a pair the same random numbers.
+    pub equal_seeds: bool,
     /// Whether layouts are matched.
     pub placement: Placement,
 }
@@ -120,6 +122,7 @@ impl Default for Measuring {
             budget: None,
             per_test_budget: Duration::from_secs(10),
             seed: 0,
+            equal_seeds: true,
             placement: Placement::default(),
         }
     }

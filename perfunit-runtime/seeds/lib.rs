@@ -1,0 +1,257 @@
+//! Gives both processes of a pair the same random numbers: a library that the dynamic linker loads before libc.
+//!
+//! It stands in front of the three doors through which Rust programs ask the kernel for randomness: `getrandom`,
+//! `getentropy`, and `syscall(SYS_getrandom, ..)`. Each call is still made, so that it costs what it costs, and its bytes
+//! are then replaced by the next ones of a stream that depends on the seed in the environment and on the thread. So
+//! repetitions of a body differ from each other as ever, and the n-th repetition does the same on both sides.
+//!
+//! Without a seed, and in a process forked from one with a seed, everything goes through unchanged. A crate of its own,
+//! without std: what it needs is libc's, which is in the process anyway. Nothing here allocates or locks.
+
+#![no_std]
+
+use core::arch::asm;
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void, CStr};
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+
+/// The seed in hexadecimal digits; `page.rs` of the runtime has the name too.
+const SEED_VARIABLE: &CStr = c"PERFUNIT_SEED";
+
+#[cfg(target_arch = "x86_64")]
+const SYS_GETRANDOM: c_long = 318;
+#[cfg(target_arch = "aarch64")]
+const SYS_GETRANDOM: c_long = 278;
+/// The kernel answers with an error from here up to -1.
+const LAST_ERROR: c_long = -4095;
+const GRND_DEFAULT: c_uint = 0;
+/// More than this `getentropy` refuses.
+const MOST_ENTROPY: usize = 256;
+const EIO: c_int = 5;
+const PAGE: usize = 4096;
+const PROT_READ_WRITE: c_int = 3;
+const MAP_PRIVATE_ANONYMOUS: c_int = 0x22;
+const MADV_WIPEONFORK: c_int = 18;
+const RTLD_NEXT: *mut c_void = -1_isize as *mut c_void;
+
+#[link(name = "c")]
+extern "C" {
+    fn __errno_location() -> *mut c_int;
+    fn getenv(name: *const c_char) -> *const c_char;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
+    fn pthread_getspecific(key: c_uint) -> *mut c_void;
+    fn pthread_key_create(key: *mut c_uint, destructor: Option<extern "C" fn(*mut c_void)>) -> c_int;
+    fn pthread_setspecific(key: c_uint, value: *const c_void) -> c_int;
+}
+
+/// libc's `getrandom`.
+///
+/// # Safety
+///
+/// So many bytes can be written there.
+type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
+
+/// What all streams come from. On a page that the kernel clears in forked processes: they must not repeat ours.
+struct Source {
+    /// 0: nothing is replaced.
+    seed: AtomicU64,
+    /// Threads that have a stream.
+    threads: AtomicU64,
+}
+
+/// Null until the library is ready, and for ever without a seed.
+static SOURCE: AtomicPtr<Source> = AtomicPtr::new(null_mut());
+/// libc's `getrandom`: newer ones do without a system call.
+static NEXT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+/// The key under which each thread keeps the state of its stream; 0 for a thread without one.
+static KEY: AtomicUsize = AtomicUsize::new(0);
+
+#[used]
+#[link_section = ".init_array"]
+static AT_LOADING: extern "C" fn() = load;
+
+extern "C" fn load() {
+    // SAFETY: names end in zero; the mapping is fresh, large enough, aligned, and never unmapped.
+    unsafe {
+        NEXT.store(dlsym(RTLD_NEXT, c"getrandom".as_ptr()), Relaxed);
+        let Some(seed) = seed(getenv(SEED_VARIABLE.as_ptr())) else { return };
+        let mut key = 0;
+        if pthread_key_create(&mut key, None) != 0 {
+            return;
+        }
+        KEY.store(key as usize, Relaxed);
+        let page = mmap(null_mut(), PAGE, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
+        if page as isize == -1 || madvise(page, PAGE, MADV_WIPEONFORK) != 0 {
+            return;
+        }
+        let source = page.cast::<Source>();
+        (*source).seed.store(seed, Relaxed);
+        SOURCE.store(source, Release);
+    }
+}
+
+/// # Safety
+///
+/// `text` is null or ends in a zero byte.
+unsafe fn seed(mut text: *const c_char) -> Option<u64> {
+    if text.is_null() {
+        return None;
+    }
+    let mut seed = 0_u64;
+    // SAFETY: stops at the zero byte at the latest.
+    while let Some(digit) = unsafe { char::from(*text as u8).to_digit(16) } {
+        seed = seed << 4 | u64::from(digit);
+        // SAFETY: what was read is not the end.
+        text = unsafe { text.add(1) };
+    }
+    (seed != 0).then_some(seed)
+}
+
+/// The output function of `SplitMix64`.
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// Replaces `length` bytes by the next ones of this thread's stream.
+///
+/// # Safety
+///
+/// As many bytes can be written there.
+unsafe fn replace(bytes: *mut u8, length: usize) {
+    // SAFETY: null, or the page that `load` made.
+    let Some(source) = (unsafe { SOURCE.load(Acquire).as_ref() }) else { return };
+    let seed = source.seed.load(Relaxed);
+    if seed == 0 {
+        return;
+    }
+    let key = KEY.load(Relaxed) as c_uint;
+    // SAFETY: the key was created, and its values are numbers.
+    let mut state = unsafe { pthread_getspecific(key) } as u64;
+    if state == 0 {
+        // Threads are numbered as they first ask. Those that race for it may change places, on either side.
+        let thread = source.threads.fetch_add(1, Relaxed);
+        state = mix(seed ^ mix(thread + 1));
+    }
+    let mut done = 0;
+    while done < length {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let word = mix(state).to_ne_bytes();
+        let count = (length - done).min(word.len());
+        // SAFETY: inside of what may be written.
+        unsafe { core::ptr::copy_nonoverlapping(word.as_ptr(), bytes.add(done), count) };
+        done += count;
+    }
+    // SAFETY: as above. If it fails the thread starts another stream the next time.
+    unsafe { pthread_setspecific(key, state as *const c_void) };
+}
+
+/// # Safety
+///
+/// As libc's.
+#[no_mangle]
+pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
+    let next = NEXT.load(Relaxed);
+    if next.is_null() {
+        // SAFETY: the call that libc's function would stand for.
+        return unsafe {
+            syscall(SYS_GETRANDOM, buffer as c_long, length as c_long, flags as c_long, 0, 0, 0) as isize
+        };
+    }
+    // SAFETY: libc's function of this name, with our caller's arguments; what it has written can be written again.
+    unsafe {
+        let result = core::mem::transmute::<*mut c_void, Getrandom>(next)(buffer, length, flags);
+        if result > 0 {
+            replace(buffer.cast(), result as usize);
+        }
+        result
+    }
+}
+
+/// # Safety
+///
+/// As libc's.
+#[no_mangle]
+pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
+    if length > MOST_ENTROPY {
+        // SAFETY: this thread's.
+        unsafe { *__errno_location() = EIO };
+        return -1;
+    }
+    // SAFETY: our caller's arguments. So few bytes come at once.
+    let count = unsafe { getrandom(buffer, length, GRND_DEFAULT) };
+    if count == length as isize {
+        0
+    } else {
+        -1
+    }
+}
+
+/// Every call through libc's `syscall` passes here: as short as libc's own.
+///
+/// # Safety
+///
+/// As libc's. Its further arguments are variadic there, and lie where fixed ones do on the machines that we know; what the
+/// caller did not pass is passed on unread.
+#[no_mangle]
+pub unsafe extern "C" fn syscall(
+    number: c_long,
+    a1: c_long,
+    a2: c_long,
+    a3: c_long,
+    a4: c_long,
+    a5: c_long,
+    a6: c_long,
+) -> c_long {
+    // SAFETY: our caller's arguments; what the kernel has written can be written again; libc knows this thread.
+    unsafe {
+        let result = enter(number, [a1, a2, a3, a4, a5, a6]);
+        if number == SYS_GETRANDOM && result > 0 {
+            replace(a1 as *mut u8, result as usize);
+        }
+        if (LAST_ERROR..0).contains(&result) {
+            *__errno_location() = -result as c_int;
+            return -1;
+        }
+        result
+    }
+}
+
+/// # Safety
+///
+/// As the system call's.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn enter(number: c_long, [a1, a2, a3, a4, a5, a6]: [c_long; 6]) -> c_long {
+    let result;
+    // SAFETY: the kernel's convention; the rest is our caller's.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") a1, in("rsi") a2, in("rdx") a3, in("r10") a4,
+            in("r8") a5, in("r9") a6, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// # Safety
+///
+/// As the system call's.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+unsafe fn enter(number: c_long, [a1, a2, a3, a4, a5, a6]: [c_long; 6]) -> c_long {
+    let result;
+    // SAFETY: the kernel's convention; the rest is our caller's.
+    unsafe {
+        asm!("svc 0", in("x8") number, inlateout("x0") a1 => result, in("x1") a2, in("x2") a3, in("x3") a4,
+            in("x4") a5, in("x5") a6, options(nostack));
+    }
+    result
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

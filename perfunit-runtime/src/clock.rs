@@ -10,22 +10,23 @@ use std::time::Instant;
 /// A running clock.
 pub struct Clock {
     delay_ns: Option<u64>,
-    started: Instant,
     cpu_ns: u64,
+    started: Instant,
 }
 
 impl Clock {
-    /// Starts it. Takes some microseconds, nearly all of them before the first reading.
+    /// Starts it. The kernel's counters take some microseconds to read, all of them outside of the measured time: the
+    /// time of an undisturbed run is wall time and nothing else.
     pub fn start() -> Self {
         let delay_ns = sys::run_delay_ns();
-        let started = Instant::now();
-        Self { delay_ns, started, cpu_ns: sys::process_cpu_ns() }
+        let cpu_ns = sys::process_cpu_ns();
+        Self { delay_ns, cpu_ns, started: Instant::now() }
     }
 
     /// Reads it, in ns.
     pub fn stop(self) -> u64 {
-        let cpu_ns = sys::process_cpu_ns().saturating_sub(self.cpu_ns);
         let wall_ns = self.started.elapsed().as_nanos() as u64;
+        let cpu_ns = sys::process_cpu_ns().saturating_sub(self.cpu_ns);
         let delays = self.delay_ns.zip(sys::run_delay_ns());
         let delay_ns = delays.map_or(0, |(before, after)| after.saturating_sub(before));
         without_others(wall_ns, cpu_ns, delay_ns)

@@ -88,7 +88,7 @@ pub fn run_delay_ns() -> Option<u64> {
     let mut text = [0_u8; 80];
     // SAFETY: the path ends in a zero byte, the buffer is as long as we say, and the descriptor is ours.
     let length = unsafe {
-        let file = open(b"/proc/thread-self/schedstat\0".as_ptr().cast(), O_CLOEXEC);
+        let file = open(c"/proc/thread-self/schedstat".as_ptr(), O_CLOEXEC);
         if file < 0 {
             return None;
         }

@@ -6,11 +6,14 @@
 
 mod bench;
 mod classify;
+pub mod kernel;
 mod layouts;
 mod lockstep;
+mod noise;
 mod schedule;
 mod screen;
 mod shared_page;
+pub mod spin;
 
 pub use bench::{Bench, Config};
 pub use schedule::{Ended, Figures, Subject, measure_all};

@@ -106,6 +106,7 @@ fn screen_one(
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Ok((Ended::without_figures(Reason::BudgetUsedUp), None));
     }
+    bench.settle();
     let programs = programs(sides, subject);
     let settled = match screen::settle(bench, config, &programs, random)? {
         Ok(settled) => settled,
@@ -151,6 +152,7 @@ fn confirm(
     for index in order {
         let (end, subject) = (&mut ended[index], &subjects[index]);
         let Some(settled) = &ways[index] else { continue };
+        bench.settle();
         progress.message(format!("{}, once more to be sure", subject.test));
         let varied = !interrupt::requested() && layouts.begin(subject.executables)?;
         let layouts = varied.then_some(&mut layouts);

@@ -12,7 +12,7 @@ pub fn describe(setup: &Setup, options: &Options, bench: Option<&Bench>) -> Envi
         host: setup.cargo.host.clone(),
         profile: options.build.profile.clone(),
         cpu: cpu(),
-        core: bench.map_or(0, |bench| bench.core),
+        core: bench.map_or(0, Bench::core),
         paired_address_space: bench.is_none_or(|bench| bench.paired_address_space),
         layout_controlled: false,
     }

@@ -138,6 +138,12 @@ impl Drop for Bench {
     }
 }
 
+/// The cores that we may use, and whether we may choose among them.
+pub fn usable_cores() -> (Vec<usize>, bool) {
+    let Cores { allowed, before } = Cores::find();
+    (allowed, before.is_some())
+}
+
 impl Cores {
     fn find() -> Self {
         let this = Pid::from_raw(0);

@@ -15,5 +15,5 @@ mod screen;
 mod shared_page;
 pub mod spin;
 
-pub use bench::{Bench, Config};
+pub use bench::{Bench, Config, can_fix_addresses, usable_cores};
 pub use schedule::{Ended, Figures, Subject, measure_all};

@@ -1,9 +1,10 @@
 //! `cargo perfunit doctor`, and what becomes of a comparison where the system refuses what we ask for.
 
 use crate::source;
-use crate::support::{PINNING, Project, RANDOM_ADDRESSES, Refused, Run, refuse};
+use crate::support::{PINNING, Project, RANDOM_ADDRESSES, Refused, Run, keep_on_one_core, refuse};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::process::Command;
 
 /// Runs `doctor` in a folder that is no project.
 fn doctor(arguments: &[&str], refused: &[Refused]) -> Run {
@@ -53,12 +54,12 @@ fn what_a_container_refuses_is_found() {
     assert!(document["noise"]["against_itself"]["pairs"].as_u64().unwrap() >= 8, "{document}");
 }
 
-/// Compares the two versions of a project while calls are refused.
-fn verdicts_hold(refused: Refused, said: &str) {
+/// Compares the two versions of a project on a system that gives less than we ask for.
+fn verdicts_hold(restrict: impl FnOnce(&mut Command), said: &str) {
     let project = Project::library(&source(500), &source(1500));
     let mut command = Project::tool(project.path());
     command.args(["diff", "HEAD~1", "--message-format", "json"]);
-    refuse(&mut command, &[refused]);
+    restrict(&mut command);
     let document = Run::of(command).expect(100).json();
     let warnings = document["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(said)), "{warnings:?}");
@@ -66,10 +67,15 @@ fn verdicts_hold(refused: Refused, said: &str) {
 
 #[test]
 fn random_addresses_are_said_and_verdicts_hold() {
-    verdicts_hold(RANDOM_ADDRESSES, "address space randomisation");
+    verdicts_hold(|command| refuse(command, &[RANDOM_ADDRESSES]), "address space randomisation");
 }
 
 #[test]
 fn processes_that_cannot_be_pinned_are_said_and_verdicts_hold() {
-    verdicts_hold(PINNING, "on one core");
+    verdicts_hold(|command| refuse(command, &[PINNING]), "on one core");
+}
+
+#[test]
+fn a_single_core_is_said_and_verdicts_hold() {
+    verdicts_hold(keep_on_one_core, "only one core");
 }

@@ -11,5 +11,5 @@ mod run;
 pub use case::{Case, repository_root};
 pub use project::Project;
 #[allow(unused_imports, reason = "each test target uses its own part")]
-pub use refuse::{PINNING, RANDOM_ADDRESSES, Refused, refuse};
+pub use refuse::{PINNING, RANDOM_ADDRESSES, Refused, keep_on_one_core, refuse};
 pub use run::Run;

@@ -1,5 +1,7 @@
 //! A system that refuses calls, as containers do.
 
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -24,6 +26,19 @@ pub fn refuse(command: &mut Command, calls: &[Refused]) {
                 && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0;
             if installed { Ok(()) } else { Err(io::Error::last_os_error()) }
         });
+    }
+}
+
+/// Leaves a command and all that it starts a single core.
+pub fn keep_on_one_core(command: &mut Command) {
+    let this = Pid::from_raw(0);
+    let allowed = sched_getaffinity(this).unwrap();
+    let first = (0..CpuSet::count()).find(|core| allowed.is_set(*core).unwrap()).unwrap();
+    let mut only = CpuSet::new();
+    only.set(first).unwrap();
+    // SAFETY: a system call between fork and exec.
+    unsafe {
+        command.pre_exec(move || Ok(sched_setaffinity(this, &only)?));
     }
 }
 

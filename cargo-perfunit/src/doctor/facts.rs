@@ -67,7 +67,7 @@ pub fn read(folder: &Path) -> Facts {
     let toolchain = Cargo::find(folder);
     Facts {
         platform: (std::env::consts::OS.to_owned(), std::env::consts::ARCH.to_owned()),
-        cpu: cpu_name(&cpuinfo),
+        cpu: kernel::cpu_name(&cpuinfo),
         linking: toolchain.as_ref().ok().map(|cargo| linking(cargo, folder)),
         toolchain: toolchain.map(|cargo| cargo.rustc_release().to_owned()).map_err(|error| error.message().to_owned()),
         online: online.max(allowed.len()),
@@ -94,12 +94,6 @@ fn cpu_file(path: &str) -> Option<String> {
 /// What the firmware says about the machine.
 fn dmi(name: &str) -> String {
     kernel::read(Path::new("/sys/class/dmi/id").join(name)).unwrap_or_default().trim().to_owned()
-}
-
-fn cpu_name(cpuinfo: &str) -> String {
-    let field = |name: &str| cpuinfo.lines().find(|line| line.starts_with(name))?.split_once(':');
-    let known = field("model name").or_else(|| field("CPU part"));
-    known.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, value)| value.trim().to_owned())
 }
 
 /// The processor knows on x86-64; elsewhere the firmware's names must do.
@@ -177,13 +171,6 @@ pub fn scratch() -> crate::error::Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_processor_has_a_name() {
-        assert_eq!(cpu_name("processor\t: 0\nmodel name\t: AMD EPYC\nmodel name\t: other\n"), "AMD EPYC");
-        assert_eq!(cpu_name("CPU part\t: 0xd0c\n"), "0xd0c");
-        assert_eq!(cpu_name(""), std::env::consts::ARCH);
-    }
 
     #[test]
     fn virtual_machines_are_told_by_the_processor_or_the_firmware() {

@@ -104,8 +104,11 @@ impl Bench {
             );
         }
         if self.cores.before.is_none() {
+            // Whose core it was cannot be told either.
             remarks.push("this system does not let us keep both versions on one core: intervals are wider".to_owned());
-        } else if self.cores.allowed.len() == 1 {
+            return remarks;
+        }
+        if self.cores.allowed.len() == 1 {
             remarks.push("there is only one core to use: the same certainty takes longer".to_owned());
         }
         remarks.extend(self.watch.borrow().remarks());

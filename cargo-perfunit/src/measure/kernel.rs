@@ -112,6 +112,13 @@ pub fn overheated(core: usize) -> Option<u64> {
     count.trim().parse().ok()
 }
 
+/// The processor's name in `/proc/cpuinfo`; on aarch64 its part number, failing that the architecture.
+pub fn cpu_name(cpuinfo: &str) -> String {
+    let field = |name: &str| cpuinfo.lines().find(|line| line.starts_with(name))?.split_once(':');
+    let known = field("model name").or_else(|| field("CPU part"));
+    known.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, value)| value.trim().to_owned())
+}
+
 /// A file of the kernel's, if it is there and may be read.
 pub fn read(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read_to_string(path).ok()
@@ -133,6 +140,13 @@ mod tests {
         ];
         assert_eq!(parse_stat(text), BTreeMap::from(expected));
         assert!(parse_stat("").is_empty());
+    }
+
+    #[test]
+    fn the_processor_has_a_name() {
+        assert_eq!(cpu_name("processor\t: 0\nmodel name\t: AMD EPYC\nmodel name\t: other\n"), "AMD EPYC");
+        assert_eq!(cpu_name("CPU part\t: 0xd0c\n"), "0xd0c");
+        assert_eq!(cpu_name(""), std::env::consts::ARCH);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How quiet the machine is now, in about two seconds.
 
 use super::workload;
+use crate::measure::quietest;
 use crate::measure::spin::{self, Spin};
 use crate::model::Verdict;
 use crate::progress::Progress;
@@ -62,7 +63,7 @@ pub struct AgainstItself {
 pub fn measure(allowed: &[usize], progress: &Progress) -> Noise {
     let looked_at = &allowed[allowed.len().saturating_sub(CORES)..];
     let cores = looked_at.iter().filter_map(|core| Some(core_noise(*core, &spin::spin(*core, SPUN)?))).collect();
-    let quiet = spin::quietest(allowed);
+    let quiet = quietest(allowed);
     let times = quiet.and_then(|core| spin::on_core(core, fixed_work));
     let against_itself = Some(workload::against_itself(progress).map_err(|error| error.message().to_owned()));
     Noise { cores, work_spread: times.and_then(|mut times| spread(&mut times)), against_itself }

@@ -2,8 +2,8 @@
 
 use super::kernel;
 use super::noise::Watch;
+use super::quiet::quietest;
 use super::shared_page::SharedPage;
-use super::spin;
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
@@ -60,7 +60,7 @@ impl Bench {
     pub fn open(ours: &Path) -> Result<Self> {
         process::spare_children();
         let cores = Cores::find();
-        let core = spin::quietest(&cores.allowed).ok_or_else(|| Error::setup("no CPU may be used"))?;
+        let core = quietest(&cores.allowed).ok_or_else(|| Error::setup("no CPU may be used"))?;
         cores.keep_away_from(core);
         let tmp = ours.join("tmp");
         fs::remove_dir_all(&tmp)?;
@@ -87,7 +87,7 @@ impl Bench {
         if self.cores.allowed.len() > 1 && watch.wants_to_move() {
             // From all of them: we are on the others now.
             self.cores.release();
-            let core = spin::quietest(&self.cores.allowed).unwrap_or(self.core.get());
+            let core = quietest(&self.cores.allowed).unwrap_or(self.core.get());
             self.core.set(core);
             self.cores.keep_away_from(core);
             watch.move_to(core);

@@ -10,10 +10,12 @@ pub mod kernel;
 mod layouts;
 mod lockstep;
 mod noise;
+mod quiet;
 mod schedule;
 mod screen;
 mod shared_page;
 pub mod spin;
 
 pub use bench::{Bench, Config, can_fix_addresses, usable_cores};
+pub use quiet::quietest;
 pub use schedule::{Ended, Figures, Subject, measure_all};

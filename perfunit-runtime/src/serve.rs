@@ -2,7 +2,7 @@
 
 use crate::calibrate::calibrate;
 use crate::clock::Clock;
-use crate::page::{state, Page, SideArea, COLD, MAGIC, MAX_BATCHES, MESSAGE_LEN, PILOT};
+use crate::page::{state, Page, SideArea, COLD, FEW_BATCHES, MAGIC, MAX_BATCHES, MESSAGE_LEN, PILOT};
 use crate::{request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
@@ -15,9 +15,6 @@ use std::time::Instant;
 const MUCH_SLOWER: f64 = 20.0;
 /// A first call as long as this need not be repeated to see how long the body takes.
 const FIRST_CALL_TELLS_NS: f64 = 50e6;
-
-/// With fewer batches than this the tool takes their median, and each of them counts.
-const FEW_BATCHES: u32 = 20;
 
 /// True once a body has been taken over: a test that calls another test must not serve twice.
 static TAKEN: AtomicBool = AtomicBool::new(false);

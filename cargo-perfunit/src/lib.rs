@@ -40,6 +40,8 @@ pub mod stats;
 
 pub mod measure;
 
+pub mod doctor;
+
 pub mod report;
 
 pub mod pipeline;

@@ -1,11 +1,12 @@
 //! One executable, several roles: cargo's subcommand for people; for cargo the rustc wrapper and the test runner; for
-//! rustc the linker; for measured tests the stand-in of the package's binaries; for all of them the keeper.
+//! rustc the linker; for measured tests the stand-in of the package's binaries; for `doctor` a workload; for all of them
+//! the keeper.
 
 use cargo_perfunit::cli::{self, Command};
 use cargo_perfunit::commands::{self, DiffOutput, ListOutput};
 use cargo_perfunit::error::{Error, ExitCode, Result};
 use cargo_perfunit::term::{self, Terminal};
-use cargo_perfunit::{build, interrupt, process};
+use cargo_perfunit::{build, doctor, interrupt, process};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -20,6 +21,8 @@ fn main() -> std::process::ExitCode {
         process::keep()
     } else if role == build::WRAPPER_NAME {
         Err(build::wrap(arguments))
+    } else if doctor::is_workload() {
+        doctor::serve_workload()
     } else if build::is_dispatched() {
         Err(build::dispatch(arguments))
     } else if std::env::args_os().nth(1).is_some_and(|first| first == build::RUNNER_ARGUMENT) {
@@ -70,6 +73,11 @@ fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
             commands::list(&cli::list_options(&arguments)?, &output, terminal)
         }
         Command::Clean(arguments) => commands::clean(&cli::clean_options(&arguments)?, Terminal::default()),
+        Command::Doctor(arguments) => {
+            term::set_color(arguments.color);
+            let json = arguments.message_format == cli::MessageFormat::Json;
+            commands::doctor(&cli::folder()?, json, Terminal::default())
+        }
         Command::Demo(arguments) => commands::demo(arguments.folder.as_deref(), Terminal::default()),
     }
 }

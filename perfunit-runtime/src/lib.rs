@@ -12,6 +12,8 @@ pub mod page;
 #[cfg(target_os = "linux")]
 pub mod calibrate;
 #[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
 mod request;
 #[cfg(target_os = "linux")]
 mod serve;

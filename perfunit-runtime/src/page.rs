@@ -24,6 +24,8 @@ pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 pub const MAGIC: u64 = 0x7065_7266_756e_0001;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
+/// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
+pub const FEW_BATCHES: u32 = 20;
 /// Two preparation turns and all batches.
 pub const MAX_TURNS: usize = 2 + 2 * MAX_BATCHES;
 /// Bytes kept of a panic message.

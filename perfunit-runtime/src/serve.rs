@@ -1,7 +1,8 @@
 //! Serves one test in lockstep with the process of the other version, then ends the process.
 
 use crate::calibrate::calibrate;
-use crate::page::{state, Page, SideArea, COLD, MAGIC, MAX_BATCHES, MESSAGE_LEN, PILOT};
+use crate::clock::Clock;
+use crate::page::{state, Page, SideArea, COLD, FEW_BATCHES, MAGIC, MAX_BATCHES, MESSAGE_LEN, PILOT};
 use crate::{request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
@@ -104,9 +105,9 @@ fn whole_function(seat: &'static Seat, function: fn() -> Result<(), String>) {
     begin(seat);
     let function = black_box(function);
     let body = move |runs| (0..runs).fold(true, |passed, _| passed & function().is_ok());
-    let started = Instant::now();
+    let clock = Clock::start();
     let passed = call(seat, &body);
-    let first_ns = started.elapsed().as_nanos() as u64;
+    let first_ns = clock.stop();
     TAKEN.store(true, Release);
     seat.area().whole_function.store(1, Relaxed);
     serve(seat, &body, Some((passed, first_ns)))
@@ -151,9 +152,9 @@ fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
     let (page, area) = (seat.page, seat.area());
     begin(seat);
     let (passed, first_ns) = first.unwrap_or_else(|| {
-        let started = Instant::now();
+        let clock = Clock::start();
         let passed = call(seat, body);
-        (passed, started.elapsed().as_nanos() as u64)
+        (passed, clock.stop())
     });
     area.first_ns.store(first_ns, Relaxed);
     if !passed {
@@ -219,6 +220,13 @@ fn much_slower(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<bool> {
 
 /// Runs the body `repetitions` times between two clock readings; ns, or `None` if a run failed.
 fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
+    // None are planned yet while base calibrates.
+    if (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed)) {
+        let clock = Clock::start();
+        let passed = (0..repetitions).all(|_| call(seat, body));
+        let ns = clock.stop();
+        return passed.then_some(ns);
+    }
     if seat.should_panic {
         // Each run ends in a panic, so each needs its own landing.
         let started = Instant::now();

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "system calls")]
 
 use crate::page::{Page, PAGE_BYTES};
-use std::ffi::{c_int, c_long, c_void};
+use std::ffi::{c_char, c_int, c_long, c_void};
 use std::sync::atomic::AtomicU32;
 
 extern "C" {
@@ -16,11 +16,23 @@ extern "C" {
         offset: c_long,
     ) -> *mut c_void;
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
     fn close(fd: c_int) -> c_int;
+    fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
     fn _exit(status: c_int) -> !;
 }
 
+/// `struct timespec` on the 64-bit platforms that we serve.
+#[repr(C)]
+struct Timespec {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+const O_CLOEXEC: c_int = 0o2_000_000;
+const CLOCK_PROCESS_CPUTIME_ID: c_int = 2;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
 const MADV_POPULATE_READ: c_int = 22;
@@ -59,6 +71,37 @@ pub fn futex_wake(word: &AtomicU32) {
     unsafe {
         syscall(SYS_FUTEX, word.as_ptr(), FUTEX_WAKE, c_int::MAX);
     }
+}
+
+/// For how long the threads of this process ran, ns.
+pub fn process_cpu_ns() -> u64 {
+    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
+    // SAFETY: the kernel fills in the structure that it is given.
+    unsafe { clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    (time.seconds * 1_000_000_000 + time.nanoseconds) as u64
+}
+
+/// For how long this thread was ready to run while others had the core, ns; `None` where the kernel does not tell.
+///
+/// By system calls of our own: the heap and the descriptors of the test stay as they are.
+pub fn run_delay_ns() -> Option<u64> {
+    let mut text = [0_u8; 80];
+    // SAFETY: the path ends in a zero byte, the buffer is as long as we say, and the descriptor is ours.
+    let length = unsafe {
+        let file = open(c"/proc/thread-self/schedstat".as_ptr(), O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let length = read(file, text.as_mut_ptr().cast(), text.len());
+        close(file);
+        length
+    };
+    delay_in(text.get(..usize::try_from(length).ok()?)?)
+}
+
+/// The second number of `/proc/<id>/schedstat`.
+pub fn delay_in(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Ends the process at once: no exit handler of the test can hang us.

@@ -4,6 +4,7 @@ mod bad_input;
 mod clean;
 mod demo;
 mod diff;
+mod doctor;
 mod harmless;
 mod layout;
 mod link;

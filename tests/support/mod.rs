@@ -4,9 +4,12 @@
 
 mod case;
 mod project;
+mod refuse;
 mod run;
 
 #[allow(unused_imports, reason = "each test target uses its own part")]
 pub use case::{Case, repository_root};
 pub use project::Project;
+#[allow(unused_imports, reason = "each test target uses its own part")]
+pub use refuse::{PINNING, RANDOM_ADDRESSES, Refused, keep_on_one_core, refuse};
 pub use run::Run;

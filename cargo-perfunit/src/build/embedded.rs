@@ -11,7 +11,7 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] =
-    embed!("runtime": "lib.rs", "page.rs", "calibrate.rs", "request.rs", "serve.rs", "sys.rs");
+    embed!("runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "request.rs", "serve.rs", "sys.rs");
 
 /// The runner of door 2, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
 pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");

@@ -41,6 +41,8 @@ pub enum Command {
     List(Box<ListArguments>),
     /// Remove everything that the tool keeps below the target folder.
     Clean(CleanArguments),
+    /// Say what this machine allows, how quiet it is, and what to do about it.
+    Doctor(DoctorArguments),
     /// Make a small example project with a two-commit history and run `diff` on it.
     Demo(DemoArguments),
 }
@@ -98,6 +100,17 @@ pub struct CleanArguments {
     /// Directory for all generated artifacts.
     #[arg(long, value_name = "DIRECTORY")]
     pub target_dir: Option<PathBuf>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// Output format of the result on stdout.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+    /// Coloring.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
+    pub color: ColorChoice,
 }
 
 /// Arguments of `demo`.

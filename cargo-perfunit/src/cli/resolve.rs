@@ -80,7 +80,7 @@ fn options(common: &CommonArguments, measuring: Measuring) -> Result<Options> {
 }
 
 /// The current folder without symbolic links, as git and cargo see it.
-fn folder() -> Result<PathBuf> {
+pub fn folder() -> Result<PathBuf> {
     std::env::current_dir()
         .and_then(|dir| dir.canonicalize())
         .map_err(|error| Error::setup(format!("cannot find the current folder: {error}")))

@@ -3,9 +3,11 @@
 mod clean;
 mod demo;
 mod diff;
+mod doctor;
 mod list;
 
 pub use clean::{CleanOptions, clean};
 pub use demo::demo;
 pub use diff::{DiffOutput, diff};
+pub use doctor::doctor;
 pub use list::{ListOutput, list};

@@ -1,5 +1,8 @@
 //! The place where processes are measured: the core, the scratch folders, the address space.
 
+use super::kernel;
+use super::noise::Watch;
+use super::quiet::quietest;
 use super::seeds::Seeds;
 use super::shared_page::SharedPage;
 use crate::cache;
@@ -10,6 +13,7 @@ use crate::process;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -45,8 +49,6 @@ pub struct Config {
 /// A prepared machine. Pins the tool away from the measured core while it lives.
 #[derive(Debug)]
 pub struct Bench {
-    /// The core that runs both processes of a pair.
-    pub core: usize,
     /// Whether address space randomisation can be switched off.
     pub paired_address_space: bool,
     /// How both processes of a pair get the same random numbers; not at all unless it is set.
@@ -55,33 +57,78 @@ pub struct Bench {
     pub page: SharedPage,
     /// `TMPDIR` of each side; equally long paths.
     pub temporary: Sides<PathBuf>,
-    before: CpuSet,
+    core: Cell<usize>,
+    cores: Cores,
+    watch: RefCell<Watch>,
+}
+
+/// The cores that we may use, as we found them.
+#[derive(Debug)]
+struct Cores {
+    allowed: Vec<usize>,
+    /// Our own cores before; `None` where the system does not let us choose.
+    before: Option<CpuSet>,
 }
 
 impl Bench {
     /// Prepares the machine; `ours` is our folder below cargo's target folder.
     pub fn open(ours: &Path) -> Result<Self> {
         process::spare_children();
-        let this = Pid::from_raw(0);
-        let before =
-            sched_getaffinity(this).map_err(|error| Error::setup(format!("cannot read the CPU affinity: {error}")))?;
-        let allowed: Vec<usize> = (0..CpuSet::count()).filter(|core| before.is_set(*core).unwrap_or(false)).collect();
-        // The last one: interrupts prefer the first.
-        let core = *allowed.last().ok_or_else(|| Error::setup("no CPU may be used"))?;
-        let mut others = CpuSet::new();
-        for other in allowed.iter().filter(|other| **other != core) {
-            let _ = others.set(*other);
-        }
-        if allowed.len() > 1 {
-            // Not fatal: the measured processes are pinned in any case.
-            let _ = sched_setaffinity(this, &others);
-        }
+        let cores = Cores::find();
+        let core = quietest(&cores.allowed).ok_or_else(|| Error::setup("no CPU may be used"))?;
+        cores.keep_away_from(core);
         let tmp = ours.join("tmp");
         fs::remove_dir_all(&tmp)?;
         cache::private_dir(&tmp)?;
         let temporary = Sides { base: tmp.join("base"), head: tmp.join("head") };
-        let (paired_address_space, page) = (can_fix_addresses(), SharedPage::new()?);
-        Ok(Self { core, paired_address_space, seeds: Seeds::default(), page, temporary, before })
+        Ok(Self {
+            paired_address_space: can_fix_addresses(),
+            seeds: Seeds::default(),
+            page: SharedPage::new()?,
+            temporary,
+            core: Cell::new(core),
+            cores,
+            watch: RefCell::new(Watch::new(core)),
+        })
+    }
+
+    /// The core that runs both processes of a pair.
+    pub fn core(&self) -> usize {
+        self.core.get()
+    }
+
+    /// Between two tests: if others were busy on the core, moves to a quieter one.
+    pub fn settle(&self) {
+        let mut watch = self.watch.borrow_mut();
+        if self.cores.allowed.len() > 1 && watch.wants_to_move() {
+            // From all of them: we are on the others now.
+            self.cores.release();
+            let core = quietest(&self.cores.allowed).unwrap_or(self.core.get());
+            self.core.set(core);
+            self.cores.keep_away_from(core);
+            watch.move_to(core);
+        }
+    }
+
+    /// What the user should know about this machine and the time of the measurement.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if !self.paired_address_space {
+            remarks.push(
+                "this system does not let us switch off address space randomisation: the same certainty takes 4 to 10 times as long"
+                    .to_owned(),
+            );
+        }
+        if self.cores.before.is_none() {
+            // Whose core it was cannot be told either.
+            remarks.push("this system does not let us keep both versions on one core: intervals are wider".to_owned());
+            return remarks;
+        }
+        if self.cores.allowed.len() == 1 {
+            remarks.push("there is only one core to use: the same certainty takes longer".to_owned());
+        }
+        remarks.extend(self.watch.borrow().remarks());
+        remarks
     }
 
     /// Folder for executables with other layouts.
@@ -103,15 +150,57 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        let _ = sched_setaffinity(Pid::from_raw(0), &self.before);
+        self.cores.release();
         if let Some(tmp) = self.temporary.base.parent() {
             let _ = fs::remove_dir_all(tmp);
         }
     }
 }
 
+/// The cores that we may use, and whether we may choose among them.
+pub fn usable_cores() -> (Vec<usize>, bool) {
+    let Cores { allowed, before } = Cores::find();
+    (allowed, before.is_some())
+}
+
+impl Cores {
+    fn find() -> Self {
+        let this = Pid::from_raw(0);
+        // Setting what is set already shows whether we may.
+        let before = sched_getaffinity(this).ok().filter(|before| sched_setaffinity(this, before).is_ok());
+        let allowed = match &before {
+            Some(set) => (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect(),
+            // Where the processes run is then for the scheduler to say.
+            None => vec![0],
+        };
+        Self { allowed, before }
+    }
+
+    /// Keeps us, who wait for the measured processes, off their core and what shares its execution units. Not fatal if it
+    /// fails: the measured processes are pinned in any case.
+    fn keep_away_from(&self, core: usize) {
+        let units = kernel::siblings(core);
+        let without = |excluded: &[usize]| {
+            let mut others = CpuSet::new();
+            for other in self.allowed.iter().filter(|other| !excluded.contains(other)) {
+                let _ = others.set(*other);
+            }
+            others
+        };
+        let this = Pid::from_raw(0);
+        // An empty set is refused: then there is nothing but the core's other half, or the core itself.
+        let _ = sched_setaffinity(this, &without(&units)).or_else(|_| sched_setaffinity(this, &without(&[core])));
+    }
+
+    fn release(&self) {
+        if let Some(before) = &self.before {
+            let _ = sched_setaffinity(Pid::from_raw(0), before);
+        }
+    }
+}
+
 /// Containers may refuse `personality(ADDR_NO_RANDOMIZE)`: try it on ourselves, where it has no effect until exec.
-fn can_fix_addresses() -> bool {
+pub fn can_fix_addresses() -> bool {
     let Ok(before) = personality::get() else { return false };
     let fixed = personality::set(before | Persona::ADDR_NO_RANDOMIZE).is_ok();
     let _ = personality::set(before);

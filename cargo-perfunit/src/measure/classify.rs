@@ -4,7 +4,7 @@ use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd, describe};
 use crate::model::{Reason, Side};
 use crate::stats;
 use perfunit_runtime::calibrate::{self, Plan};
-use perfunit_runtime::page::state;
+use perfunit_runtime::page::{FEW_BATCHES, state};
 use std::time::Duration;
 
 /// Below this on both sides there is no work left: a call and a loop step take about 1 ns themselves.
@@ -96,7 +96,7 @@ pub fn per_run(end: &SideEnd, shape: Shape) -> f64 {
     if shape.batches == 0 {
         return end.first_ns;
     }
-    let quantile = if end.times.len() >= 20 { 0.1 } else { 0.5 };
+    let quantile = if end.times.len() >= FEW_BATCHES as usize { 0.1 } else { 0.5 };
     stats::quantile(&mut end.times.clone(), quantile) / shape.repetitions.max(1) as f64
 }
 

@@ -219,7 +219,7 @@ impl Running {
         process::mark(&mut command)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut core = CpuSet::new();
-        core.set(bench.core).map_err(|error| Error::setup(error.to_string()))?;
+        core.set(bench.core()).map_err(|error| Error::setup(error.to_string()))?;
         let (descriptor, fixed) = (bench.page.descriptor(), bench.paired_address_space);
         // SAFETY: only system calls that are safe between fork and exec; no allocation.
         unsafe {

@@ -6,14 +6,19 @@
 
 mod bench;
 mod classify;
+pub mod kernel;
 mod layouts;
 mod lockstep;
+mod noise;
+mod quiet;
 mod schedule;
 mod screen;
 mod seeds;
 mod shared_page;
+pub mod spin;
 mod work;
 
-pub use bench::{Bench, Config, Placement};
+pub use bench::{Bench, Config, Placement, can_fix_addresses, usable_cores};
+pub use quiet::quietest;
 pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};
 pub use seeds::Seeds;

@@ -125,6 +125,7 @@ fn screen_one(
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Ok((Ended::without_figures(Reason::BudgetUsedUp), None));
     }
+    bench.settle();
     let mut programs = programs(sides, subject);
     let first = layouts.first(subject.executables)?;
     // An experiment shall show what the place of the code does, not allow for it.
@@ -183,10 +184,16 @@ fn confirm(
     for index in order {
         let (end, subject) = (&mut ended[index], &subjects[index]);
         let Some(settled) = &ways[index] else { continue };
+        bench.settle();
         progress.message(format!("{}, once more to be sure", subject.test));
         let varied = !interrupt::requested() && layouts.drawn(subject.executables, 0)?.is_some();
-        let layouts = varied.then_some(&mut *layouts);
-        let fresh = screen::measure(bench, config, &programs(sides, subject), settled, alpha, layouts, random)?;
+        let mut programs = programs(sides, subject);
+        let fresh = if varied {
+            screen::measure(bench, config, &programs, settled, alpha, Some(&mut *layouts), random)?
+        } else {
+            programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
+            screen::measure(bench, config, &programs, settled, alpha, None, random)?
+        };
         *end = confirmed(end, fresh);
     }
     Ok(())

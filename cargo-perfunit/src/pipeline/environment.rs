@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use super::setup::Setup;
-use crate::measure::Bench;
+use crate::measure::{Bench, kernel};
 use crate::model::Environment;
 use std::collections::BTreeMap;
 
@@ -12,20 +12,9 @@ pub fn describe(setup: &Setup, options: &Options, bench: Option<&Bench>) -> Envi
         rustc: setup.cargo.rustc_release().to_owned(),
         host: setup.cargo.host.clone(),
         profile: options.build.profile.clone(),
-        cpu: cpu(),
-        core: bench.map_or(0, |bench| bench.core),
+        cpu: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
+        core: bench.map_or(0, Bench::core),
         paired_address_space: bench.is_none_or(|bench| bench.paired_address_space),
         layouts: BTreeMap::new(),
     }
-}
-
-fn cpu() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| {
-        text.lines()
-            .find(|line| line.starts_with(name))
-            .and_then(|line| line.split_once(':'))
-            .map(|(_, value)| value.trim().to_owned())
-    };
-    field("model name").or_else(|| field("CPU part")).unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }

@@ -62,9 +62,7 @@ pub fn measure(
     let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(outcome).collect();
     outcomes.extend(candidates.excluded);
     let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
-    if !bench.paired_address_space {
-        warnings.push("this system does not let us switch off address space randomisation: the same certainty takes 4 to 10 times as long".to_owned());
-    }
+    warnings.extend(bench.remarks());
     Ok(Measured { outcomes, environment, warnings })
 }
 

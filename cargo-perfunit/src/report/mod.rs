@@ -1,11 +1,13 @@
 //! What people and programs read at the end: a [`Run`](crate::model::Run) becomes a terminal summary or a JSON
-//! document, a [`Listing`] becomes the answer of `cargo perfunit list`.
+//! document, a [`Listing`] the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
+//! `cargo perfunit doctor`.
 //!
 //! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
 //! verbosity come in as [`TextOptions`], colours go out as ANSI codes that the terminal module strips where they are
 //! not wanted. The order of everything printed follows from the input alone.
 
 mod caveats;
+pub mod doctor;
 mod figures;
 pub mod format;
 pub mod json;

@@ -1,0 +1,206 @@
+//! What the system says about itself. Reading only; what it means is said in `judge`.
+
+use super::counters;
+use crate::execution;
+use crate::measure::{self, kernel};
+use crate::workspace::Cargo;
+use crate::{cache, fs};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Answers of the system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Operating system and processor architecture, in Rust's words.
+    pub platform: (String, String),
+    /// The processor's name.
+    pub cpu: String,
+    /// First line of `rustc -vV`, or why there is none.
+    pub toolchain: Result<String, String>,
+    /// What linking does; `None` without a toolchain.
+    pub linking: Option<Linking>,
+    /// Cores that we may use.
+    pub allowed: Vec<usize>,
+    /// Cores that are there.
+    pub online: usize,
+    /// Whether processes may be kept on a core.
+    pub pinning: bool,
+    /// Whether address space randomisation can be switched off.
+    pub fixed_addresses: bool,
+    /// Whether processes can be traced, or why not.
+    pub tracing: Result<(), String>,
+    /// The hypervisor, if we run in a virtual machine.
+    pub virtual_machine: Option<String>,
+    /// Share of the time since boot that the host gave to other machines.
+    pub steal: f64,
+    /// Cores' worth of time that our control group may use.
+    pub limit: Option<f64>,
+    /// How the frequency follows the load.
+    pub governor: Option<String>,
+    /// Whether the processor may exceed its nominal frequency.
+    pub turbo: Option<bool>,
+    /// Whether two cores share execution units.
+    pub smt: Option<bool>,
+    /// Whether instructions can be counted, or why not.
+    pub counters: Result<(), String>,
+    /// Version of valgrind.
+    pub valgrind: Option<String>,
+}
+
+/// What became of linking a small program with its functions in random order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Linking {
+    /// It worked.
+    Shuffled,
+    /// Only without the random order.
+    Plain,
+    /// Not at all.
+    Failed(String),
+}
+
+/// Asks for everything.
+pub fn read(folder: &Path) -> Facts {
+    let cpuinfo = kernel::read("/proc/cpuinfo").unwrap_or_default();
+    let (allowed, pinning) = measure::usable_cores();
+    let core = allowed.last().copied().unwrap_or(0);
+    let online = kernel::read("/sys/devices/system/cpu/online").map_or(0, |list| kernel::parse_list(&list).len());
+    let toolchain = Cargo::find(folder);
+    Facts {
+        platform: (std::env::consts::OS.to_owned(), std::env::consts::ARCH.to_owned()),
+        cpu: kernel::cpu_name(&cpuinfo),
+        linking: toolchain.as_ref().ok().map(|cargo| linking(cargo, folder)),
+        toolchain: toolchain.map(|cargo| cargo.rustc_release().to_owned()).map_err(|error| error.message().to_owned()),
+        online: online.max(allowed.len()),
+        allowed,
+        pinning,
+        fixed_addresses: measure::can_fix_addresses(),
+        tracing: execution::available(),
+        virtual_machine: virtual_machine(&cpuinfo, &dmi("sys_vendor"), &dmi("product_name")),
+        steal: steal(&kernel::ticks().values().copied().collect::<Vec<_>>()),
+        limit: limit(),
+        governor: cpu_file(&format!("cpu{core}/cpufreq/scaling_governor")),
+        turbo: turbo(cpu_file("intel_pstate/no_turbo").as_deref(), cpu_file("cpufreq/boost").as_deref()),
+        smt: cpu_file("smt/active").map(|active| active == "1"),
+        counters: counters::available(),
+        valgrind: valgrind(),
+    }
+}
+
+/// A file below the kernel's folder of cores, trimmed.
+fn cpu_file(path: &str) -> Option<String> {
+    kernel::read(Path::new("/sys/devices/system/cpu").join(path)).map(|text| text.trim().to_owned())
+}
+
+/// What the firmware says about the machine.
+fn dmi(name: &str) -> String {
+    kernel::read(Path::new("/sys/class/dmi/id").join(name)).unwrap_or_default().trim().to_owned()
+}
+
+/// The processor knows on x86-64; elsewhere the firmware's names must do.
+fn virtual_machine(cpuinfo: &str, vendor: &str, product: &str) -> Option<String> {
+    let flagged = cpuinfo
+        .lines()
+        .filter(|line| line.starts_with("flags"))
+        .any(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
+    let named = format!("{vendor} {product}").trim().to_owned();
+    let virtual_names =
+        ["QEMU", "KVM", "VMware", "VirtualBox", "Virtual Machine", "Xen", "Amazon EC2", "Google Compute"];
+    let known = virtual_names.iter().any(|name| named.contains(name));
+    (flagged || known).then(|| if named.is_empty() { "of a kind that does not say its name".to_owned() } else { named })
+}
+
+fn steal(cores: &[kernel::Ticks]) -> f64 {
+    let (steal, all) = cores.iter().fold((0, 0), |(steal, all), core| (steal + core.steal, all + core.all()));
+    steal as f64 / all.max(1) as f64
+}
+
+fn limit() -> Option<f64> {
+    let new = || limit_in(&kernel::cgroup_file("cpu.max")?);
+    let old = || {
+        let [quota, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(kernel::cgroup_file);
+        limit_in(&format!("{} {}", quota?.trim(), period?.trim()))
+    };
+    new().or_else(old)
+}
+
+/// `max 100000`, `-1 100000`: no limit; `150000 100000`: one and a half cores.
+fn limit_in(text: &str) -> Option<f64> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+/// Intel's driver has a switch for "off", all others one for "on".
+fn turbo(no_turbo: Option<&str>, boost: Option<&str>) -> Option<bool> {
+    no_turbo.map(|off| off == "0").or_else(|| boost.map(|on| on == "1"))
+}
+
+fn valgrind() -> Option<String> {
+    let output = Command::new("valgrind").arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success() && !version.is_empty()).then_some(version)
+}
+
+/// Links a small program as rustc does by default. A project's own choice of a linker is not asked for.
+fn linking(cargo: &Cargo, folder: &Path) -> Linking {
+    let Ok(scratch) = scratch() else { return Linking::Failed("no temporary folder".to_owned()) };
+    let link = |argument: Option<&str>| {
+        let source = scratch.join("main.rs");
+        fs::write(&source, "fn main() {}\n").map_err(|error| error.to_string())?;
+        let mut rustc = Command::new(&cargo.rustc);
+        rustc.current_dir(folder).args(argument).arg("-o").arg(scratch.join("main")).arg(&source).stdin(Stdio::null());
+        let output = rustc.output().map_err(|error| error.to_string())?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() { Ok(()) } else { Err(message.lines().next().unwrap_or_default().to_owned()) }
+    };
+    let outcome = match link(Some("-Clink-arg=-Wl,--shuffle-sections=.text*=1")) {
+        Ok(()) => Linking::Shuffled,
+        Err(_) => link(None).map_or_else(Linking::Failed, |()| Linking::Plain),
+    };
+    let _ = fs::remove_dir_all(&scratch);
+    outcome
+}
+
+/// A new folder of our own below the temporary one.
+pub fn scratch() -> crate::error::Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("perfunit-doctor-{}-{:08x}", std::process::id(), fastrand::u32(..)));
+    cache::private_dir(&folder)?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_machines_are_told_by_the_processor_or_the_firmware() {
+        let machine = |cpuinfo: &str, vendor: &str| virtual_machine(cpuinfo, vendor, "");
+        assert_eq!(machine("flags\t: fpu hypervisor sse\n", "QEMU"), Some("QEMU".to_owned()));
+        assert!(machine("flags\t: fpu hypervisor\n", "").unwrap().contains("does not say"));
+        assert_eq!(machine("Features\t: fp\n", "Amazon EC2"), Some("Amazon EC2".to_owned()));
+        assert_eq!(machine("flags\t: fpu sse\n", "LENOVO"), None);
+    }
+
+    #[test]
+    fn limits_of_control_groups_are_read_in_both_forms() {
+        assert_eq!(limit_in("max 100000\n"), None);
+        assert_eq!(limit_in("-1 100000"), None);
+        assert_eq!(limit_in("150000 100000\n"), Some(1.5));
+        assert_eq!(limit_in(""), None);
+    }
+
+    #[test]
+    fn turbo_has_two_switches() {
+        assert_eq!(turbo(Some("1"), None), Some(false));
+        assert_eq!(turbo(Some("0"), Some("0")), Some(true));
+        assert_eq!(turbo(None, Some("1")), Some(true));
+        assert_eq!(turbo(None, None), None);
+    }
+
+    #[test]
+    fn steal_is_a_share_of_all_cores() {
+        let core = |steal| kernel::Ticks { busy: 50, idle: 50 - steal, steal };
+        assert!((steal(&[core(10), core(0)]) - 0.05).abs() < 1e-12);
+        assert!(steal(&[]).abs() < 1e-12);
+    }
+}

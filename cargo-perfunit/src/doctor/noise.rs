@@ -1,0 +1,113 @@
+//! How quiet the machine is now, in about two seconds.
+
+use super::workload;
+use crate::measure::quietest;
+use crate::measure::spin::{self, Spin};
+use crate::model::Verdict;
+use crate::progress::Progress;
+use crate::stats;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Cores that are looked at: all of a small machine, the last ones of a large one.
+const CORES: usize = 4;
+/// For how long each of them is.
+const SPUN: Duration = Duration::from_millis(250);
+/// For how long fixed work is timed.
+const WORKED: Duration = Duration::from_millis(300);
+/// Steps of a piece of fixed work: about 0.1 ms.
+const STEPS: u64 = 100_000;
+
+/// What was measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Noise {
+    /// Each core that was looked at.
+    pub cores: Vec<CoreNoise>,
+    /// How far the median of equal pieces of work lies above the best tenth, as a fraction of it.
+    pub work_spread: Option<f64>,
+    /// A workload of our own against itself, or why that was not possible.
+    pub against_itself: Option<Result<AgainstItself, String>>,
+}
+
+/// A core while somebody does nothing but read the clock on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CoreNoise {
+    /// Its number.
+    pub core: usize,
+    /// Times in a second that something else ran.
+    pub gaps_per_second: f64,
+    /// Share of the time that was lost so.
+    pub lost: f64,
+    /// The longest gap, in ns.
+    pub longest_ns: f64,
+}
+
+/// A small workload measured as a test is, both sides the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AgainstItself {
+    /// The core chosen.
+    pub core: usize,
+    /// The verdict, which should be "same".
+    pub verdict: Verdict,
+    /// Pairs until it was given.
+    pub pairs: usize,
+    /// Smallest change that these pairs would have shown with 99 % probability.
+    pub detectable: f64,
+    /// Time of one run, ns.
+    pub ns: f64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Measures on some of the cores that we may use.
+pub fn measure(allowed: &[usize], progress: &Progress) -> Noise {
+    let looked_at = &allowed[allowed.len().saturating_sub(CORES)..];
+    let cores = looked_at.iter().filter_map(|core| Some(core_noise(*core, &spin::spin(*core, SPUN)?))).collect();
+    let quiet = quietest(allowed);
+    let times = quiet.and_then(|core| spin::on_core(core, fixed_work));
+    let against_itself = Some(workload::against_itself(progress).map_err(|error| error.message().to_owned()));
+    Noise { cores, work_spread: times.and_then(|mut times| spread(&mut times)), against_itself }
+}
+
+fn core_noise(core: usize, spin: &Spin) -> CoreNoise {
+    CoreNoise {
+        core,
+        gaps_per_second: spin.gaps_per_second(),
+        lost: spin.lost_share(),
+        longest_ns: spin.longest.as_nanos() as f64,
+    }
+}
+
+/// Times of equal pieces of work that needs neither memory nor the kernel, ns.
+fn fixed_work() -> Vec<f64> {
+    let end = Instant::now() + WORKED;
+    let mut times = Vec::with_capacity(16_384);
+    while Instant::now() < end {
+        let started = Instant::now();
+        let mut state = black_box(1_u64);
+        for step in 0..STEPS {
+            state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step));
+        }
+        black_box(state);
+        times.push(started.elapsed().as_nanos() as f64);
+    }
+    times
+}
+
+fn spread(times: &mut [f64]) -> Option<f64> {
+    let best = stats::quantile(times, 0.1);
+    let median = stats::quantile(times, 0.5);
+    Some(median / best - 1.0).filter(|spread| spread.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spread_is_relative_to_undisturbed_work() {
+        let mut times: Vec<f64> = (0..=100).map(|step| 100.0 + f64::from(step)).collect();
+        assert!((spread(&mut times).unwrap() - (150.0 / 110.0 - 1.0)).abs() < 1e-9);
+        assert_eq!(spread(&mut []), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Our own executable as a workload: a test of a few microseconds, measured against itself as a user's test is.
+
+use super::facts::scratch;
+use super::noise::AgainstItself;
+use crate::build::{Harness, SideBuild, TestExecutable};
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::measure::{Bench, Config, Placement, Subject, measure_all};
+use crate::model::{Sides, TargetId, TargetKind, TestId};
+use crate::progress::Progress;
+use perfunit_runtime::page::TEST_VARIABLE;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The name by which the process knows its role; no test has a space in its name.
+const NAME: &str = "perfunit doctor";
+/// More would not tell more.
+const BUDGET: Duration = Duration::from_secs(2);
+/// As in `diff`.
+const THRESHOLD: f64 = 0.02;
+const ALPHA: f64 = 0.01;
+/// Entries of the map that the workload fills.
+const ENTRIES: u64 = 200;
+
+/// True in a process that [`against_itself`] started.
+pub fn is_workload() -> bool {
+    std::env::var_os(TEST_VARIABLE).is_some_and(|name| name == NAME)
+}
+
+/// Serves the protocol until the process ends.
+pub fn serve_workload() -> ! {
+    perfunit_runtime::__private::serve_function(NAME, false, work)
+}
+
+/// A little of what tests do: allocate, look up, write text.
+fn work() -> std::result::Result<(), String> {
+    let mut map = BTreeMap::new();
+    for entry in 0..black_box(ENTRIES) {
+        map.insert(entry.wrapping_mul(0x9e37_79b9_7f4a_7c15), entry.to_string());
+    }
+    let length: usize = map.values().map(String::len).sum();
+    if black_box(length) > 0 { Ok(()) } else { Err("the map is empty".to_owned()) }
+}
+
+/// Measures the workload with the bench, the pairs and the rule of `diff`.
+pub fn against_itself(progress: &Progress) -> Result<AgainstItself> {
+    let folder = scratch()?;
+    let measured = measure(&folder, progress);
+    let _ = fs::remove_dir_all(&folder);
+    measured
+}
+
+fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
+    let path =
+        std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
+    let target = TargetId { package: "doctor".to_owned(), kind: TargetKind::Bin, name: "doctor".to_owned() };
+    let executable = TestExecutable {
+        target: target.clone(),
+        path,
+        cwd: folder.to_owned(),
+        env: BTreeMap::new(),
+        harness: Harness::Runner,
+        link: None,
+    };
+    let side = SideBuild { folder: folder.to_owned(), executables: Vec::new() };
+    let subject = Subject {
+        test: TestId { target, name: NAME.to_owned() },
+        executables: Sides { base: &executable, head: &executable },
+    };
+    let config = Config {
+        timeout: Duration::from_secs(10),
+        per_test_budget: BUDGET,
+        deadline: None,
+        threshold: THRESHOLD,
+        alpha: ALPHA,
+        seed: fastrand::u64(..),
+        // One executable has one layout.
+        placement: Placement::Natural,
+    };
+    let bench = Bench::open(folder)?;
+    let started = Instant::now();
+    let ended = measure_all(&bench, &config, &Sides { base: &side, head: &side }, &[subject], progress)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let result = ended.tests.into_iter().next().map(|end| end.result);
+    match result {
+        Some(Ok(figures)) => Ok(AgainstItself {
+            core: bench.core(),
+            verdict: figures.verdict,
+            pairs: figures.measured.pairs,
+            detectable: figures.measured.detectable,
+            ns: figures.measured.base_ns,
+            seconds,
+        }),
+        Some(Err(reason)) => Err(Error::setup(reason.to_string())),
+        None => Err(Error::setup("nothing was measured")),
+    }
+}

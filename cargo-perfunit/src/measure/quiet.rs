@@ -1,0 +1,82 @@
+//! Which core to measure on: the quietest, by the kernel's figures and by what a spinning thread loses.
+
+use super::kernel;
+use super::spin::spin;
+use std::time::Duration;
+
+/// Cores that are looked at closely; of many, those with the most idle time.
+const LOOKED_AT: usize = 4;
+/// How long the kernel's own figures are watched: some of its ticks.
+const WATCHED: Duration = Duration::from_millis(40);
+/// How long a thread spins on a core: longer than the time slices of the scheduler.
+const SPUN: Duration = Duration::from_millis(15);
+/// A difference below this is no reason to leave the last core, which interrupts spare.
+const EQUAL: f64 = 0.02;
+/// What gives way to us still empties the caches.
+const WEIGHT_OF_BUSY: f64 = 0.1;
+
+/// What is known of a core.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Look {
+    core: usize,
+    /// Share of the time in which it, or a core with the same execution units, did anything.
+    busy: f64,
+    /// Share of the time that a thread of ours does not get.
+    lost: f64,
+}
+
+/// The quietest of some cores, in about a tenth of a second.
+pub fn quietest(cores: &[usize]) -> Option<usize> {
+    if cores.len() < 2 {
+        return cores.last().copied();
+    }
+    let before = kernel::ticks();
+    std::thread::sleep(WATCHED);
+    let after = kernel::ticks();
+    let busy = |core: &usize| {
+        let (Some(before), Some(after)) = (before.get(core), after.get(core)) else { return 0.0 };
+        let ticks = after.since(*before);
+        1.0 - ticks.idle as f64 / ticks.all().max(1) as f64
+    };
+    let busy_unit = |core: usize| kernel::siblings(core).iter().map(busy).fold(0.0, f64::max);
+    let mut looks: Vec<Look> =
+        cores.iter().map(|core| Look { core: *core, busy: busy_unit(*core), lost: 0.0 }).collect();
+    // Of equal ones the last.
+    looks.sort_by(|a, b| a.busy.total_cmp(&b.busy).then(b.core.cmp(&a.core)));
+    looks.truncate(LOOKED_AT);
+    for look in &mut looks {
+        look.lost = spin(look.core, SPUN).map_or(1.0, |spin| spin.lost_share());
+    }
+    choose(&looks)
+}
+
+/// The core on which we lose least; of about equal ones the last.
+fn choose(looks: &[Look]) -> Option<usize> {
+    let cost = |look: &Look| look.lost + WEIGHT_OF_BUSY * look.busy;
+    let least = looks.iter().map(cost).fold(f64::INFINITY, f64::min);
+    looks.iter().filter(|look| cost(look) <= least + EQUAL).map(|look| look.core).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(looks: &[(usize, f64, f64)], expected: usize) {
+        let looks: Vec<Look> = looks.iter().map(|&(core, busy, lost)| Look { core, busy, lost }).collect();
+        assert_eq!(choose(&looks), Some(expected));
+    }
+
+    #[test]
+    fn of_equal_cores_the_last_is_taken() {
+        check(&[(0, 0.0, 0.003), (1, 0.0, 0.015)], 1);
+    }
+
+    #[test]
+    fn the_core_that_others_need_is_left_to_them() {
+        check(&[(0, 0.1, 0.01), (1, 1.0, 0.5)], 0);
+        // Programs of low priority give way, but not without a trace.
+        check(&[(0, 0.0, 0.01), (1, 1.0, 0.02)], 0);
+        check(&[(0, 1.0, 0.02), (1, 0.0, 0.3)], 0);
+    }
+}

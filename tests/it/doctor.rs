@@ -1,0 +1,81 @@
+//! `cargo perfunit doctor`, and what becomes of a comparison where the system refuses what we ask for.
+
+use crate::source;
+use crate::support::{PINNING, Project, RANDOM_ADDRESSES, Refused, Run, keep_on_one_core, refuse};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Runs `doctor` in a folder that is no project.
+fn doctor(arguments: &[&str], refused: &[Refused]) -> Run {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Project::tool(folder.path());
+    command.arg("doctor").args(arguments);
+    if !refused.is_empty() {
+        refuse(&mut command, refused);
+    }
+    let run = Run::of(command).expect(0);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
+    run
+}
+
+/// Level by finding.
+fn levels(document: &Value) -> BTreeMap<&str, &str> {
+    let findings = document["findings"].as_array().unwrap();
+    findings.iter().map(|finding| (finding["what"].as_str().unwrap(), finding["level"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn examines_the_machine_without_a_project() {
+    let run = doctor(&[], &[]);
+    for part in ["platform: linux", "toolchain: rustc", "address space", "quiet: core", "against itself: ", "Summary"] {
+        assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
+    }
+}
+
+#[test]
+fn the_document_says_how_good_each_finding_is() {
+    let document = doctor(&["--message-format", "json"], &[]).json();
+    assert_eq!(document["schema_version"], 1);
+    let levels = levels(&document);
+    assert_eq!((levels["platform"], levels["toolchain"]), ("ok", "ok"));
+    assert!(levels.values().all(|level| ["ok", "warn", "bad"].contains(level)), "{levels:?}");
+    assert!(document["noise"]["cores"][0]["lost"].is_number());
+    // Our workload was measured: both sides are the same, so it cannot have become slower.
+    let verdict = document["noise"]["against_itself"]["verdict"].as_str().unwrap();
+    assert!(!["slower", "faster", "not-measured"].contains(&verdict), "{verdict}");
+}
+
+#[test]
+fn what_a_container_refuses_is_found() {
+    let document = doctor(&["--message-format", "json"], &[RANDOM_ADDRESSES, PINNING]).json();
+    let levels = levels(&document);
+    assert_eq!((levels["address-space"], levels["pinning"]), ("warn", "warn"));
+    assert!(document["noise"]["against_itself"]["pairs"].as_u64().unwrap() >= 8, "{document}");
+}
+
+/// Compares the two versions of a project on a system that gives less than we ask for.
+fn verdicts_hold(restrict: impl FnOnce(&mut Command), said: &str) {
+    let project = Project::library(&source(500), &source(1500));
+    let mut command = Project::tool(project.path());
+    command.args(["diff", "HEAD~1", "--message-format", "json"]);
+    restrict(&mut command);
+    let document = Run::of(command).expect(100).json();
+    let warnings = document["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(said)), "{warnings:?}");
+}
+
+#[test]
+fn random_addresses_are_said_and_verdicts_hold() {
+    verdicts_hold(|command| refuse(command, &[RANDOM_ADDRESSES]), "address space randomisation");
+}
+
+#[test]
+fn processes_that_cannot_be_pinned_are_said_and_verdicts_hold() {
+    verdicts_hold(|command| refuse(command, &[PINNING]), "on one core");
+}
+
+#[test]
+fn a_single_core_is_said_and_verdicts_hold() {
+    verdicts_hold(keep_on_one_core, "only one core");
+}

@@ -69,6 +69,11 @@ fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
             };
             commands::list(&cli::list_options(&arguments)?, &output, terminal)
         }
+        Command::Calibrate(arguments) => {
+            let (terminal, json) =
+                (cli::calibrate_terminal(&arguments), arguments.message_format == cli::MessageFormat::Json);
+            commands::calibrate(cli::calibrate_request(&arguments), json, terminal)
+        }
         Command::Clean(arguments) => commands::clean(&cli::clean_options(&arguments)?, Terminal::default()),
         Command::Demo(arguments) => commands::demo(arguments.folder.as_deref(), Terminal::default()),
     }

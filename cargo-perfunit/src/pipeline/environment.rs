@@ -18,7 +18,8 @@ pub fn describe(setup: &Setup, options: &Options, bench: Option<&Bench>) -> Envi
     }
 }
 
-fn cpu() -> String {
+/// The model of the CPU, as the kernel names it.
+pub fn cpu() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         text.lines()

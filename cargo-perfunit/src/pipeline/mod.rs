@@ -19,6 +19,7 @@ mod setup;
 mod summary;
 mod units;
 
+pub use environment::cpu;
 pub use options::{Filter, Ignored, Measuring, Options, Scope};
 pub use setup::{Setup, lock, our_folder};
 pub use units::Units;

@@ -1,8 +1,8 @@
 //! A calibration as tables: how often verdicts are right, by effect size, and what they cost.
 
-use super::{ALL, Compared, Document, Interval, Level, Rate, Workload};
+use super::{ALL, Compared, Document, Interval, Rate, Workload};
 use crate::report::format::{self, one_line, percent, threshold};
-use crate::report::screen::{INDENT, Screen};
+use crate::report::screen::Screen;
 use crate::report::style::{GOOD, PLAIN, STRONG, Text, WARN};
 use crate::report::text::TextOptions;
 use std::time::Duration;
@@ -12,6 +12,15 @@ const GAP: usize = 2;
 /// What stands for a figure that there is none of.
 const NONE: &str = "-";
 
+/// Whether there is room for everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Rates with their intervals, and what was measured.
+    Full,
+    /// For a narrow terminal.
+    Brief,
+}
+
 /// A line of a table; the first cells say what it is about.
 type Row = (anstyle::Style, Vec<String>);
 
@@ -20,7 +29,9 @@ pub fn render(document: &Document, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(document, &mut screen);
     screen.bar();
-    table(&verdicts(document), &mut screen);
+    let full = verdicts(document, Detail::Full);
+    let fits = options.width == 0 || width(&full) <= options.width;
+    table(&if fits { full } else { verdicts(document, Detail::Brief) }, &mut screen);
     if document.levels.iter().any(|level| !level.compared.is_empty()) {
         screen.bar();
         table(&comparison(document), &mut screen);
@@ -54,8 +65,11 @@ fn heading(document: &Document, screen: &mut Screen) {
         load(here.load_after)
     );
     screen.status("Machine", GOOD, &Text::plain(one_line(&text)));
+    let share = document.levels.first().map_or(0.0, |level| level.threshold / level.effect);
     let text = format!(
-        "error probability {}, at most {:.0} s for a verdict; what is flagged is confirmed at {} in as much time again",
+        "threshold {} of the effect, error probability {}, at most {:.0} s for a verdict; what is flagged is confirmed at \
+         {}, in as much time again",
+        threshold(share),
         threshold(terms.alpha),
         terms.verdict_seconds,
         threshold(terms.confirmation_alpha)
@@ -63,34 +77,36 @@ fn heading(document: &Document, screen: &mut Screen) {
     screen.status("Rule", GOOD, &Text::plain(text));
 }
 
-fn verdicts(document: &Document) -> Vec<Row> {
-    let titles =
-        ["effect", "threshold", "test", "measured", "F1", "missed", "false alarms", "s if changed", "s if equal"];
-    let mut rows = vec![(STRONG, titles.map(str::to_owned).to_vec())];
+fn verdicts(document: &Document, detail: Detail) -> Vec<Row> {
+    let titles: &[&str] = match detail {
+        Detail::Full => &["effect", "test", "measured", "F1", "missed", "false alarms", "s changed", "s equal"],
+        Detail::Brief => &["effect", "test", "F1", "missed", "false alarms", "s changed", "s equal"],
+    };
+    let mut rows = vec![(STRONG, titles.iter().map(|title| (*title).to_owned()).collect())];
     for level in &document.levels {
         for (index, workload) in level.workloads.iter().enumerate() {
             // Told once for all tests of the level.
-            let [effect, gate] =
-                if index == 0 { [percent(level.effect), threshold(level.threshold)] } else { Default::default() };
+            let effect = if index == 0 { percent(level.effect) } else { String::new() };
             let style = if workload.workload == ALL { STRONG } else { PLAIN };
-            rows.push((style, [vec![effect, gate], figures(workload)].concat()));
+            rows.push((style, [vec![effect], figures(workload, detail)].concat()));
         }
     }
     rows
 }
 
-fn figures(workload: &Workload) -> Vec<String> {
+fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
     let seconds = |seconds: Option<f64>| seconds.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds:.2}"));
-    let measured = workload.change.and_then(|change| change.estimate);
-    vec![
-        workload.workload.clone(),
-        measured.map_or_else(String::new, percent),
+    let measured = workload.change.and_then(|change| change.estimate).map_or_else(String::new, percent);
+    let mut figures = vec![workload.workload.clone()];
+    figures.extend((detail == Detail::Full).then_some(measured));
+    figures.extend([
         interval(workload.f1),
-        rate(&missed(&workload.found)),
-        rate(&workload.false_alarms),
+        rate(&missed(&workload.found), detail),
+        rate(&workload.false_alarms, detail),
         seconds(workload.changed.seconds_per_verdict),
         seconds(workload.equal.seconds_per_verdict),
-    ]
+    ]);
+    figures
 }
 
 /// What was not found.
@@ -104,9 +120,13 @@ fn missed(found: &Rate) -> Rate {
     Rate { count: found.of.saturating_sub(found.count), of: found.of, rate }
 }
 
-/// `2 of 60: 3.3 % [0.4, 11.5]`.
-fn rate(rate: &Rate) -> String {
-    format!("{} of {}: {}", rate.count, rate.of, interval(rate.rate))
+/// `2/60  3.3 % [0.4, 11.5]`, briefly `2/60  3.3 %`.
+fn rate(rate: &Rate, detail: Detail) -> String {
+    let figure = match detail {
+        Detail::Full => interval(rate.rate),
+        Detail::Brief => estimate(rate.rate),
+    };
+    format!("{}/{}  {figure}", rate.count, rate.of)
 }
 
 /// `98.3 % [90.1, 100]`.
@@ -123,10 +143,15 @@ fn part(fraction: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
+/// `98.3 %`.
+fn estimate(interval: Option<Interval>) -> String {
+    interval.and_then(|interval| interval.estimate).map_or_else(|| NONE.to_owned(), |value| part(value) + " %")
+}
+
 /// By rule, F1 at each effect with what it missed and its false alarms.
 fn comparison(document: &Document) -> Vec<Row> {
-    let title = |level: &Level| format!("{}: F1 (missed, false)", percent(level.effect));
-    let titles = ["rule", "processes"].map(str::to_owned).into_iter().chain(document.levels.iter().map(title));
+    let effects = document.levels.iter().map(|level| percent(level.effect));
+    let titles = ["F1 (missed, false)", "processes"].map(str::to_owned).into_iter().chain(effects);
     let mut rows = vec![(STRONG, titles.collect())];
     let count = document.levels.iter().map(|level| level.compared.len()).max().unwrap_or(0);
     for index in 0..count {
@@ -142,18 +167,24 @@ fn comparison(document: &Document) -> Vec<Row> {
 
 /// `98.3 % (3.3 %, 0 %)`.
 fn answers(compared: &Compared) -> String {
-    let estimate = |interval: Option<Interval>| {
-        interval.and_then(|interval| interval.estimate).map_or_else(|| NONE.to_owned(), |value| part(value) + " %")
-    };
     let missed = missed(&compared.found).rate;
     format!("{} ({}, {})", estimate(compared.f1), estimate(missed), estimate(compared.false_alarms.rate))
 }
 
-fn table(rows: &[Row], screen: &mut Screen) {
+/// The width of each column.
+fn widths(rows: &[Row]) -> Vec<usize> {
     let columns = rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
     let width =
-        |column: usize| rows.iter().filter_map(|(_, cells)| cells.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        |column: usize| rows.iter().filter_map(move |(_, cells)| cells.get(column)).map(|cell| cell.chars().count());
+    (0..columns).map(|column| width(column).max().unwrap_or(0)).collect()
+}
+
+fn width(rows: &[Row]) -> usize {
+    widths(rows).into_iter().map(|width| GAP + width).sum()
+}
+
+fn table(rows: &[Row], screen: &mut Screen) {
+    let widths = widths(rows);
     for (style, cells) in rows {
         let mut line = Text::default().pad(GAP);
         let mut pending = 0;
@@ -166,30 +197,28 @@ fn table(rows: &[Row], screen: &mut Screen) {
 }
 
 fn notes(document: &Document, screen: &mut Screen) {
-    let confidence = threshold(document.terms.confidence);
     let mut note = |text: &str| screen.status("Note", WARN, &Text::plain(text));
     note(&format!(
-        "rates are of verdicts over consecutive, disjoint stretches of recorded pairs, [intervals] at {confidence}; F1 is \
-         of as many changed as equal tests; missed is also what was inconclusive"
+        "rates are of verdicts over consecutive, disjoint stretches of recorded pairs, [intervals] at {}; F1 is of as \
+         many changed as equal tests; missed is also what was inconclusive",
+        threshold(document.terms.confidence)
     ));
     note(
-        "all versions have one and the same machine code in the same places: what another layout of the code does to \
-         the time is not in these figures",
+        "all versions have the same machine code in the same places: what another layout of the code does to the time \
+         is not in these figures",
     );
+    if document.levels.iter().any(|level| !level.compared.is_empty()) {
+        note(&format!(
+            "other rules decide at {} and have as much wall time as our verdicts took; lockstep: 10 % quantiles of the \
+             very same processes; sequential: means of processes run one after the other, as in Peass; plain mean: \
+             changed is what differs by half of the effect",
+            threshold(document.terms.alpha)
+        ));
+    }
     if !document.circumstances.paired_address_space {
         note("this system does not let us switch off address space randomisation");
     }
     if document.interrupted {
         note("interrupted: not all tests were recorded as long as planned, and nothing is kept");
-    }
-    if document.levels.iter().any(|level| !level.compared.is_empty()) {
-        screen.below(
-            INDENT,
-            &Text::plain(
-                "other rules at error probability 1 % had as much wall time as our verdicts took; lockstep: 10 % \
-                 quantiles of the same processes; sequential: means of processes run one after the other, as in Peass; \
-                 the plain mean calls changed what differs by half of the effect",
-            ),
-        );
     }
 }

@@ -57,8 +57,11 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a Vec<Value> {
 #[test]
 fn a_quick_calibration_finds_half_as_much_again_and_is_kept() {
     let place = Place::new();
-    let smallest = ["--quick", "--compare", "--budget", "1s", "--seed", "1", "--message-format", "json"];
-    let document = place.run(&smallest).expect(0).json();
+    let smallest = ["--quick", "--compare", "--budget", "1s", "--per-test-budget", "1s"];
+    let document = place
+        .run(&[smallest.as_slice(), ["--seed", "1", "--message-format", "json"].as_slice()].concat())
+        .expect(0)
+        .json();
     assert_eq!((&document["schema_version"], &document["interrupted"]), (&1.into(), &false.into()));
     assert!(document["circumstances"]["cpu"].is_string() && document["terms"]["seed"] == 1, "{document}");
     let levels = list(&document, "levels");

@@ -103,11 +103,14 @@ pub struct CalibrateArguments {
     #[arg(long)]
     pub compare: bool,
     /// Show the last calibration of this machine and measure nothing.
-    #[arg(long, conflicts_with_all = ["quick", "compare", "budget", "seed"])]
+    #[arg(long, conflicts_with_all = ["quick", "compare", "budget", "per_test_budget", "seed"])]
     pub show: bool,
     /// About how long to take, builds included [default: 7m, 1m with --quick; twice that with --compare].
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub budget: Option<Duration>,
+    /// Longest measuring for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub per_test_budget: Option<Duration>,
     /// Seed of the random shifts of address spaces [default: drawn].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -57,7 +57,7 @@ pub fn calibrate_terminal(arguments: &CalibrateArguments) -> Terminal {
 
 /// Resolves `calibrate`.
 pub fn calibrate_request(arguments: &CalibrateArguments) -> CalibrateRequest {
-    let CalibrateArguments { quick, compare, show, budget, seed, .. } = *arguments;
+    let CalibrateArguments { quick, compare, show, budget, per_test_budget, seed, .. } = *arguments;
     if show {
         return CalibrateRequest::Show;
     }
@@ -66,9 +66,10 @@ pub fn calibrate_request(arguments: &CalibrateArguments) -> CalibrateRequest {
     CalibrateRequest::Make(calibrate::Options {
         quick,
         budget: budget.unwrap_or(Duration::from_secs(whole) * if compare { 2 } else { 1 }),
-        verdict_budget: Duration::from_secs(verdict),
+        verdict_budget: per_test_budget.unwrap_or(Duration::from_secs(verdict)),
         compare,
-        seed: seed.unwrap_or_else(|| fastrand::u64(..)),
+        // Short enough to be typed again, and for every reader of JSON.
+        seed: seed.unwrap_or_else(|| fastrand::u32(..).into()),
     })
 }
 

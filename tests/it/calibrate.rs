@@ -76,6 +76,11 @@ fn a_quick_calibration_finds_half_as_much_again_and_is_kept() {
         }
         assert_eq!(list(level, "compared").len(), 8, "ours, three on the same processes, four on sequential ones");
     }
+    let compared = levels.iter().flat_map(|level| list(level, "compared"));
+    for processes in ["lockstep", "sequential"] {
+        let some = compared.clone().filter(|row| row["processes"] == processes && row["rule"] == "Mann-Whitney");
+        assert!(some.map(|row| row["found"]["of"].as_u64().unwrap()).sum::<u64>() > 0, "no verdicts on {processes}");
+    }
     let largest = list(&levels[3], "workloads").last().unwrap();
     let found = |field: &str| largest["found"][field].as_u64().unwrap();
     assert!(2 * found("count") > found("of"), "300 against 450 is mostly found: {largest}");

@@ -14,6 +14,7 @@ pub fn cell(terms: &Terms, threshold: f64, changed: &Recorded, equal: &Recorded)
     Cell {
         workload: changed.workload.to_owned(),
         change: change(&changed.pairs),
+        equal_change: change(&equal.pairs),
         changed: tally(terms, threshold, &changed.pairs),
         equal: tally(terms, threshold, &equal.pairs),
     }

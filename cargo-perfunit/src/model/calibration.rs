@@ -74,6 +74,8 @@ pub struct Cell {
     pub workload: String,
     /// What all recorded pairs together say about the change.
     pub change: Option<Change>,
+    /// The same where head does as many operations: what is left of a difference is the machine's.
+    pub equal_change: Option<Change>,
     /// Verdicts where head does more operations.
     pub changed: Tally,
     /// Verdicts by the same rule where it does as many.

@@ -94,8 +94,10 @@ pub struct Level {
 pub struct Workload {
     /// Its name; `all` for all together.
     pub workload: String,
-    /// What all recorded pairs together say.
+    /// What all recorded pairs of changed tests together say.
     pub change: Option<Interval>,
+    /// And those of equal tests.
+    pub equal_change: Option<Interval>,
     /// Changed tests that were found.
     pub found: Rate,
     /// Equal tests that were called changed.
@@ -193,6 +195,7 @@ impl From<&model::Level> for Level {
         let all = Cell {
             workload: ALL.to_owned(),
             change: None,
+            equal_change: None,
             changed: level.cells.iter().fold(Tally::default(), |sum, cell| sum.and(&cell.changed)),
             equal: level.cells.iter().fold(Tally::default(), |sum, cell| sum.and(&cell.equal)),
         };
@@ -210,10 +213,10 @@ impl From<&model::Level> for Level {
 impl From<&Cell> for Workload {
     fn from(cell: &Cell) -> Self {
         let (found, false_alarms) = (cell.changed.found(), cell.equal.false_alarms());
-        let change = cell.change.map(|change| Interval::of(change.estimate, change.low, change.high));
         Self {
             workload: cell.workload.clone(),
-            change,
+            change: cell.change.map(Interval::from),
+            equal_change: cell.equal_change.map(Interval::from),
             found: Rate::from(found),
             false_alarms: Rate::from(false_alarms),
             f1: stats::f1(found, false_alarms, ALPHA).map(Interval::from),
@@ -242,6 +245,12 @@ impl From<&model::Compared> for Compared {
 impl From<Share> for Rate {
     fn from(share: Share) -> Self {
         Self { count: share.count, of: share.of, rate: stats::rate(share, ALPHA).map(Interval::from) }
+    }
+}
+
+impl From<model::Change> for Interval {
+    fn from(change: model::Change) -> Self {
+        Self::of(change.estimate, change.low, change.high)
     }
 }
 

@@ -19,6 +19,7 @@ fn calibration(compared: Vec<model::Compared>) -> Calibration {
     let cell = |name: &str, found, wrong| Cell {
         workload: name.to_owned(),
         change,
+        equal_change: change.map(|change| model::Change { estimate: 0.0, ..change }),
         changed: tally(50, found),
         equal: tally(100, wrong),
     };
@@ -56,10 +57,10 @@ fn text(calibration: &Calibration, width: usize) -> String {
 fn the_table_shows_rates_with_their_intervals() {
     let text = text(&calibration(Vec::new()), 0);
     let expected = [
-        "  effect   test   measured  F1                   missed                  false alarms           s changed  s equal",
-        "  +0.33 %  add    +0.34 %   100 % [93.5, 100]    0/50  0 % [0, 7.1]      0/100  0 % [0, 3.6]    0.25       0.25",
-        "           print  +0.34 %   94.2 % [83.7, 98.6]  5/50  10 % [3.3, 21.8]  1/100  1 % [0, 5.4]    0.25       0.25",
-        "           all              97.2 % [91.9, 99.3]  5/100  5 % [1.6, 11.3]  1/200  0.5 % [0, 2.8]  0.25       0.25",
+        "  effect   test   measured  if equal  F1                   missed                  false alarms           s changed  s equal",
+        "  +0.33 %  add    +0.34 %   +0.00 %   100 % [93.5, 100]    0/50  0 % [0, 7.1]      0/100  0 % [0, 3.6]    0.25       0.25",
+        "           print  +0.34 %   +0.00 %   94.2 % [83.7, 98.6]  5/50  10 % [3.3, 21.8]  1/100  1 % [0, 5.4]    0.25       0.25",
+        "           all                        97.2 % [91.9, 99.3]  5/100  5 % [1.6, 11.3]  1/200  0.5 % [0, 2.8]  0.25       0.25",
     ];
     let table: Vec<&str> = text.lines().skip(4).take(4).collect();
     assert_eq!(table, expected);

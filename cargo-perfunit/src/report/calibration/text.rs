@@ -67,7 +67,7 @@ fn heading(document: &Document, screen: &mut Screen) {
     screen.status("Machine", GOOD, &Text::plain(one_line(&text)));
     let share = document.levels.first().map_or(0.0, |level| level.threshold / level.effect);
     let text = format!(
-        "threshold {} of the effect, error probability {}, at most {:.0} s for a verdict; what is flagged is confirmed at \
+        "threshold {} of the effect, error probability {}, at most {} s for a verdict; what is flagged is confirmed at \
          {}, in as much time again",
         threshold(share),
         threshold(terms.alpha),
@@ -79,7 +79,9 @@ fn heading(document: &Document, screen: &mut Screen) {
 
 fn verdicts(document: &Document, detail: Detail) -> Vec<Row> {
     let titles: &[&str] = match detail {
-        Detail::Full => &["effect", "test", "measured", "F1", "missed", "false alarms", "s changed", "s equal"],
+        Detail::Full => {
+            &["effect", "test", "measured", "if equal", "F1", "missed", "false alarms", "s changed", "s equal"]
+        }
         Detail::Brief => &["effect", "test", "F1", "missed", "false alarms", "s changed", "s equal"],
     };
     let mut rows = vec![(STRONG, titles.iter().map(|title| (*title).to_owned()).collect())];
@@ -96,9 +98,12 @@ fn verdicts(document: &Document, detail: Detail) -> Vec<Row> {
 
 fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
     let seconds = |seconds: Option<f64>| seconds.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds:.2}"));
-    let measured = workload.change.and_then(|change| change.estimate).map_or_else(String::new, percent);
+    let measured =
+        |change: Option<Interval>| change.and_then(|change| change.estimate).map_or_else(String::new, percent);
     let mut figures = vec![workload.workload.clone()];
-    figures.extend((detail == Detail::Full).then_some(measured));
+    if detail == Detail::Full {
+        figures.extend([workload.change, workload.equal_change].map(measured));
+    }
     figures.extend([
         interval(workload.f1),
         rate(&missed(&workload.found), detail),

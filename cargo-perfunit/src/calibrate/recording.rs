@@ -147,3 +147,26 @@ fn sequential(tape: &mut Recorder<'_>, until: Instant) -> Result<Vec<RecordedPai
     }
     Ok(pairs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_tests_is_visited_in_every_round_and_small_effects_get_most_of_the_time() {
+        let all = empty();
+        assert_eq!(all.len(), WORKLOADS.len() * (1 + CHANGED.len()));
+        let visits = plan(&all, ROUNDS);
+        for index in 0..all.len() {
+            assert_eq!(visits.iter().filter(|visit| visit.index == index).count(), ROUNDS);
+        }
+        let share = |operations: &[u32]| -> u32 {
+            visits
+                .iter()
+                .filter(|visit| operations.contains(&all[visit.index].operations))
+                .map(|visit| visit.weight)
+                .sum()
+        };
+        assert!(share(&[BASE, 301]) > share(&[303, 315, 450]));
+    }
+}

@@ -46,6 +46,8 @@ pub mod report;
 
 pub mod pipeline;
 
+pub mod calibrate;
+
 pub mod commands;
 
 pub mod cli;

@@ -72,6 +72,11 @@ fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
             };
             commands::list(&cli::list_options(&arguments)?, &output, terminal)
         }
+        Command::Calibrate(arguments) => {
+            let (terminal, json) =
+                (cli::calibrate_terminal(&arguments), arguments.message_format == cli::MessageFormat::Json);
+            commands::calibrate(cli::calibrate_request(&arguments), json, terminal)
+        }
         Command::Clean(arguments) => commands::clean(&cli::clean_options(&arguments)?, Terminal::default()),
         Command::Doctor(arguments) => {
             term::set_color(arguments.color);

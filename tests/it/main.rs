@@ -1,6 +1,7 @@
 //! Black-box tests, one file for each subcommand, and the rules that the sources keep.
 
 mod bad_input;
+mod calibrate;
 mod clean;
 mod demo;
 mod diff;

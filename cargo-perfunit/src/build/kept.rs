@@ -67,6 +67,13 @@ pub struct SideBuild {
 }
 
 impl SideBuild {
+    /// Reads what was kept in this folder.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let note = folder.join(NOTE);
+        serde_json::from_slice(&fs::read(&note)?)
+            .map_err(|error| Error::setup(format!("cannot understand {}: {error}", note.display())))
+    }
+
     /// The packages' binaries, sorted by name.
     pub fn binaries(&self) -> Result<Vec<PathBuf>> {
         let entries = fs::list_dir(&self.folder)?;

@@ -39,6 +39,11 @@ pub enum Command {
     Diff(Box<DiffArguments>),
     /// List the tests that `diff` would measure, and why.
     List(Box<ListArguments>),
+    /// Prove the error rates on this machine: compare artificial tests of which we know whether they differ.
+    ///
+    /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
+    /// profile. Needs no project.
+    Calibrate(CalibrateArguments),
     /// Remove everything that the tool keeps below the target folder.
     Clean(CleanArguments),
     /// Say what this machine allows, how quiet it is, and what to do about it.
@@ -88,10 +93,45 @@ pub struct ListArguments {
     pub message_format: MessageFormat,
 }
 
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct CalibrateArguments {
+    /// A rough answer in about a minute, with at most 2 s for a verdict.
+    #[arg(long)]
+    pub quick: bool,
+    /// Also let other rules decide, in as much time: Mann-Whitney, Welch's t, overlap of intervals, means of sequential
+    /// processes as in Peass.
+    #[arg(long)]
+    pub compare: bool,
+    /// Show the last calibration of this machine and measure nothing.
+    #[arg(long, conflicts_with_all = ["quick", "compare", "budget", "per_test_budget", "seed"])]
+    pub show: bool,
+    /// About how long to take, builds included [default: 7m, 1m with --quick; twice that with --compare].
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub budget: Option<Duration>,
+    /// Longest measuring for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub per_test_budget: Option<Duration>,
+    /// Seed of the random shifts of address spaces [default: drawn].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Output format of the result on stdout.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+    /// Print the result only.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Coloring.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
+    pub color: ColorChoice,
+}
+
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArguments {
-    /// Also remove what is kept for all projects: the runtime and macros of each toolchain.
+    /// Also remove what is kept for all projects: the runtime and macros of each toolchain, the
+    /// machine's calibration.
     #[arg(long)]
     pub cache: bool,
     /// Path to Cargo.toml.

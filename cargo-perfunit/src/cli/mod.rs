@@ -5,7 +5,7 @@ mod resolve;
 mod values;
 
 pub use arguments::{
-    Arguments, CleanArguments, Command, DemoArguments, DiffArguments, DoctorArguments, ListArguments, MessageFormat,
-    NoTests, parse,
+    Arguments, CalibrateArguments, CleanArguments, Command, DemoArguments, DiffArguments, DoctorArguments,
+    ListArguments, MessageFormat, NoTests, parse,
 };
-pub use resolve::{clean_options, diff_options, folder, list_options, terminal};
+pub use resolve::{calibrate_request, calibrate_terminal, clean_options, diff_options, folder, list_options, terminal};

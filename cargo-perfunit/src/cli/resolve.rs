@@ -1,10 +1,12 @@
 //! From arguments as typed to what the stages take.
 
 use super::arguments::{
-    CleanArguments, CommonArguments, DiffArguments, Layout, ListArguments, PackageArguments, RunIgnored,
+    CalibrateArguments, CleanArguments, CommonArguments, DiffArguments, Layout, ListArguments, PackageArguments,
+    RunIgnored,
 };
 use crate::build;
-use crate::commands::CleanOptions;
+use crate::calibrate;
+use crate::commands::{CalibrateRequest, CleanOptions};
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::measure::Placement;
@@ -12,6 +14,7 @@ use crate::model::TargetKind;
 use crate::pipeline::{Filter, Ignored, Measuring, Options, Scope};
 use crate::term::{self, Terminal};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Sets up the output.
 pub fn terminal(common: &CommonArguments) -> Terminal {
@@ -44,6 +47,30 @@ pub fn list_options(arguments: &ListArguments) -> Result<Options> {
     let mut options = options(&arguments.common, Measuring::default())?;
     options.all_tests |= arguments.all;
     Ok(options)
+}
+
+/// Sets up the output of `calibrate`.
+pub fn calibrate_terminal(arguments: &CalibrateArguments) -> Terminal {
+    term::set_color(arguments.color);
+    Terminal { quiet: arguments.quiet }
+}
+
+/// Resolves `calibrate`.
+pub fn calibrate_request(arguments: &CalibrateArguments) -> CalibrateRequest {
+    let CalibrateArguments { quick, compare, show, budget, per_test_budget, seed, .. } = *arguments;
+    if show {
+        return CalibrateRequest::Show;
+    }
+    // With the time for a verdict that `diff` takes by default, or with one that fits into a minute.
+    let (whole, verdict) = if quick { (60, 2) } else { (7 * 60, 10) };
+    CalibrateRequest::Make(calibrate::Options {
+        quick,
+        budget: budget.unwrap_or(Duration::from_secs(whole) * if compare { 2 } else { 1 }),
+        verdict_budget: per_test_budget.unwrap_or(Duration::from_secs(verdict)),
+        compare,
+        // Short enough to be typed again, and for every reader of JSON.
+        seed: seed.unwrap_or_else(|| fastrand::u32(..).into()),
+    })
 }
 
 /// Resolves `clean`.

@@ -1,11 +1,13 @@
 //! One short file per subcommand: run the pipeline, print the report, choose the exit code.
 
+mod calibrate;
 mod clean;
 mod demo;
 mod diff;
 mod doctor;
 mod list;
 
+pub use calibrate::{CalibrateRequest, calibrate};
 pub use clean::{CleanOptions, clean};
 pub use demo::demo;
 pub use diff::{DiffOutput, diff};

@@ -47,6 +47,8 @@ pub enum Task {
     Cold,
     /// The first call of one side only, to see whether it passes by itself.
     Solo(Side),
+    /// Batches as calibrated, of one side only: a process without company, for comparison with pairs.
+    Alone(Side, Shape),
 }
 
 /// Calibrated on base, used for both.
@@ -131,8 +133,8 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     bench.clean_temporary()?;
     write_request(bench, task, pads);
     let wanted: &[Side] = match task {
-        Task::Solo(Side::Base) => &[Side::Base],
-        Task::Solo(Side::Head) => &[Side::Head],
+        Task::Solo(Side::Base) | Task::Alone(Side::Base, _) => &[Side::Base],
+        Task::Solo(Side::Head) | Task::Alone(Side::Head, _) => &[Side::Head],
         _ if pads.head_first => &[Side::Head, Side::Base],
         _ => &Side::BOTH,
     };
@@ -164,7 +166,7 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.stack_pad.store(pads.stack, Relaxed);
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
-        Task::Steady(shape) => (0, shape),
+        Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
         Task::Cold | Task::Solo(_) => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
     };
     page.flags.store(flags, Relaxed);
@@ -173,9 +175,11 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     // A pilot is planned with all its turns by base; head waits for turn 1 meanwhile.
     let starter = u32::from(pads.head_first && task != Task::Pilot);
     page.plan(shape.batches, starter);
-    if let Task::Solo(side) = task {
-        page.schedule[0].store(side.index() as u8, Relaxed);
-        page.turns.store(1, Relaxed);
+    if let Task::Solo(side) | Task::Alone(side, _) = task {
+        // Its preparation, and its batches if there are any.
+        let turns = 1 + page.batches.load(Relaxed);
+        page.schedule[..turns as usize].iter().for_each(|turn| turn.store(side.index() as u8, Relaxed));
+        page.turns.store(turns, Relaxed);
     }
 }
 

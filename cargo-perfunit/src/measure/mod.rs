@@ -2,7 +2,8 @@
 //!
 //! Input: [`Subject`]s, a [`Config`]. Output: one [`Ended`] per subject. The unit of replication is the *pair*: a fresh
 //! process of each side on one core, alternating short batches (see `perfunit_runtime::page`). What the figures mean is
-//! decided in `stats`; this module decides only when to stop asking for more.
+//! decided in `stats`; this module decides only when to stop asking for more. A [`Recorder`] hands out pairs without any
+//! verdict.
 
 mod bench;
 mod classify;
@@ -11,6 +12,7 @@ mod layouts;
 mod lockstep;
 mod noise;
 mod quiet;
+mod record;
 mod schedule;
 mod screen;
 mod seeds;
@@ -20,5 +22,6 @@ mod work;
 
 pub use bench::{Bench, Config, Placement, can_fix_addresses, usable_cores};
 pub use quiet::quietest;
-pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};
+pub use record::{RecordedPair, Recorder};
+pub use schedule::{AllEnded, Ended, Figures, Subject, after_confirmation, measure_all};
 pub use seeds::Seeds;

@@ -149,7 +149,7 @@ fn pairs_per_layout(spread: f64, threshold: f64) -> usize {
     ((spread / wanted).powi(2).ceil() as usize).clamp(1, MOST_PAIRS_PER_LAYOUT)
 }
 
-fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {
+pub(super) fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {
     Programs {
         executables: subject.executables,
         folders: Sides { base: &sides.base.folder, head: &sides.head.folder },
@@ -225,6 +225,15 @@ fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ende
     }
 }
 
+/// What is said in the end of a flagged test, given the verdict on fresh pairs.
+pub fn after_confirmation(flagged: Verdict, fresh: Verdict) -> Verdict {
+    match fresh {
+        Verdict::Same | Verdict::ChangedBelowThreshold => fresh,
+        _ if fresh == flagged => fresh,
+        _ => Verdict::Inconclusive,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,6 +258,9 @@ mod tests {
     #[track_caller]
     fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<&Reason>) {
         let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
+        if let Ok(fresh) = &fresh {
+            assert_eq!(after_confirmation(Verdict::Slower, fresh.verdict), verdict);
+        }
         let end = confirmed(&first, fresh);
         assert_eq!(end.result.unwrap().verdict, verdict);
         assert_eq!(end.reason.as_ref(), reason);

@@ -50,7 +50,7 @@ pub struct Settled {
 
 impl Settled {
     /// Draws what the next pair has in common.
-    fn draw(&self, random: &mut fastrand::Rng) -> Pads {
+    pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
         let pads = Pads::draw(random);
         if self.equal_seeds { pads } else { pads.without_seed() }
     }

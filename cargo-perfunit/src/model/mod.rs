@@ -2,6 +2,7 @@
 //!
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
+mod calibration;
 mod change;
 mod layout;
 mod outcome;
@@ -10,6 +11,7 @@ mod test;
 mod verdict;
 mod why;
 
+pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Processes, Share, Tally, Terms};
 pub use change::{Change, EffectClass, EffectSize};
 pub use layout::LayoutMatch;
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};

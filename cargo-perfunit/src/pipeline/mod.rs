@@ -70,7 +70,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let mut seconds = ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() };
     if selected.targets.is_empty() {
         let selection = selected.summary();
-        return Ok(Listing { base, head, tests: Vec::new(), selection, kept: None, seconds });
+        return Ok(Listing { base, head, tests: Vec::new(), selection, kept: None, seeds: None, seconds });
     }
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let names = Names::of_versions(&setup, &selected);
@@ -78,8 +78,8 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     seconds.select = rounds.selecting().as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
     let selection = rounds.describe(selected.summary(), &selected);
-    let kept = Some(rounds.kept());
-    Ok(Listing { base, head, tests: rounds.into_listed(), selection, kept, seconds })
+    let (kept, seeds) = (Some(rounds.kept()), rounds.seeds());
+    Ok(Listing { base, head, tests: rounds.into_listed(), selection, kept, seeds, seconds })
 }
 
 /// Stops between steps after Ctrl-C.

@@ -118,6 +118,11 @@ impl Rounds {
         self.first.built.sides.as_ref().map(|side| side.folder.clone())
     }
 
+    /// The library that gives both processes of a pair the same random numbers, if there is one.
+    pub fn seeds(&self) -> Option<PathBuf> {
+        self.first.built.seeds.clone()
+    }
+
     /// All tests, for `list`.
     pub fn into_listed(self) -> Vec<Listed> {
         let Candidates { mut chosen, excluded, mut by_name, .. } = self.first.candidates;

@@ -29,6 +29,8 @@ pub struct Listing {
     pub selection: Selection,
     /// Folders of the executables of both versions; `None` if nothing was built.
     pub kept: Option<Sides<PathBuf>>,
+    /// The library that gives both processes of a pair the same random numbers, if there is one.
+    pub seeds: Option<PathBuf>,
     /// Wall time of the stages.
     pub seconds: ListSeconds,
 }

@@ -2,6 +2,8 @@
 //!
 //! Input: one number per pair of processes, the natural logarithm of head's time over base's. Output: an [`Estimate`]
 //! (20 % trimmed mean, Yuen's interval), a [`Decision`] of the sequential [`Rule`], and Cohen's d as an effect size.
+//! Beside it, for comparison and calibration only: the classical tests, and rates of right answers with their
+//! intervals.
 //!
 //! Invariants:
 //! - No I/O, no clock, no randomness: equal numbers give equal answers.
@@ -13,14 +15,20 @@
 
 mod effect;
 mod estimate;
+mod mann_whitney;
+mod proportion;
 mod quantile;
 mod robust;
 mod sequential;
 #[cfg(test)]
 mod simulation;
+mod welch;
 
 pub use effect::cohens_d;
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
+pub use mann_whitney::{RankSum, mann_whitney};
+pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
 pub use sequential::{Decision, LOOKS, Look, POWER, Rule, conclude, confirmation_alpha, is_hopeless, look};
+pub use welch::{Welch, mean_interval, welch};

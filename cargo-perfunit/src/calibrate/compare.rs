@@ -1,0 +1,171 @@
+//! What other rules make of the same pairs of tests, given as much wall time as our verdicts took.
+//!
+//! Mann-Whitney, Welch's t and the overlap of intervals look at the times of the processes of lockstep pairs, the very
+//! ones that were recorded, and again, with the plain mean, at processes that ran one after the other, as Peass runs them.
+
+use super::recording::Recorded;
+use crate::measure::RecordedPair;
+use crate::model::{Cell, Compared, Processes, Share, Sides, Tally, Terms};
+use crate::stats;
+
+/// No rule can do with fewer processes a side.
+const FEWEST: usize = 8;
+
+/// What a rule says, if it says that there is a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Claim {
+    Slower,
+    Faster,
+}
+
+/// A rule: the times of base's processes, of head's, the level, and the effect that is looked for.
+type Decide = fn(&Sides<Vec<f64>>, f64, f64) -> Option<Claim>;
+
+/// Ours, then the others, on all kinds of work at one effect; nothing if no sequential processes were recorded.
+pub fn rules(terms: &Terms, effect: f64, cells: &[Cell], changed: &[&Recorded], equal: &[&Recorded]) -> Vec<Compared> {
+    if changed.iter().all(|recorded| recorded.sequential.is_empty()) {
+        return Vec::new();
+    }
+    let mut compared = vec![Compared {
+        rule: "cargo perfunit",
+        processes: Processes::Lockstep,
+        found: cells.iter().fold(Share::default(), |sum, cell| sum.and(cell.changed.found())),
+        false_alarms: cells.iter().fold(Share::default(), |sum, cell| sum.and(cell.equal.false_alarms())),
+    }];
+    let classical: [(&str, Decide); 3] =
+        [("Mann-Whitney", by_ranks), ("Welch's t", by_means), ("interval overlap", by_intervals)];
+    let both = [Processes::Lockstep, Processes::Sequential].into_iter();
+    let all = both.flat_map(|processes| classical.map(|(rule, decide)| (rule, processes, decide)));
+    for (rule, processes, decide) in all.chain([("plain mean", Processes::Sequential, by_plain_mean as Decide)]) {
+        let mut row = Compared { rule, processes, found: Share::default(), false_alarms: Share::default() };
+        for ((cell, changed), equal) in cells.iter().zip(changed).zip(equal) {
+            let seconds = seconds_per_verdict(&cell.changed.and(&cell.equal));
+            let claims = |recorded| claims(recorded, processes, seconds, |times| decide(times, terms.alpha, effect));
+            for claim in claims(changed) {
+                row.found.add(claim == Some(Claim::Slower));
+            }
+            for claim in claims(equal) {
+                row.false_alarms.add(claim.is_some());
+            }
+        }
+        compared.push(row);
+    }
+    compared
+}
+
+fn seconds_per_verdict(tally: &Tally) -> f64 {
+    tally.seconds / tally.experiments.max(1) as f64
+}
+
+/// What a rule says about consecutive, disjoint stretches of so many seconds.
+fn claims(
+    recorded: &Recorded,
+    processes: Processes,
+    seconds: f64,
+    decide: impl Fn(&Sides<Vec<f64>>) -> Option<Claim>,
+) -> Vec<Option<Claim>> {
+    let (visits, times): (_, fn(&RecordedPair) -> Sides<f64>) = match processes {
+        Processes::Lockstep => (&recorded.pairs, |pair| pair.ns),
+        Processes::Sequential => (&recorded.sequential, |pair| pair.mean_ns),
+    };
+    let stretches = visits.iter().flat_map(|pairs| stretches(pairs, seconds));
+    stretches
+        .map(|pairs| {
+            let times = || pairs.iter().map(times);
+            decide(&Sides { base: times().map(|ns| ns.base).collect(), head: times().map(|ns| ns.head).collect() })
+        })
+        .collect()
+}
+
+/// What is left at the end is too short and does not count.
+fn stretches(pairs: &[RecordedPair], seconds: f64) -> Vec<&[RecordedPair]> {
+    let (mut stretches, mut start, mut sum) = (Vec::new(), 0, 0.0);
+    for (index, pair) in pairs.iter().enumerate() {
+        sum += pair.seconds;
+        if sum >= seconds && index + 1 - start >= FEWEST {
+            stretches.push(&pairs[start..=index]);
+            (start, sum) = (index + 1, 0.0);
+        }
+    }
+    stretches
+}
+
+fn by_ranks(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
+    let ranks = stats::mann_whitney(&times.base, &times.head)?;
+    (ranks.p_value <= alpha).then(|| direction(ranks.superiority - 0.5))
+}
+
+fn by_means(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
+    let welch = stats::welch(&times.base, &times.head)?;
+    (welch.p_value <= alpha).then(|| direction(welch.t))
+}
+
+fn by_intervals(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
+    let (base, head) = (stats::mean_interval(&times.base, alpha)?, stats::mean_interval(&times.head, alpha)?);
+    (base.high < head.low || head.high < base.low).then(|| direction(head.estimate - base.estimate))
+}
+
+/// The means differ by more than half of the effect: the best bound for who knows what to expect, which nobody does.
+fn by_plain_mean(times: &Sides<Vec<f64>>, _: f64, effect: f64) -> Option<Claim> {
+    let mean = times.as_ref().map(|times| stats::trimmed_mean(times, 0.0));
+    let change = mean.head / mean.base - 1.0;
+    (change.abs() >= effect / 2.0).then(|| direction(change))
+}
+
+fn direction(difference: f64) -> Claim {
+    if difference > 0.0 { Claim::Slower } else { Claim::Faster }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tally;
+    use super::super::trial::tests::{TERMS, pair};
+    use super::*;
+
+    fn visit(change: f64, pairs: usize) -> Vec<RecordedPair> {
+        (0..pairs).map(|index| pair(change, 0.01, index)).collect()
+    }
+
+    fn recorded(change: f64) -> Recorded {
+        let pairs = vec![visit(change, 64)];
+        Recorded { workload: "add", operations: 315, sequential: pairs.clone(), pairs }
+    }
+
+    #[test]
+    fn every_rule_finds_what_is_far_outside_of_the_noise() {
+        let (changed, equal) = (recorded(0.05), recorded(0.0));
+        let cell = tally::cell(&TERMS, 0.045, &changed, &equal);
+        let rules = rules(&TERMS, 0.05, &[cell], &[&changed], &[&equal]);
+        assert_eq!(rules.len(), 8);
+        for rule in rules {
+            assert!(rule.found.of > 0 && rule.found.count == rule.found.of, "{rule:?}");
+            assert!(rule.false_alarms.of > 0 && rule.false_alarms.count == 0, "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn every_rule_knows_the_direction() {
+        let numbers = |from: i32| -> Vec<f64> { (from..from + 10).map(f64::from).collect() };
+        let times = Sides { base: numbers(1), head: numbers(21) };
+        let swapped = Sides { base: times.head.clone(), head: times.base.clone() };
+        for decide in [by_ranks, by_means, by_intervals, by_plain_mean] {
+            assert_eq!(decide(&times, 0.01, 0.05), Some(Claim::Slower));
+            assert_eq!(decide(&swapped, 0.01, 0.05), Some(Claim::Faster));
+            assert_eq!(decide(&Sides { base: times.base.clone(), head: times.base.clone() }, 0.01, 0.05), None);
+        }
+    }
+
+    #[test]
+    fn stretches_are_as_long_as_a_verdict_and_disjoint() {
+        let pairs = visit(0.0, 35);
+        let lengths: Vec<usize> = stretches(&pairs, 0.0999).iter().map(|pairs| pairs.len()).collect();
+        assert_eq!(lengths, [10, 10, 10]);
+        assert_eq!(stretches(&pairs, 0.0)[0].len(), FEWEST);
+    }
+
+    #[test]
+    fn without_sequential_processes_there_is_no_comparison() {
+        let without = Recorded { sequential: Vec::new(), ..recorded(0.05) };
+        assert_eq!(rules(&TERMS, 0.05, &[], &[&without], &[&without]), []);
+    }
+}

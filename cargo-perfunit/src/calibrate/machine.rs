@@ -1,0 +1,48 @@
+//! What the figures depend on besides the code.
+
+use super::date;
+use crate::measure::{Bench, kernel};
+use crate::model::Circumstances;
+use std::time::SystemTime;
+
+/// What could be seen before measuring.
+pub struct Machine {
+    date: String,
+    cpu: String,
+    kernel: String,
+    /// Load average over a minute, once the builds are done.
+    pub load_before: f64,
+}
+
+impl Machine {
+    /// Looks at it.
+    pub fn look() -> Self {
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            date: date::utc(SystemTime::now()),
+            cpu: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
+            kernel: format!("Linux {}", kernel.trim()),
+            load_before: load(),
+        }
+    }
+
+    /// With what is known at the end.
+    pub fn circumstances(self, rustc: &str, bench: &Bench) -> Circumstances {
+        Circumstances {
+            date: self.date,
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            rustc: rustc.to_owned(),
+            cpu: self.cpu,
+            kernel: self.kernel,
+            core: bench.core(),
+            paired_address_space: bench.paired_address_space,
+            load: [self.load_before, load()],
+        }
+    }
+}
+
+/// Processes that wanted to run over the last minute, ours included; NaN where the kernel does not tell.
+pub fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN)
+}

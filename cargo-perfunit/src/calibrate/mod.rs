@@ -1,0 +1,120 @@
+//! Proves the error rates on this machine, in the way of Peass: pairs of artificial tests, of which we know whether
+//! they differ and by how much.
+//!
+//! Input: how long it may take. Output: a [`Calibration`], and the machine's [profile](keep). The tests are built by the
+//! pipeline and measured by the engine like any other; then, for every effect size, the rule decides over consecutive,
+//! disjoint stretches of the recorded pairs. `trial`, `tally`, `compare` and `date` are pure.
+
+mod compare;
+mod date;
+mod machine;
+mod profile;
+mod project;
+mod recording;
+mod tally;
+mod trial;
+
+pub use profile::{keep, kept};
+
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::measure::{Bench, Config, Placement, Seeds};
+use crate::model::{Calibration, Level, Terms};
+use crate::stats;
+use crate::term::Terminal;
+use machine::Machine;
+use project::Project;
+use recording::{Recorded, Recordings, Studio};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Operations of base's tests.
+const BASE: u32 = 300;
+/// Operations of head's tests that are to be found.
+const CHANGED: [u32; 4] = [301, 303, 315, 450];
+/// The threshold of the rule that is to find an effect, as a part of the effect: just below it.
+const THRESHOLD_OF_EFFECT: f64 = 0.9;
+/// Probability of a false verdict before confirmation, as in `diff`.
+const ALPHA: f64 = 0.01;
+/// Longest life of one measured process, as in `diff`.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the user asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// A rough answer: less time for a verdict.
+    pub quick: bool,
+    /// How long the whole run may take, builds included; overrun by the verdicts that are under way.
+    pub budget: Duration,
+    /// Longest measuring for a verdict, and again for its confirmation.
+    pub verdict_budget: Duration,
+    /// Let other rules decide, too.
+    pub compare: bool,
+    /// Seed of the random shifts.
+    pub seed: u64,
+}
+
+/// Builds the tests, records, and evaluates.
+pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
+    let started = Instant::now();
+    let mut machine = Machine::look();
+    let project = Project::build(terminal)?;
+    let terms = terms(options);
+    let mut bench = Bench::open(&project.ours())?;
+    bench.seeds = Seeds::new(project.seeds().map(Path::to_owned));
+    let config = Config {
+        timeout: TIMEOUT,
+        per_test_budget: options.verdict_budget,
+        deadline: None,
+        threshold: threshold(CHANGED[0]),
+        alpha: terms.alpha,
+        seed: terms.seed,
+        // The versions differ in a number that all of them read: their code lies at the same places.
+        placement: Placement::Natural,
+    };
+    machine.load_before = machine::load();
+    let studio = Studio { project: &project, bench: &bench, config: &config, terms: &terms };
+    let recordings = Recordings::make(&studio, options, started + options.budget, terminal)?;
+    Ok(Calibration {
+        circumstances: machine.circumstances(project.rustc(), &bench),
+        terms,
+        levels: CHANGED.into_iter().map(|operations| level(&recordings, &terms, operations)).collect(),
+        seconds: started.elapsed().as_secs_f64(),
+        interrupted: interrupt::requested(),
+    })
+}
+
+fn terms(options: &Options) -> Terms {
+    Terms {
+        quick: options.quick,
+        seed: options.seed,
+        alpha: ALPHA,
+        // As of a run that measures these tests and no others.
+        confirmation_alpha: stats::confirmation_alpha(ALPHA, project::WORKLOADS.len()),
+        verdict_seconds: options.verdict_budget.as_secs_f64(),
+    }
+}
+
+/// The threshold that is used to look for an effect of this size.
+fn threshold(operations: u32) -> f64 {
+    THRESHOLD_OF_EFFECT * effect(operations)
+}
+
+fn effect(operations: u32) -> f64 {
+    f64::from(operations) / f64::from(BASE) - 1.0
+}
+
+fn level(recordings: &Recordings, terms: &Terms, operations: u32) -> Level {
+    let threshold = threshold(operations);
+    let of = |operations: u32| -> Vec<&Recorded> { recordings.of(operations).collect() };
+    let (changed, equal) = (of(operations), of(BASE));
+    let cells: Vec<_> =
+        changed.iter().zip(&equal).map(|(changed, equal)| tally::cell(terms, threshold, changed, equal)).collect();
+    let compared = compare::rules(terms, effect(operations), &cells, &changed, &equal);
+    Level { base_operations: BASE, operations, threshold, cells, compared }
+}
+
+/// Ctrl-C before there was anything to report.
+fn interrupted() -> Error {
+    Error::new(crate::error::ExitCode::Interrupted, "interrupted before anything was measured")
+}

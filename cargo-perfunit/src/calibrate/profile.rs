@@ -1,0 +1,65 @@
+//! The machine's profile: the last complete calibration, in the user's cache folder.
+
+use crate::error::{Error, Result};
+use crate::report::calibration::Document;
+use crate::report::wire::SCHEMA_VERSION;
+use crate::{cache, fs};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Its name in the cache folder, which `clean --cache` removes.
+const NAME: &str = "calibration.json";
+
+/// Keeps a calibration, instead of an earlier one; says where.
+pub fn keep(json: &str) -> Result<PathBuf> {
+    let path = path()?;
+    fs::write_atomically(&path, json)?;
+    Ok(path)
+}
+
+/// The calibration that was kept.
+pub fn kept() -> Result<Document> {
+    let path = path()?;
+    let Some(text) = fs::read_if_exists(&path)? else {
+        return Err(Error::setup("this machine has not been calibrated yet").hint("run `cargo perfunit calibrate`"));
+    };
+    parse(&text, &path)
+}
+
+/// A profile of another form is refused: its figures may mean something else.
+fn parse(text: &[u8], path: &Path) -> Result<Document> {
+    let refused = |why: String| {
+        Error::setup(format!("cannot use the profile {}: {why}", path.display()))
+            .hint("run `cargo perfunit calibrate` again")
+    };
+    let value: Value = serde_json::from_slice(text).map_err(|error| refused(error.to_string()))?;
+    if value["schema_version"] != SCHEMA_VERSION {
+        return Err(refused(format!("its form is version {}, not {SCHEMA_VERSION}", value["schema_version"])));
+    }
+    serde_json::from_value(value).map_err(|error| refused(error.to_string()))
+}
+
+fn path() -> Result<PathBuf> {
+    // Where nothing else can be written, until the temporary folder is emptied.
+    Ok(cache::folder(&std::env::temp_dir().join("cargo-perfunit"))?.join(NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let error = parse(text.as_bytes(), Path::new("calibration.json")).unwrap_err();
+        assert!(error.message().contains(expected), "{error}");
+        assert!(error.to_string().contains("hint:"), "{error}");
+    }
+
+    #[test]
+    fn a_profile_of_another_form_is_refused() {
+        check(r#"{"schema_version": 999}"#, "its form is version 999, not");
+        check(r#"{"schema_version": null}"#, "its form is version null");
+        check("no document", "calibration.json");
+        check(&format!(r#"{{"schema_version": {SCHEMA_VERSION}}}"#), "missing field");
+    }
+}

@@ -1,0 +1,178 @@
+//! The artificial tests: a crate with a version for each number of operations, built by the pipeline like any project.
+
+use super::{BASE, CHANGED, interrupted};
+use crate::build::{self, SideBuild};
+use crate::error::{Error, Result};
+use crate::git::Request;
+use crate::model::{Sides, TargetId, TargetKind, TestId};
+use crate::pipeline::{self, Filter, Measuring, Scope};
+use crate::progress::Progress;
+use crate::term::Terminal;
+use crate::workspace::Cargo;
+use crate::{cache, fs, interrupt};
+use git2::{IndexAddOption, Oid, Repository, RepositoryInitOptions, Signature};
+use std::path::{Path, PathBuf};
+
+const MANIFEST: &str = include_str!("project/Cargo.toml.txt");
+const LIBRARY: &str = include_str!("project/lib.rs.txt");
+/// The package's name.
+const PACKAGE: &str = "artificial";
+
+/// The kinds of work: names of the tests.
+pub const WORKLOADS: [&str; 4] = ["add", "allocate", "print", "hash_and_sort"];
+
+/// The built project. Nothing is left of it when it is dropped.
+pub struct Project {
+    folder: PathBuf,
+    rustc: String,
+    /// What gives both processes of a pair the same random numbers.
+    seeds: Option<PathBuf>,
+    base: SideBuild,
+    /// By operations; with as many as base first.
+    heads: Vec<(u32, SideBuild)>,
+}
+
+impl Project {
+    /// Makes and builds all versions.
+    pub fn build(terminal: Terminal) -> Result<Self> {
+        let scratch = Scratch::new()?;
+        let folder = &scratch.0;
+        let rustc = Cargo::find(folder)?.rustc_release().to_owned();
+        let progress = Progress::bar(terminal, "Building", 1 + CHANGED.len());
+        let (base, versions) = make_history(folder)?;
+        let (mut built, mut seeds) = (Vec::new(), None);
+        for (operations, head) in versions {
+            progress.message(format!("artificial tests of {operations} operations"));
+            let (sides, library) = build(folder, base, head)?;
+            built.push((operations, sides));
+            seeds = library;
+            progress.advance();
+        }
+        let base = built.first().map(|(_, sides)| sides.base.clone()).ok_or_else(interrupted)?;
+        let heads = built.into_iter().map(|(operations, sides)| (operations, sides.head)).collect();
+        Ok(Self { folder: scratch.keep(), rustc, seeds, base, heads })
+    }
+
+    /// The two executables to compare with each other.
+    pub fn sides(&self, operations: u32) -> Result<Sides<&SideBuild>> {
+        let head = self.heads.iter().find(|(known, _)| *known == operations);
+        let (_, head) = head.ok_or_else(|| Error::setup(format!("no version of {operations} operations was built")))?;
+        Ok(Sides { base: &self.base, head })
+    }
+
+    /// The tool's folder below the project's target folder.
+    pub fn ours(&self) -> PathBuf {
+        self.folder.join("target/perfunit")
+    }
+
+    /// The library that gives both processes of a pair the same random numbers, if there is one.
+    pub fn seeds(&self) -> Option<&Path> {
+        self.seeds.as_deref()
+    }
+
+    /// First line of `rustc -vV`.
+    pub fn rustc(&self) -> &str {
+        &self.rustc
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// How the test of a kind of work is called.
+pub fn test(workload: &str) -> TestId {
+    let target = TargetId { package: PACKAGE.to_owned(), kind: TargetKind::Lib, name: PACKAGE.to_owned() };
+    TestId { target, name: format!("tests::{workload}") }
+}
+
+/// A folder that is removed unless it is kept.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self> {
+        let name = format!("perfunit-calibrate-{}-{:06x}", std::process::id(), fastrand::u32(..0x0100_0000));
+        let folder = std::env::temp_dir().join(name);
+        cache::private_dir(&folder)?;
+        let real = folder.canonicalize();
+        real.map(Self).map_err(|error| Error::setup(format!("{}: {error}", folder.display())))
+    }
+
+    fn keep(mut self) -> PathBuf {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.0.as_os_str().is_empty() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+/// Base's commit, and those of its heads with their numbers of operations.
+fn make_history(folder: &Path) -> Result<(Oid, Vec<(u32, Oid)>)> {
+    let failed = |error: git2::Error| {
+        Error::setup(format!("cannot make a repository in {}: {}", folder.display(), error.message()))
+    };
+    fs::write(&folder.join("Cargo.toml"), MANIFEST)?;
+    fs::write(&folder.join(".gitignore"), "/target\n/Cargo.lock\n")?;
+    let repository = Repository::init_opts(folder, RepositoryInitOptions::new().initial_head("main").no_reinit(true))
+        .map_err(failed)?;
+    let version = |operations: u32, spare: u32| {
+        let (operations, spare) = (operations.to_string(), spare.to_string());
+        fs::write(&folder.join("src/lib.rs"), LIBRARY.replace("{operations}", &operations).replace("{spare}", &spare))?;
+        commit(&repository, &format!("{operations} operations")).map_err(failed)
+    };
+    let base = version(BASE, 0)?;
+    let mut heads = vec![(BASE, version(BASE, 1)?)];
+    for operations in CHANGED {
+        heads.push((operations, version(operations, 0)?));
+    }
+    Ok((base, heads))
+}
+
+fn commit(repository: &Repository, message: &str) -> std::result::Result<Oid, git2::Error> {
+    let mut index = repository.index()?;
+    index.add_all(["*"], IndexAddOption::DEFAULT, None)?;
+    index.write()?;
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let author = Signature::now("cargo-perfunit", "calibrate@example.invalid")?;
+    let parents = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
+    repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents.iter().collect::<Vec<_>>())
+}
+
+/// Builds two versions as `diff` would; the second is the library for equal random numbers.
+fn build(folder: &Path, base: Oid, head: Oid) -> Result<(Sides<SideBuild>, Option<PathBuf>)> {
+    let quiet = Terminal { quiet: true };
+    let listing = pipeline::list(&options(folder, base, head)?, quiet)?;
+    if interrupt::requested() {
+        return Err(interrupted());
+    }
+    let kept = listing.kept.ok_or_else(|| Error::setup("the artificial tests were not built"))?;
+    let unusable = listing.tests.iter().find(|listed| listed.selected_because.is_none());
+    if let Some(listed) = unusable {
+        // The versions differ in what every test reads: the selection itself is at fault.
+        return Err(Error::setup(format!("{} was not selected", listed.test)));
+    }
+    Ok((kept.try_map(|_, folder| SideBuild::open(&folder))?, listing.seeds))
+}
+
+fn options(folder: &Path, base: Oid, head: Oid) -> Result<pipeline::Options> {
+    Ok(pipeline::Options {
+        folder: folder.to_owned(),
+        manifest: None,
+        target_dir: Some(folder.join("target")),
+        request: Request::parse(Some(&format!("{base}..{head}")), None)?,
+        scope: Scope::default(),
+        filter: Filter::default(),
+        all_tests: false,
+        build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
+        opaque_constants: true,
+        aligned_loops: true,
+        measuring: Measuring::default(),
+    })
+}

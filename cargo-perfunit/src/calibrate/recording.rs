@@ -1,0 +1,172 @@
+//! Runs all pairs of tests for as long as there is time, a share of it for each.
+
+use super::project::{self, Project, WORKLOADS};
+use super::trial::Trial;
+use super::{BASE, CHANGED, Options, interrupted, threshold};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::measure::{Bench, Config, RecordedPair, Recorder, Subject};
+use crate::model::Terms;
+use crate::progress::Progress;
+use crate::term::Terminal;
+use std::time::{Duration, Instant};
+
+/// How often each pair of tests is visited, so that a noisy minute does not fall on one of them alone.
+const ROUNDS: usize = 3;
+
+/// What was recorded of one pair of tests: for each visit what followed without a break.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded {
+    /// The kind of work.
+    pub workload: &'static str,
+    /// Operations of head's test.
+    pub operations: u32,
+    /// In lockstep.
+    pub pairs: Vec<Vec<RecordedPair>>,
+    /// One after the other; empty unless there is something to compare.
+    pub sequential: Vec<Vec<RecordedPair>>,
+}
+
+/// Everything recorded.
+pub struct Recordings(Vec<Recorded>);
+
+/// Where and how to record.
+pub struct Studio<'a> {
+    /// The tests.
+    pub project: &'a Project,
+    /// The machine.
+    pub bench: &'a Bench,
+    /// How each pair is run.
+    pub config: &'a Config,
+    /// What the rule is.
+    pub terms: &'a Terms,
+}
+
+/// One of several visits to a pair of tests.
+struct Visit {
+    /// Its place in the recordings.
+    index: usize,
+    /// The part of the time that it gets, against the others.
+    weight: u32,
+}
+
+impl Recordings {
+    /// Records until the deadline, and then until the verdict under way is there.
+    pub fn make(studio: &Studio<'_>, options: &Options, deadline: Instant, terminal: Terminal) -> Result<Self> {
+        let mut all = empty();
+        let visits = plan(&all, if options.quick { 1 } else { ROUNDS });
+        let progress = Progress::bar(terminal, "Recording", visits.len());
+        let mut random = fastrand::Rng::with_seed(options.seed);
+        let mut left: u32 = visits.iter().map(|visit| visit.weight).sum();
+        for visit in visits {
+            let recorded = &mut all[visit.index];
+            progress.message(format!("{}, {BASE} against {}", recorded.workload, recorded.operations));
+            let share = deadline.saturating_duration_since(Instant::now()) * visit.weight / left;
+            studio.visit(recorded, share, options.compare, random.u64(..))?;
+            if interrupt::requested() {
+                break;
+            }
+            left -= visit.weight;
+            progress.advance();
+        }
+        if all.iter().all(|recorded| recorded.pairs.is_empty()) {
+            return Err(interrupted());
+        }
+        Ok(Self(all))
+    }
+
+    /// All kinds of work with so many operations in head, in the order of [`WORKLOADS`].
+    pub fn of(&self, operations: u32) -> impl Iterator<Item = &Recorded> {
+        self.0.iter().filter(move |recorded| recorded.operations == operations)
+    }
+}
+
+fn empty() -> Vec<Recorded> {
+    let operations = || [BASE].into_iter().chain(CHANGED);
+    let of = |workload| operations().map(move |operations| Recorded { workload, operations, ..Recorded::default() });
+    WORKLOADS.into_iter().flat_map(of).collect()
+}
+
+fn plan(all: &[Recorded], rounds: usize) -> Vec<Visit> {
+    let round = || all.iter().enumerate().map(|(index, recorded)| Visit { index, weight: weight(recorded) });
+    (0..rounds).flat_map(|_| round()).collect()
+}
+
+/// Small effects take long, and every one of them is held against the equal tests. So do the kinds of work in which the
+/// kernel or random seeds take part.
+fn weight(recorded: &Recorded) -> u32 {
+    let by_effect = match recorded.operations {
+        0..=301 => 6,
+        302..=303 => 3,
+        _ => 2,
+    };
+    by_effect * if matches!(recorded.workload, "print" | "hash_and_sort") { 2 } else { 1 }
+}
+
+impl Studio<'_> {
+    /// Records one pair of tests for so long.
+    fn visit(&self, recorded: &mut Recorded, share: Duration, compare: bool, seed: u64) -> Result<()> {
+        let sides = self.project.sides(recorded.operations)?;
+        let test = project::test(recorded.workload);
+        let executables = sides.try_map(|_, side| {
+            let found = side.executables.iter().find(|executable| executable.target == test.target);
+            found.ok_or_else(|| Error::setup(format!("{} was not built", test.target)))
+        })?;
+        let subject = Subject { test, executables };
+        let Some(mut tape) = Recorder::open(self.bench, self.config, sides, subject, seed)? else { return Ok(()) };
+        let started = Instant::now();
+        let pairs = self.pairs(&mut tape, recorded.operations, started + if compare { share / 2 } else { share })?;
+        let spent = started.elapsed();
+        recorded.pairs.push(pairs);
+        if compare {
+            recorded.sequential.push(sequential(&mut tape, Instant::now() + spent)?);
+        }
+        Ok(())
+    }
+
+    /// Pairs until then, and on to the end of the verdict under way: to cut it off would favour the short ones.
+    fn pairs(&self, tape: &mut Recorder<'_>, operations: u32, until: Instant) -> Result<Vec<RecordedPair>> {
+        let mut pairs = Vec::new();
+        // Equal tests are held against all effects; the smallest one takes longest.
+        let mut trial = Trial::new(self.terms, threshold(operations.max(CHANGED[0])));
+        while let Some(pair) = tape.pair()? {
+            pairs.push(pair);
+            if trial.add(&pair).is_some() && Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(pairs)
+    }
+}
+
+fn sequential(tape: &mut Recorder<'_>, until: Instant) -> Result<Vec<RecordedPair>> {
+    let mut pairs = Vec::new();
+    while Instant::now() < until {
+        let Some(pair) = tape.sequential()? else { break };
+        pairs.push(pair);
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_of_tests_is_visited_in_every_round_and_small_effects_get_most_of_the_time() {
+        let all = empty();
+        assert_eq!(all.len(), WORKLOADS.len() * (1 + CHANGED.len()));
+        let visits = plan(&all, ROUNDS);
+        for index in 0..all.len() {
+            assert_eq!(visits.iter().filter(|visit| visit.index == index).count(), ROUNDS);
+        }
+        let share = |operations: &[u32]| -> u32 {
+            visits
+                .iter()
+                .filter(|visit| operations.contains(&all[visit.index].operations))
+                .map(|visit| visit.weight)
+                .sum()
+        };
+        assert!(share(&[BASE, 301]) > share(&[303, 315, 450]));
+    }
+}

@@ -9,9 +9,10 @@ const LOOKED_AT: usize = 4;
 /// How long the kernel's own figures are watched: some of its ticks.
 const WATCHED: Duration = Duration::from_millis(40);
 /// How long a thread spins on a core: longer than the time slices of the scheduler.
-const SPUN: Duration = Duration::from_millis(15);
-/// A difference below this is no reason to leave the last core, which interrupts spare.
-const EQUAL: f64 = 0.02;
+const SPUN: Duration = Duration::from_millis(30);
+/// A difference below this is no reason to leave the last core, which interrupts spare: on a machine that is busy all over,
+/// so short a look is off by as much.
+const EQUAL: f64 = 0.1;
 /// What gives way to us still empties the caches.
 const WEIGHT_OF_BUSY: f64 = 0.1;
 

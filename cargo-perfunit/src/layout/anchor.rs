@@ -31,9 +31,9 @@ impl Anchor {
         let mut weights: BTreeMap<i64, (u64, usize)> = BTreeMap::new();
         for (base, head) in &pairs {
             let moved = head.start.cast_signed() - base.start.cast_signed();
-            let (weight, held) = weights.entry(-moved).or_default();
+            let (weight, count) = weights.entry(-moved).or_default();
             *weight += base.weight;
-            *held += 1;
+            *count += 1;
         }
         let best = weights.iter().filter(|(shift, _)| *shift % step == 0).max_by_key(|(shift, (weight, _))| {
             // Of equals the smallest.
@@ -42,8 +42,8 @@ impl Anchor {
         let all: u64 = base.iter().map(|each| each.weight).sum();
         let unmatched = Self { shift: None, loops: base.len(), found: pairs.len(), held: 0 };
         match best {
-            Some((shift, (weight, held))) if *weight as f64 >= ENOUGH * all as f64 => {
-                Self { shift: Some(*shift), held: *held, ..unmatched }
+            Some((shift, (weight, count))) if *weight as f64 >= ENOUGH * all as f64 => {
+                Self { shift: Some(*shift), held: *count, ..unmatched }
             }
             _ => unmatched,
         }
@@ -92,9 +92,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(base: &[(u64, u64, u64)], head: &[(u64, u64, u64)], shift: Option<i64>, held: usize) {
+    fn check(base: &[(u64, u64, u64)], head: &[(u64, u64, u64)], shift: Option<i64>, in_place: usize) {
         let anchor = Anchor::of(&found(base), &found(head), 16);
-        assert_eq!((anchor.shift, anchor.held), (shift, held));
+        assert_eq!((anchor.shift, anchor.held), (shift, in_place));
     }
 
     #[test]

@@ -49,29 +49,23 @@ pub(super) fn plan(blocks: &Blocks, seed: Option<u64>) -> Plan {
     }
     let Sides { base, head } = &blocks.single;
     for (number, (name, size)) in base.iter().enumerate() {
-        let Plan { order, gaps } = &mut plan;
-        add_single(
-            format!("perfunit_gone_{number}"),
-            name,
-            *size,
-            (&mut order.base, &mut gaps.base),
-            (&mut order.head, &mut gaps.head),
-        );
+        let (own, other) = plan.lists();
+        add_single(&format!("perfunit_gone_{number}"), name, *size, own, other);
     }
     for (number, (name, size)) in head.iter().enumerate() {
-        let Plan { order, gaps } = &mut plan;
-        add_single(
-            format!("perfunit_new_{number}"),
-            name,
-            *size,
-            (&mut order.head, &mut gaps.head),
-            (&mut order.base, &mut gaps.base),
-        );
+        let (other, own) = plan.lists();
+        add_single(&format!("perfunit_new_{number}"), name, *size, own, other);
     }
     plan
 }
 
 impl Plan {
+    fn lists(&mut self) -> (Lists<'_>, Lists<'_>) {
+        let Self { order, gaps } = self;
+        let base = Lists { order: &mut order.base, gaps: &mut gaps.base };
+        (base, Lists { order: &mut order.head, gaps: &mut gaps.head })
+    }
+
     fn add_slot(&mut self, number: usize, changed: &Changed, random: Option<&mut fastrand::Rng>) {
         let offsets = offsets(changed, random);
         let end = |offset: u64, size: u64| offset + size;
@@ -94,21 +88,25 @@ impl Plan {
     }
 }
 
-type Lists<'a> = (&'a mut Vec<String>, &'a mut Vec<Gap>);
+/// Order and gaps of one side.
+struct Lists<'a> {
+    order: &'a mut Vec<String>,
+    gaps: &'a mut Vec<Gap>,
+}
 
 /// The room of a function on the side that has it, and as much on the other.
-fn add_single(gap: String, name: &str, size: u64, own: Lists<'_>, other: Lists<'_>) {
+fn add_single(gap: &str, name: &str, size: u64, own: Lists<'_>, other: Lists<'_>) {
     let length = (LINE + size).next_multiple_of(LINE);
-    let fill = |gap: &str, align, size| Gap { name: gap.to_owned(), align, size };
-    let after = format!("{gap}_end");
-    own.0.extend([gap.clone(), name.to_owned()]);
-    own.1.push(fill(&gap, LINE, LINE));
+    let fill = |name: &str, align, size| Gap { name: name.to_owned(), align, size };
+    own.order.extend([gap.to_owned(), name.to_owned()]);
+    own.gaps.push(fill(gap, LINE, LINE));
     if length > LINE + size {
-        own.0.push(after.clone());
-        own.1.push(fill(&after, 1, length - LINE - size));
+        let after = format!("{gap}_end");
+        own.gaps.push(fill(&after, 1, length - LINE - size));
+        own.order.push(after);
     }
-    other.0.push(gap.clone());
-    other.1.push(fill(&gap, LINE, length));
+    other.order.push(gap.to_owned());
+    other.gaps.push(fill(gap, LINE, length));
 }
 
 /// Where a changed function begins in its slot. Never at 0: a gap of no bytes might be left out.

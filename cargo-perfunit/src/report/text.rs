@@ -121,12 +121,12 @@ fn circumstances(run: &Run, screen: &mut Screen) {
 /// How far base and head are the same to the processor.
 fn layout(state: &LayoutMatch) -> String {
     let LayoutMatch { common, equal, changed, anchored, loops, held } = state;
-    let mut text = format!("{equal} of {} at equal addresses", count(*common, "common function"));
-    if *changed > 0 {
-        let functions = count(*changed, "changed function");
-        text += &format!(", {anchored} of {functions} anchored, {held} of their {} in place", count(*loops, "loop"));
+    let text = format!("{equal} of {} at equal addresses", count(*common, "common function"));
+    if *changed == 0 {
+        return text;
     }
-    text
+    let (functions, loops) = (count(*changed, "changed function"), count(*loops, "loop"));
+    format!("{text}, {anchored} of {functions} anchored, {held} of their {loops} in place")
 }
 
 /// Why there are no figures, if selection is the reason.

@@ -26,6 +26,6 @@ pub fn relink(link: &Path, output: &Path, more: &[OsString]) -> Result<std::resu
         return Ok(Ok(()));
     }
     let message = String::from_utf8_lossy(&ended.stderr);
-    let line = message.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
-    Ok(Err(format!("the linker {} refuses: {}", record.linker, line.trim())))
+    let first = message.lines().find(|text| !text.trim().is_empty()).unwrap_or("no message");
+    Ok(Err(format!("the linker {} refuses: {}", record.linker, first.trim())))
 }

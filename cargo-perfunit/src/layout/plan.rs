@@ -49,12 +49,12 @@ pub(super) fn plan(blocks: &Blocks, seed: Option<u64>) -> Plan {
     }
     let Sides { base, head } = &blocks.single;
     for (number, (name, size)) in base.iter().enumerate() {
-        let (own, other) = plan.lists();
-        add_single(&format!("perfunit_gone_{number}"), name, *size, own, other);
+        let (mut own, mut other) = plan.lists();
+        add_single(&format!("perfunit_gone_{number}"), name, *size, &mut own, &mut other);
     }
     for (number, (name, size)) in head.iter().enumerate() {
-        let (other, own) = plan.lists();
-        add_single(&format!("perfunit_new_{number}"), name, *size, own, other);
+        let (mut other, mut own) = plan.lists();
+        add_single(&format!("perfunit_new_{number}"), name, *size, &mut own, &mut other);
     }
     plan
 }
@@ -95,7 +95,7 @@ struct Lists<'a> {
 }
 
 /// The room of a function on the side that has it, and as much on the other.
-fn add_single(gap: &str, name: &str, size: u64, own: Lists<'_>, other: Lists<'_>) {
+fn add_single(gap: &str, name: &str, size: u64, own: &mut Lists<'_>, other: &mut Lists<'_>) {
     let length = (LINE + size).next_multiple_of(LINE);
     let fill = |name: &str, align, size| Gap { name: name.to_owned(), align, size };
     own.order.extend([gap.to_owned(), name.to_owned()]);

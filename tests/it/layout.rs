@@ -55,6 +55,6 @@ fn a_linker_that_cannot_place_functions_is_named() {
     assert!(test["threshold"].as_f64() >= Some(0.15), "{test}");
     // What the place may do is part of the interval.
     assert!(change("high") - change("low") > 0.17, "{test}");
-    let text = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
-    assert!(text.contains("code lies where the linker put it in sample"), "{text}");
+    let summary = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
+    assert!(summary.contains("code lies where the linker put it in sample"), "{summary}");
 }

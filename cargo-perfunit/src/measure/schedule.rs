@@ -19,7 +19,9 @@ const KEPT_FOR_CONFIRMATION: u32 = 8;
 /// Standard deviation of a layout's mean that is small enough, as a part of the threshold.
 const NOISE_OF_LAYOUT: f64 = 0.25;
 /// Beyond this more layouts are worth more than more pairs of each.
-const MOST_PAIRS_PER_LAYOUT: usize = 8;
+const MOST_PAIRS_PER_LAYOUT: f64 = 8.0;
+/// Layouts that have to fit the budget: twice as many as the rule asks for at least.
+const FEWEST_LAYOUTS: f64 = 16.0;
 
 /// A test to measure.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub struct Figures {
     pub measured: Measured,
     /// Standard deviation of the units of replication, log ratios, as a robust estimate has it.
     pub spread: f64,
+    /// Wall time of a pair.
+    pub seconds_per_pair: f64,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -137,16 +141,19 @@ fn screen_one(
     };
     let result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
     if let Ok(figures) = &result {
-        settled.pairs_per_layout = pairs_per_layout(figures.spread, config.threshold);
+        settled.pairs_per_layout = pairs_per_layout(figures, config);
     }
     let reason = why_inconclusive(&result);
     Ok((Ended { result, reason, capture: Some(settled.capture) }, Some(settled)))
 }
 
-/// Pairs that a layout needs for the noise between them to be small beside the threshold.
-fn pairs_per_layout(spread: f64, threshold: f64) -> usize {
-    let wanted = threshold * NOISE_OF_LAYOUT;
-    ((spread / wanted).powi(2).ceil() as usize).clamp(1, MOST_PAIRS_PER_LAYOUT)
+/// Pairs that a layout needs for the noise between them to be small beside what is to be told: the threshold, or a change
+/// far beyond it. Never so many that too few layouts would fit the budget.
+fn pairs_per_layout(figures: &Figures, config: &Config) -> usize {
+    let wanted = NOISE_OF_LAYOUT * config.threshold.max(figures.measured.change.estimate.abs());
+    let needed = (figures.spread / wanted).powi(2).ceil();
+    let affordable = config.per_test_budget.as_secs_f64() / (figures.seconds_per_pair * FEWEST_LAYOUTS);
+    needed.min(affordable).clamp(1.0, MOST_PAIRS_PER_LAYOUT) as usize
 }
 
 pub(super) fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {
@@ -252,7 +259,7 @@ mod tests {
             mode: Mode::Steady,
             threshold: 0.1,
         };
-        Figures { verdict, measured, spread: 0.01, notes: Vec::new() }
+        Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes: Vec::new() }
     }
 
     #[track_caller]
@@ -274,6 +281,31 @@ mod tests {
         check(Ok(figures(Verdict::Faster, -0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
         check(Ok(figures(Verdict::Inconclusive, 0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
         check(Err(Reason::Interrupted), Verdict::Inconclusive, Some(&Reason::Interrupted));
+    }
+
+    #[track_caller]
+    fn check_pairs(estimate: f64, spread: f64, seconds_per_pair: f64, expected: usize) {
+        let figures = Figures { spread, seconds_per_pair, ..figures(Verdict::Slower, estimate) };
+        let config = Config {
+            timeout: Duration::from_secs(10),
+            per_test_budget: Duration::from_secs(10),
+            deadline: None,
+            threshold: 0.02,
+            alpha: 0.01,
+            seed: 0,
+            placement: Placement::Matched,
+        };
+        assert_eq!(pairs_per_layout(&figures, &config), expected);
+    }
+
+    #[test]
+    fn a_layout_gets_the_pairs_that_its_noise_asks_for_and_the_budget_allows() {
+        check_pairs(0.02, 0.005, 0.01, 1);
+        check_pairs(0.02, 0.01, 0.01, 4);
+        check_pairs(0.02, 0.2, 0.01, 8);
+        check_pairs(0.02, 0.2, 0.3, 2);
+        check_pairs(0.02, 0.2, 2.0, 1);
+        check_pairs(5.0, 0.2, 0.01, 1);
     }
 
     #[test]

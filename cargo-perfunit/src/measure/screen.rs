@@ -234,6 +234,7 @@ pub fn measure(
     };
     let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };
     let mut figures = figures(&pairs, &decision, mode, settled);
+    figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.log_ratios.len() * per_unit).max(1) as f64;
     figures.measured.threshold = rule.threshold;
     if layouts.is_some() {
         figures.measured.layouts = figures.measured.pairs;
@@ -323,5 +324,5 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         verdict = Verdict::ChangedBelowThreshold;
         notes.push(format!("a few cycles ({:+.1} ns of {base_ns:.1} ns): shown, not judged", head_ns - base_ns));
     }
-    Figures { verdict, measured, spread: stats::spread(&pairs.log_ratios), notes }
+    Figures { verdict, measured, spread: stats::spread(&pairs.log_ratios), seconds_per_pair: 0.0, notes }
 }

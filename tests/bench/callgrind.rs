@@ -103,6 +103,8 @@ impl Callgrind {
         std::fs::create_dir_all(&self.scratch)?;
         let mut command = tool::clean("valgrind", job.folder);
         command.envs(job.environment);
+        // To name the frames of a panic std goes through the executable's own symbols, of which the versions have others.
+        command.env("RUST_BACKTRACE", "0");
         command.args(["--tool=callgrind", "--quiet", "--demangle=no", "--compress-strings=no", "--compress-pos=no"]);
         command.arg(format!("--callgrind-out-file={}/out.%p", self.scratch.display()));
         match extent {

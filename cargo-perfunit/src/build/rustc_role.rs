@@ -96,7 +96,6 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         // With 16 units an unrelated edit changes what is inlined elsewhere.
         command.args(["-C", "codegen-units=1"]);
         if config.aligned_loops && call.is_x86_64() {
-            // Loops of a function that grows then move by whole lines: all of them fit where they were (docs/method.md).
             command.args(["-C", "llvm-args=-align-loops=64"]);
         }
     }

@@ -172,7 +172,7 @@ fn options(folder: &Path, base: Oid, head: Oid) -> Result<pipeline::Options> {
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,
-        aligned_loops: true,
+        aligned_loops: false,
         measuring: Measuring::default(),
     })
 }

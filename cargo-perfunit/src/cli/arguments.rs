@@ -297,9 +297,9 @@ pub struct MeasuringArguments {
     /// Let the optimiser see the constants in test bodies, as in an ordinary build.
     #[arg(long, hide = true)]
     pub transparent_constants: bool,
-    /// Let loops begin where an ordinary build has them.
+    /// Let the loops of the workspace's code begin at cache lines.
     #[arg(long, hide = true)]
-    pub unaligned_loops: bool,
+    pub aligned_loops: bool,
 }
 
 /// Where the code of the measured executables lies.

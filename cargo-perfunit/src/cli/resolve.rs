@@ -39,7 +39,7 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         ..Measuring::default()
     };
     let options = options(&arguments.common, measuring)?;
-    Ok(Options { opaque_constants: !typed.transparent_constants, aligned_loops: !typed.unaligned_loops, ..options })
+    Ok(Options { opaque_constants: !typed.transparent_constants, aligned_loops: typed.aligned_loops, ..options })
 }
 
 /// Resolves `list`.
@@ -101,7 +101,7 @@ fn options(common: &CommonArguments, measuring: Measuring) -> Result<Options> {
         all_tests: common.all_tests,
         build: build::Options { profile: cargo.cargo_profile.clone(), arguments: cargo_arguments(common) },
         opaque_constants: true,
-        aligned_loops: true,
+        aligned_loops: false,
         measuring,
     })
 }

@@ -87,7 +87,7 @@ fn options(folder: &Path) -> Result<Options> {
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,
-        aligned_loops: true,
+        aligned_loops: false,
         measuring: Measuring { seed: fastrand::u64(..), ..Measuring::default() },
     })
 }

@@ -28,7 +28,7 @@ pub struct Options {
     pub build: build::Options,
     /// Keep constants in test bodies opaque to the optimiser.
     pub opaque_constants: bool,
-    /// Begin loops of the workspace's code at multiples of a cache line.
+    /// Begin loops of the workspace's code at multiples of a cache line: for experiments on what that is worth.
     pub aligned_loops: bool,
     /// How to measure and decide.
     pub measuring: Measuring,

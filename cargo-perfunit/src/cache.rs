@@ -88,7 +88,8 @@ pub fn prune(dir: &Path, keep: usize, spared: Duration) -> Result<()> {
     let surplus = entries.len().saturating_sub(keep);
     let unused = |time: &SystemTime| time.elapsed().is_ok_and(|age| age >= spared);
     for (_, path) in entries.into_iter().take(surplus).filter(|(time, _)| unused(time)) {
-        fs::remove_dir_all(&path)?;
+        // A comparison that is remembered is a file, a side a folder.
+        if path.is_dir() { fs::remove_dir_all(&path)? } else { fs::remove_file(&path)? }
     }
     Ok(())
 }
@@ -117,5 +118,15 @@ mod tests {
         assert_eq!(fs::list_dir(dir.path()).unwrap().len(), 3);
         prune(dir.path(), 1, Duration::ZERO).unwrap();
         assert_eq!(fs::list_dir(dir.path()).unwrap(), [dir.path().join("new")]);
+    }
+
+    #[test]
+    fn files_are_pruned_like_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["one.json", "two.json", "three.json"] {
+            fs::write(&dir.path().join(name), "{}").unwrap();
+        }
+        prune(dir.path(), 1, Duration::ZERO).unwrap();
+        assert_eq!(fs::list_dir(dir.path()).unwrap().len(), 1);
     }
 }

@@ -73,14 +73,15 @@ impl Layouts {
         let Some(Ok(known)) = self.known.get_mut(target) else { return Ok(None) };
         while self.drawn.len() <= number {
             let started = Instant::now();
-            let outputs = paths(&self.folder.join("drawn"), self.drawn.len());
+            let linked = paths(&self.folder.join("linked"), 0);
             let seed = self.seed.wrapping_add(self.drawn.len() as u64);
-            let linked = known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path))?;
-            self.took += started.elapsed();
-            match linked {
+            let ended = known.matched.link(seed, linked.as_ref().map(PathBuf::as_path))?;
+            match ended {
                 Ok(figures) => known.figures = worse(known.figures, figures),
                 Err(_) => return Ok(None),
             }
+            let outputs = copies(&linked, paths(&self.folder.join("drawn"), self.drawn.len()))?;
+            self.took += started.elapsed();
             self.drawn.push(at(executables, outputs));
         }
         Ok(self.drawn.get(number).map(Sides::as_ref))
@@ -105,8 +106,13 @@ impl Layouts {
         let outputs = paths(&self.folder.join("first"), self.known.len());
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
-        let prepared = Matched::prepare(natural, links, &self.folder, outputs.as_ref().map(PathBuf::as_path))?;
-        Ok(prepared.map(|(matched, figures)| Target { matched, first: at(executables, outputs), figures }))
+        let linked = paths(&self.folder.join("linked"), 0);
+        let prepared = Matched::prepare(natural, links, &self.folder, linked.as_ref().map(PathBuf::as_path))?;
+        let (matched, figures) = match prepared {
+            Ok(prepared) => prepared,
+            Err(why) => return Ok(Err(why)),
+        };
+        Ok(Ok(Target { matched, first: at(executables, copies(&linked, outputs)?), figures }))
     }
 }
 
@@ -114,6 +120,15 @@ impl Layouts {
 fn paths(folder: &Path, number: usize) -> Sides<PathBuf> {
     let path = |side: Side| folder.join(side.to_string()).join("deps").join(format!("layout-{number:03}"));
     Sides { base: path(Side::Base), head: path(Side::Head) }
+}
+
+/// Puts what the linker wrote where it is to be run from. A linker writes its output here and there and leaves it in memory in
+/// small pieces, other ones each time; a copy is written from front to end, on both sides alike.
+fn copies(linked: &Sides<PathBuf>, outputs: Sides<PathBuf>) -> Result<Sides<PathBuf>> {
+    for side in Side::BOTH {
+        fs::copy(linked.get(side), outputs.get(side))?;
+    }
+    Ok(outputs)
 }
 
 fn at(executables: Sides<&TestExecutable>, paths: Sides<PathBuf>) -> Sides<TestExecutable> {

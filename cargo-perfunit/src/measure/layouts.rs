@@ -17,6 +17,23 @@ use std::time::{Duration, Instant};
 /// Most layouts of a target: more would cost more than the answer is worth.
 pub const MOST: usize = 32;
 
+/// Copies that there are of an executable at a time: a new one gets other memory than those that are still there.
+const COPIES: usize = 8;
+/// Larger executables are not copied for every pair: it would take longer than the pair.
+const LARGEST_COPIED: u64 = 24 << 20;
+
+/// A fresh copy of both executables for the pair with this number. Which pages of memory hold a file decides which lines of
+/// its code share a set of the caches, for as long as the file is there: two copies of one executable were seen to differ by
+/// 2 %. Drawn anew for every pair that is noise like any other.
+pub fn fresh(bench: &Bench, executables: Sides<&TestExecutable>, pair: usize) -> Result<Sides<TestExecutable>> {
+    let small = |executable: &TestExecutable| executable.path.metadata().is_ok_and(|data| data.len() <= LARGEST_COPIED);
+    if !small(executables.base) || !small(executables.head) {
+        return Ok(executables.map(Clone::clone));
+    }
+    let sources = executables.map(|executable| executable.path.clone());
+    Ok(at(executables, copies(&sources, paths(&bench.layouts().join("copies"), pair % COPIES))?))
+}
+
 /// The layouts of all targets measured so far.
 #[derive(Debug)]
 pub struct Layouts {

@@ -209,6 +209,13 @@ fn confirm(
 /// Joins the first verdict of a flagged test with the one on fresh pairs.
 fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
     let capture = first.capture;
+    // What the first pairs told of the test's work holds; drawn layouts hide some of it.
+    let told = first.result.as_ref().map_or(&[][..], |flagged| &flagged.notes);
+    let fresh = fresh.map(|mut figures| {
+        let missing = told.iter().filter(|note| !figures.notes.contains(note)).cloned().collect::<Vec<_>>();
+        figures.notes.extend(missing);
+        figures
+    });
     match (&first.result, fresh) {
         (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => {
             Ended { result: Ok(figures), reason: None, capture }

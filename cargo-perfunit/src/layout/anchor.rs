@@ -13,11 +13,7 @@ const ENOUGH: f64 = 0.5;
 pub(super) struct Anchor {
     /// Head's start minus base's, bytes, so that the loops agree; none if no shift does that for enough of them.
     pub shift: Option<i64>,
-    /// Loops of base.
-    pub loops: usize,
-    /// Those that head has too.
-    pub found: usize,
-    /// Those that the shift puts where they are on base.
+    /// Loops that the shift puts where they are on base.
     pub held: usize,
 }
 
@@ -25,7 +21,7 @@ impl Anchor {
     /// Compares the loops of both versions of a function that can be placed at multiples of `step`.
     pub fn of(base: &[Loop], head: &[Loop], step: i64) -> Self {
         if base.is_empty() && head.is_empty() {
-            return Self { shift: Some(0), ..Self::default() };
+            return Self { shift: Some(0), held: 0 };
         }
         let pairs = common(base, head);
         let mut weights: BTreeMap<i64, (u64, usize)> = BTreeMap::new();
@@ -40,12 +36,11 @@ impl Anchor {
             (*weight, std::cmp::Reverse(shift.abs()))
         });
         let all: u64 = base.iter().map(|each| each.weight).sum();
-        let unmatched = Self { shift: None, loops: base.len(), found: pairs.len(), held: 0 };
         match best {
             Some((shift, (weight, count))) if *weight as f64 >= ENOUGH * all as f64 => {
-                Self { shift: Some(*shift), held: *count, ..unmatched }
+                Self { shift: Some(*shift), held: *count }
             }
-            _ => unmatched,
+            _ => Self::default(),
         }
     }
 }

@@ -149,7 +149,7 @@ mod tests {
     fn blocks(shift: Option<i64>) -> Blocks {
         let common = |name: &str| Common { names: names(name), copies: 1 };
         let sizes = Sides { base: 100, head: 230 };
-        let anchor = Anchor { shift, loops: 1, found: 1, held: 1 };
+        let anchor = Anchor { shift, held: 1 };
         Blocks {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
             changed: vec![Changed { names: names("edited"), sizes, step: 16, anchor }],

@@ -25,6 +25,11 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(failed("read", path))
 }
 
+/// What the file system says of a file.
+pub fn metadata(path: &Path) -> Result<fs::Metadata> {
+    fs::metadata(path).map_err(failed("look at", path))
+}
+
 /// Reads a file as text.
 pub fn read_to_string(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(failed("read", path))

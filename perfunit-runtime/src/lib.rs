@@ -14,6 +14,8 @@ pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
 mod request;
 #[cfg(target_os = "linux")]
 mod serve;

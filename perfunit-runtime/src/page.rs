@@ -6,7 +6,7 @@
 //! Every field is an atomic: three processes look at it. Only `turn` orders them (release on hand-over, acquire on
 //! waking); everything else is `Relaxed` between two turns.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicU8};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicU8};
 
 /// Environment variable: path of the file that receives the list of tests.
 pub const LIST_VARIABLE: &str = "PERFUNIT_LIST";
@@ -21,7 +21,7 @@ pub const SEED_VARIABLE: &str = "PERFUNIT_SEED";
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0001;
+pub const MAGIC: u64 = 0x7065_7266_756e_0002;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -67,8 +67,8 @@ pub struct SideArea {
     pub prepared_ns: AtomicU64,
     /// Bytes of `message` in use.
     pub message_len: AtomicU32,
-    /// Unused; keeps the layout free of padding.
-    pub reserved: AtomicU32,
+    /// 1 if the program lies in the pages that it should lie in.
+    pub settled: AtomicU32,
     /// Panic message, UTF-8, cut.
     pub message: [AtomicU8; MESSAGE_LEN],
     /// Time of each batch, ns.
@@ -98,16 +98,46 @@ pub struct Page {
     pub stack_pad: AtomicU32,
     /// Random shift of the heap, bytes, equal on both sides.
     pub heap_pad: AtomicU32,
-    /// Unused; keeps the layout free of padding.
-    pub reserved: AtomicU32,
+    /// Descriptor of the file that begins with [`CommonPages`]; 0 if the program stays where it was loaded.
+    pub common: AtomicI32,
     /// Who runs in each turn: 0 base, 1 head.
     pub schedule: [AtomicU8; MAX_TURNS],
     /// What each side writes.
     pub sides: [SideArea; 2],
 }
 
-/// Bytes to map: a whole number of 4 KiB pages.
-pub const PAGE_BYTES: usize = std::mem::size_of::<Page>().div_ceil(4096) * 4096;
+/// Bytes to map: a whole number of pages.
+pub const PAGE_BYTES: usize = std::mem::size_of::<Page>().div_ceil(PAGE) * PAGE;
+
+/// Bytes of a page of memory.
+pub const PAGE: usize = 4096;
+/// Runs of common pages that fit the list.
+pub const MOST_RUNS: usize = 170;
+
+/// Begins the file with the pages that are equal in both programs of a pair, and is as long as a page.
+#[repr(C)]
+pub struct CommonPages {
+    /// Entries of `runs` in use.
+    pub count: u64,
+    /// Unused; keeps the layout free of padding.
+    pub reserved: u64,
+    /// By address.
+    pub runs: [Run; MOST_RUNS],
+}
+
+/// Pages in a row, of one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Run {
+    /// Of the first byte, from where the program is loaded.
+    pub address: u64,
+    /// Bytes, a multiple of [`PAGE`].
+    pub length: u64,
+    /// Where they are in the file.
+    pub offset: i64,
+}
+
+const _: () = assert!(std::mem::size_of::<CommonPages>() == PAGE);
 
 impl Page {
     /// Writes the turns: both prepare, `starter` (0 base, 1 head) first; then batches in the order A B B A, so that

@@ -3,7 +3,7 @@
 use crate::calibrate::calibrate;
 use crate::clock::Clock;
 use crate::page::{state, Page, SideArea, COLD, FEW_BATCHES, MAGIC, MAX_BATCHES, MESSAGE_LEN, PILOT};
-use crate::{request, sys};
+use crate::{memory, request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{ExitCode, Termination};
@@ -122,6 +122,10 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     }
     // Programs that the test starts are not part of the protocol.
     request::forget();
+    let common = page.common.load(Relaxed);
+    if common != 0 && memory::settle_program(common) {
+        page.sides[side].settled.store(1, Relaxed);
+    }
     Some(Seat { page, side, should_panic })
 }
 

@@ -10,8 +10,9 @@ macro_rules! embed {
 }
 
 /// `perfunit-runtime`, built by a plain rustc call.
-pub const RUNTIME: &[EmbeddedFile] =
-    embed!("runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "request.rs", "serve.rs", "sys.rs");
+pub const RUNTIME: &[EmbeddedFile] = embed!(
+    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "memory.rs", "request.rs", "serve.rs", "sys.rs"
+);
 
 /// The runner of door 2, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
 pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");

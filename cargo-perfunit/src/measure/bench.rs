@@ -1,10 +1,12 @@
 //! The place where processes are measured: the core, the scratch folders, the address space.
 
+use super::common_pages::CommonFile;
 use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
 use super::seeds::Seeds;
 use super::shared_page::SharedPage;
+use crate::build::TestExecutable;
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
@@ -14,6 +16,7 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
 use std::cell::{Cell, RefCell};
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -60,6 +63,9 @@ pub struct Bench {
     core: Cell<usize>,
     cores: Cores,
     watch: RefCell<Watch>,
+    common: RefCell<CommonFile>,
+    /// Whether some process could not move its program.
+    unsettled: Cell<bool>,
 }
 
 /// The cores that we may use, as we found them.
@@ -89,6 +95,8 @@ impl Bench {
             core: Cell::new(core),
             cores,
             watch: RefCell::new(Watch::new(core)),
+            common: RefCell::default(),
+            unsettled: Cell::new(false),
         })
     }
 
@@ -124,11 +132,26 @@ impl Bench {
             remarks.push("this system does not let us keep both versions on one core: intervals are wider".to_owned());
             return remarks;
         }
+        if self.unsettled.get() {
+            remarks.push(
+                "some programs could not be moved to memory of their own: where they lie may count for 2 %".to_owned(),
+            );
+        }
         if self.cores.allowed.len() == 1 {
             remarks.push("there is only one core to use: the same certainty takes longer".to_owned());
         }
         remarks.extend(self.watch.borrow().remarks());
         remarks
+    }
+
+    /// Descriptor of the file with the pages that both programs have in common; `None` if they stay where they are loaded.
+    pub fn common_pages(&self, executables: Sides<&TestExecutable>) -> Result<Option<RawFd>> {
+        self.common.borrow_mut().descriptor(executables)
+    }
+
+    /// Notes that a process could not move its program to the pages that it should lie in.
+    pub fn note_unsettled(&self) {
+        self.unsettled.set(true);
     }
 
     /// Folder for executables with other layouts.

@@ -17,23 +17,6 @@ use std::time::{Duration, Instant};
 /// Most layouts of a target: more would cost more than the answer is worth.
 pub const MOST: usize = 32;
 
-/// Copies that there are of an executable at a time: a new one gets other memory than those that are still there.
-const COPIES: usize = 8;
-/// Larger executables are not copied for every pair: it would take longer than the pair.
-const LARGEST_COPIED: u64 = 24 << 20;
-
-/// A fresh copy of both executables for the pair with this number. Which pages of memory hold a file decides which lines of
-/// its code share a set of the caches, for as long as the file is there: two copies of one executable were seen to differ by
-/// 2 %. Drawn anew for every pair that is noise like any other.
-pub fn fresh(bench: &Bench, executables: Sides<&TestExecutable>, pair: usize) -> Result<Sides<TestExecutable>> {
-    let small = |executable: &TestExecutable| executable.path.metadata().is_ok_and(|data| data.len() <= LARGEST_COPIED);
-    if !small(executables.base) || !small(executables.head) {
-        return Ok(executables.map(Clone::clone));
-    }
-    let sources = executables.map(|executable| executable.path.clone());
-    Ok(at(executables, copies(&sources, paths(&bench.layouts().join("copies"), pair % COPIES))?))
-}
-
 /// The layouts of all targets measured so far.
 #[derive(Debug)]
 pub struct Layouts {
@@ -90,14 +73,12 @@ impl Layouts {
         let Some(Ok(known)) = self.known.get_mut(target) else { return Ok(None) };
         while self.drawn.len() <= number {
             let started = Instant::now();
-            let linked = paths(&self.folder.join("linked"), 0);
+            let outputs = paths(&self.folder.join("drawn"), self.drawn.len());
             let seed = self.seed.wrapping_add(self.drawn.len() as u64);
-            let ended = known.matched.link(seed, linked.as_ref().map(PathBuf::as_path))?;
-            match ended {
+            match known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path))? {
                 Ok(figures) => known.figures = worse(known.figures, figures),
                 Err(_) => return Ok(None),
             }
-            let outputs = copies(&linked, paths(&self.folder.join("drawn"), self.drawn.len()))?;
             self.took += started.elapsed();
             self.drawn.push(at(executables, outputs));
         }
@@ -123,13 +104,12 @@ impl Layouts {
         let outputs = paths(&self.folder.join("first"), self.known.len());
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
-        let linked = paths(&self.folder.join("linked"), 0);
-        let prepared = Matched::prepare(natural, links, &self.folder, linked.as_ref().map(PathBuf::as_path))?;
+        let prepared = Matched::prepare(natural, links, &self.folder, outputs.as_ref().map(PathBuf::as_path))?;
         let (matched, figures) = match prepared {
             Ok(prepared) => prepared,
             Err(why) => return Ok(Err(why)),
         };
-        Ok(Ok(Target { matched, first: at(executables, copies(&linked, outputs)?), figures }))
+        Ok(Ok(Target { matched, first: at(executables, outputs), figures }))
     }
 }
 
@@ -137,15 +117,6 @@ impl Layouts {
 fn paths(folder: &Path, number: usize) -> Sides<PathBuf> {
     let path = |side: Side| folder.join(side.to_string()).join("deps").join(format!("layout-{number:03}"));
     Sides { base: path(Side::Base), head: path(Side::Head) }
-}
-
-/// Puts what the linker wrote where it is to be run from. A linker writes its output here and there and leaves it in memory in
-/// small pieces, other ones each time; a copy is written from front to end, on both sides alike.
-fn copies(linked: &Sides<PathBuf>, outputs: Sides<PathBuf>) -> Result<Sides<PathBuf>> {
-    for side in Side::BOTH {
-        fs::copy(linked.get(side), outputs.get(side))?;
-    }
-    Ok(outputs)
 }
 
 fn at(executables: Sides<&TestExecutable>, paths: Sides<PathBuf>) -> Sides<TestExecutable> {

@@ -11,7 +11,7 @@ use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
 use perfunit_runtime::page::{self, COLD, PILOT, SERVE_VARIABLE, TEST_VARIABLE, state};
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// The descriptor under which a process finds the page: high, so that it is not one that a test expects to be free.
 const PAGE_DESCRIPTOR: i32 = 200;
+/// The same for the file with the pages that both programs have in common.
+const COMMON_DESCRIPTOR: i32 = 201;
 /// Goal for the length of a batch: 0.03 to 0.2 ms measure equally well, longer ones catch interrupts.
 pub const BATCH_NS: u64 = 100_000;
 /// Random shift of the environment and so of the main thread's stack, bytes.
@@ -132,6 +134,8 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     let started = Instant::now();
     bench.clean_temporary()?;
     write_request(bench, task, pads);
+    let common = bench.common_pages(programs.executables)?;
+    bench.page.common.store(common.map_or(0, |_| COMMON_DESCRIPTOR), Relaxed);
     let wanted: &[Side] = match task {
         Task::Solo(Side::Base) | Task::Alone(Side::Base, _) => &[Side::Base],
         Task::Solo(Side::Head) | Task::Alone(Side::Head, _) => &[Side::Head],
@@ -140,7 +144,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     };
     let mut running = Vec::with_capacity(2);
     for side in wanted {
-        running.push(Running::start(bench, programs, *side, pads)?);
+        running.push(Running::start(bench, programs, *side, pads, common)?);
     }
     let timed_out = wait(bench, &mut running, started + limit);
     let mut status = Sides { base: None, head: None };
@@ -148,6 +152,10 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         *status.get_mut(process.side) = process.status;
     }
     process::kill_leftovers();
+    let unsettled = |side: &page::SideArea| side.state.load(Acquire) == state::DONE && side.settled.load(Relaxed) == 0;
+    if common.is_some() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
+        bench.note_unsettled();
+    }
     let batches = if task == Task::Cold { 0 } else { bench.page.batches.load(Relaxed) };
     let shape =
         Shape { repetitions: bench.page.repetitions.load(Relaxed), batches, warm: bench.page.warm.load(Relaxed) };
@@ -207,7 +215,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -> Result<Self> {
+    fn start(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads, common: Option<RawFd>) -> Result<Self> {
         let executable = programs.executables.get(side);
         let mut command = Command::new(&executable.path);
         // Only read where libtest and not our runner is in charge.
@@ -228,8 +236,10 @@ impl Running {
         // SAFETY: only system calls that are safe between fork and exec; no allocation.
         unsafe {
             command.pre_exec(move || {
-                if libc::dup2(descriptor, PAGE_DESCRIPTOR) < 0 {
-                    return Err(std::io::Error::last_os_error());
+                for (ours, theirs) in [(Some(descriptor), PAGE_DESCRIPTOR), (common, COMMON_DESCRIPTOR)] {
+                    if ours.is_some_and(|ours| libc::dup2(ours, theirs) < 0) {
+                        return Err(std::io::Error::last_os_error());
+                    }
                 }
                 let _ = sched_setaffinity(Pid::from_raw(0), &core);
                 if fixed {

@@ -7,6 +7,7 @@
 
 mod bench;
 mod classify;
+mod common_pages;
 pub mod kernel;
 mod layouts;
 mod lockstep;

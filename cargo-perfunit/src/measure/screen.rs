@@ -203,8 +203,7 @@ pub fn measure(
             None => Some(programs.executables),
         };
         let Some(executables) = executables else { break stats::conclude(&rule, &pairs.log_ratios) };
-        let copied = layouts::fresh(bench, executables, pairs.log_ratios.len() * per_unit + pairs.unit.len())?;
-        let programs = Programs { executables: copied.as_ref(), ..*programs };
+        let programs = Programs { executables, ..*programs };
         let pair = lockstep::run(bench, &programs, settled.task, settled.draw(random), config.timeout)?;
         if !pair.complete() {
             if interrupt::requested() {

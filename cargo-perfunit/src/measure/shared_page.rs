@@ -45,6 +45,7 @@ impl SharedPage {
             side.first_ns.store(0, Relaxed);
             side.prepared_ns.store(0, Relaxed);
             side.message_len.store(0, Relaxed);
+            side.settled.store(0, Relaxed);
         }
     }
 }

@@ -1,0 +1,253 @@
+//! Where the program of this process lies in physical memory: what base and head have in common in the same pages, all
+//! else in pages drawn anew for each process.
+//!
+//! The pages that hold a file decide which of its lines share a set of the caches, and they stay for as long as the file
+//! is in memory: equal executables in two files were seen to differ by 2 %, process after process. So what is equal in
+//! both is mapped from one file, where its pages do to both what they do, and what differs is copied to pages of the
+//! process's own, where they are noise between pairs. Only where things lie changes, never what is there.
+
+#![allow(unsafe_code, reason = "maps the program that it is part of")]
+
+use crate::page::{CommonPages, MOST_RUNS, PAGE};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::{copy_nonoverlapping, null_mut};
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::Relaxed;
+
+extern "C" {
+    fn dl_iterate_phdr(visit: Visit, data: *mut c_void) -> c_int;
+    fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: i64) -> *mut c_void;
+    fn mprotect(at: *mut c_void, length: usize, protection: c_int) -> c_int;
+    fn mremap(from: *mut c_void, length: usize, new_length: usize, flags: c_int, ...) -> *mut c_void;
+    fn munmap(at: *mut c_void, length: usize) -> c_int;
+    fn close(fd: c_int) -> c_int;
+}
+
+type Visit = unsafe extern "C" fn(*const Object, usize, *mut c_void) -> c_int;
+
+/// `struct dl_phdr_info`, as far as it is needed.
+#[repr(C)]
+struct Object {
+    base: usize,
+    name: *const c_char,
+    headers: *const Header,
+    count: u16,
+}
+
+/// `Elf64_Phdr`.
+#[repr(C)]
+struct Header {
+    kind: u32,
+    flags: u32,
+    offset: u64,
+    address: u64,
+    physical: u64,
+    file_size: u64,
+    memory_size: u64,
+    alignment: u64,
+}
+
+const LOAD: u32 = 1;
+const READ_ONLY_AFTER_LOADING: u32 = 0x6474_e552;
+const EXECUTABLE: u32 = 1;
+const WRITABLE: u32 = 2;
+const PROT_READ: c_int = 1;
+const PROT_READ_WRITE: c_int = 3;
+const PROT_READ_EXECUTE: c_int = 5;
+const MAP_PRIVATE: c_int = 2;
+const MAP_FIXED: c_int = 0x10;
+const MAP_ANONYMOUS: c_int = 0x20;
+const MAP_POPULATE: c_int = 0x8000;
+const MREMAP_MAYMOVE_FIXED: c_int = 3;
+
+/// Addresses from the first to the one behind the last, both multiples of a page.
+#[derive(Clone, Copy)]
+struct Range {
+    start: usize,
+    end: usize,
+}
+
+/// This program, as the dynamic linker loaded it.
+#[derive(Clone, Copy)]
+struct Program {
+    base: usize,
+    headers: &'static [Header],
+}
+
+/// Moves the program; `common` is the descriptor of the file with the pages that base and head share, which is closed.
+/// False if the system refused some of it: what was refused stays where it was.
+pub fn settle_program(common: i32) -> bool {
+    let runs = Runs::open(common);
+    let moved = match (Program::find(), &runs) {
+        (Some(program), Some(runs)) => {
+            let read_only = program.loaded().filter(|header| header.flags & WRITABLE == 0);
+            let moved = read_only.fold(true, |moved, header| moved & move_segment(program, header, runs, common));
+            program.loaded().filter(|header| header.flags & WRITABLE != 0).for_each(|header| own_data(program, header));
+            moved
+        }
+        _ => false,
+    };
+    // SAFETY: the descriptor was given to us, and nobody else knows of it.
+    unsafe { close(common) };
+    moved
+}
+
+/// The list of common runs, mapped for as long as it is read.
+struct Runs(&'static CommonPages);
+
+impl Runs {
+    fn open(common: i32) -> Option<Self> {
+        // SAFETY: the file begins with a `CommonPages`, which is as long as a page and valid for every bit pattern.
+        unsafe {
+            let address = mmap(null_mut(), PAGE, PROT_READ, MAP_PRIVATE, common, 0);
+            (address as isize != -1).then(|| Self(&*address.cast::<CommonPages>()))
+        }
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        // SAFETY: the mapping that `open` made; the reference to it goes with us.
+        unsafe { munmap(std::ptr::from_ref(self.0).cast_mut().cast(), PAGE) };
+    }
+}
+
+impl Program {
+    fn find() -> Option<Self> {
+        let mut found: Option<Program> = None;
+        // SAFETY: `first_object` writes an `Option<Program>`, and that is what it is given.
+        unsafe { dl_iterate_phdr(first_object, std::ptr::from_mut(&mut found).cast()) };
+        found
+    }
+
+    fn loaded(self) -> impl Iterator<Item = &'static Header> {
+        self.headers.iter().filter(|header| header.kind == LOAD)
+    }
+
+    /// The pages of a segment that come from the file.
+    fn pages(self, header: &Header) -> Range {
+        let start = self.base + header.address as usize;
+        Range { start: start & !(PAGE - 1), end: (start + header.file_size as usize).next_multiple_of(PAGE) }
+    }
+}
+
+/// The first object is the program itself.
+unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the dynamic linker gives a description of a loaded object, whose headers stay where they are.
+    unsafe {
+        let headers = std::slice::from_raw_parts((*object).headers, usize::from((*object).count));
+        *data.cast::<Option<Program>>() = Some(Program { base: (*object).base, headers });
+    }
+    1
+}
+
+/// Maps common runs from their file and copies what is between them.
+fn move_segment(program: Program, header: &Header, runs: &Runs, common: i32) -> bool {
+    let Range { start, end } = program.pages(header);
+    // The first page stays a page of the executable: std finds the path of the program by it when it names functions.
+    let mut at = start.max(program.base + PAGE);
+    let protection = if header.flags & EXECUTABLE != 0 { PROT_READ_EXECUTE } else { PROT_READ };
+    let mut moved = true;
+    for run in runs.0.runs.iter().take((runs.0.count as usize).min(MOST_RUNS)) {
+        let run_start = program.base + run.address as usize;
+        let run_end = run_start + run.length as usize;
+        if run_start < at || run_end > end {
+            continue;
+        }
+        moved &= own(Range { start: at, end: run_start }, protection);
+        // SAFETY: what is mapped is what is there already: the tool compared both files page by page.
+        moved &= unsafe {
+            let flags = MAP_PRIVATE | MAP_FIXED | MAP_POPULATE;
+            let length = run_end - run_start;
+            mmap(run_start as *mut c_void, length, protection, flags, common, run.offset) as isize != -1
+        };
+        at = run_end;
+    }
+    moved & own(Range { start: at, end }, protection)
+}
+
+/// Copies pages that nobody writes to new ones and puts these in their place.
+fn own(pages: Range, protection: c_int) -> bool {
+    if pages.start >= pages.end {
+        return true;
+    }
+    let length = pages.end - pages.start;
+    // SAFETY: the copy is a new mapping of the same length; it takes the place of the original in one system call, with
+    // the same content, so that not even the code that runs here sees a difference.
+    unsafe {
+        let copy = mmap(null_mut(), length, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if copy as isize == -1 {
+            return false;
+        }
+        copy_nonoverlapping(pages.start as *const u8, copy.cast::<u8>(), length);
+        let moved = mprotect(copy, length, protection) == 0
+            && mremap(copy, length, length, MREMAP_MAYMOVE_FIXED, pages.start as *mut c_void) as isize != -1;
+        if !moved {
+            munmap(copy, length);
+        }
+        moved
+    }
+}
+
+/// Writes to each page of a data segment what it holds, so that the kernel gives this process a page of its own.
+fn own_data(program: Program, header: &Header) {
+    let protected = program.headers.iter().find(|other| other.kind == READ_ONLY_AFTER_LOADING);
+    let protected = protected.map_or(Range { start: 0, end: 0 }, |header| program.pages(header));
+    let pages = program.pages(header);
+    for page in (pages.start..pages.end).step_by(PAGE).filter(|page| !(protected.start..protected.end).contains(page)) {
+        // SAFETY: a byte of a writable page of this program; atomic, should another thread write it just now.
+        let byte = unsafe { AtomicU8::from_ptr(page as *mut u8) };
+        let _held = byte.fetch_update(Relaxed, Relaxed, Some);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::IntoRawFd;
+
+    /// Path of the file that an address is mapped from; empty for memory of our own.
+    fn mapped_from(address: usize) -> String {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let holds = |line: &&str| {
+            let (start, end) = line.split(' ').next().and_then(|range| range.split_once('-')).unwrap();
+            let number = |text| usize::from_str_radix(text, 16).unwrap();
+            (number(start)..number(end)).contains(&address)
+        };
+        let line = maps.lines().find(holds).unwrap();
+        line.splitn(6, ' ').nth(5).unwrap_or("").trim().to_owned()
+    }
+
+    #[test]
+    fn common_pages_come_from_the_file_and_all_others_are_our_own() {
+        let program = Program::find().unwrap();
+        let data = program.loaded().find(|header| header.flags & (WRITABLE | EXECUTABLE) == 0).unwrap();
+        let code = program.loaded().find(|header| header.flags & EXECUTABLE != 0).unwrap();
+        let (data, code) = (program.pages(data), program.pages(code));
+        let shared = data.start + 2 * PAGE;
+        assert!(shared + PAGE < data.end, "this program is too small to share anything");
+        // SAFETY: a page of our own program, which nobody writes.
+        let content = unsafe { std::slice::from_raw_parts(shared as *const u8, PAGE) }.to_vec();
+        let path = std::env::temp_dir().join(format!("perfunit-common-{}", std::process::id()));
+        let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        let numbers = [1, 0, (shared - program.base) as u64, PAGE as u64, PAGE as u64];
+        let mut list: Vec<u8> = numbers.into_iter().flat_map(u64::to_ne_bytes).collect();
+        list.resize(PAGE, 0);
+        file.write_all(&list).and_then(|()| file.write_all(&content)).unwrap();
+
+        assert!(settle_program(file.into_raw_fd()));
+        let from = mapped_from(shared);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(from, path.to_str().unwrap());
+        // SAFETY: as above.
+        assert_eq!(unsafe { std::slice::from_raw_parts(shared as *const u8, PAGE) }, content);
+        let executable = std::env::current_exe().unwrap();
+        assert_eq!(mapped_from(program.base), executable.to_str().unwrap());
+        for own in [shared - PAGE, shared + PAGE, code.start, code.end - PAGE] {
+            assert_eq!(mapped_from(own), "");
+        }
+        assert_eq!(program.loaded().count(), Program::find().unwrap().loaded().count());
+    }
+}

@@ -18,9 +18,9 @@ pub enum Answer {
 /// Exit codes that tell of the tests, not of the tool.
 const COMPARED: [ExitCode; 3] = [ExitCode::Success, ExitCode::Regression, ExitCode::TestsFailOnBase];
 
-/// Compares the working tree with the last commit.
-pub fn compare(tool: &Tool, tree: &Path, more: &[&str]) -> Result<Answer> {
-    let output = tool.command(tree, "diff", "HEAD").args(more).output()?;
+/// Compares two versions: a base with the working tree, or `BASE..HEAD`.
+pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer> {
+    let output = tool.command(tree, "diff", versions).args(more).output()?;
     let is = |code: ExitCode| output.status.code() == Some(i32::from(code as u8));
     if COMPARED.into_iter().any(is) {
         let document: Document = serde_json::from_slice(&output.stdout)?;

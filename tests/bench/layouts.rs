@@ -3,6 +3,7 @@
 //!
 //! `cargo bench --bench layouts -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
+mod bound;
 mod comparison;
 mod copy;
 #[expect(dead_code, reason = "only the starts of functions are used here")]
@@ -13,6 +14,8 @@ mod literals;
 mod nulls;
 mod repository;
 mod rows;
+#[expect(dead_code, reason = "null edits are not judged by certainty")]
+mod seen;
 mod sites;
 #[expect(dead_code, reason = "nobody asks here who names what")]
 mod sources;

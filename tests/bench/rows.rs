@@ -2,7 +2,8 @@
 
 use super::Result;
 use super::nulls::Kind;
-use cargo_perfunit::report::json::{Document, TestResult};
+use super::seen::Seen;
+use cargo_perfunit::report::json::Document;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::File;
@@ -45,31 +46,6 @@ pub struct Part {
     pub all: usize,
 }
 
-/// A test with figures.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Seen {
-    /// Target and name.
-    pub test: String,
-    /// In the words of the document.
-    pub verdict: String,
-    /// Why it is inconclusive.
-    pub reason: Option<String>,
-    /// Whether it was slower or faster until it was measured again.
-    pub flagged_first: bool,
-    /// Time of one run on base, in nanoseconds.
-    pub base_ns: f64,
-    /// Head against base, as fractions.
-    pub estimate: f64,
-    /// The interval's ends.
-    pub interval: [Option<f64>; 2],
-    /// Pairs of processes behind it.
-    pub pairs: usize,
-    /// Layouts behind it.
-    pub layouts: usize,
-    /// Whether it was repeated in one process.
-    pub is_steady: bool,
-}
-
 impl Row {
     /// Takes over what counts of a document; `is_meant` says of which tests.
     pub fn fill(&mut self, document: &Document, is_meant: impl Fn(&str) -> bool) {
@@ -95,37 +71,6 @@ impl Part {
     fn add(&mut self, some: usize, all: usize) {
         self.some += some;
         self.all += all;
-    }
-}
-
-impl Seen {
-    fn of(result: &TestResult) -> Option<Self> {
-        let change = result.change?;
-        let mut seen = Self {
-            test: format!("{} {}", result.test.target, result.test.name),
-            verdict: result.verdict.clone(),
-            reason: result.reason.as_ref().map(|reason| reason.kind.clone()),
-            flagged_first: false,
-            base_ns: result.base_ns?,
-            estimate: change.estimate?,
-            interval: [change.low, change.high],
-            pairs: result.pairs.unwrap_or(0),
-            layouts: result.layouts.unwrap_or(0),
-            is_steady: result.mode.as_deref() == Some("steady"),
-        };
-        let taken_back = result.notes.iter().any(|note| note.contains("did not show again on fresh pairs"));
-        seen.flagged_first = seen.is_flagged() || taken_back || seen.reason.as_deref() == Some("not-confirmed");
-        Some(seen)
-    }
-
-    /// Slower or faster, which no null edit is.
-    pub fn is_flagged(&self) -> bool {
-        ["slower", "faster"].contains(&self.verdict.as_str())
-    }
-
-    /// Whether a cycle is a small part of it.
-    pub fn is_sizable(&self) -> bool {
-        self.is_steady && self.base_ns >= 50.0
     }
 }
 

@@ -1,11 +1,9 @@
 //! All null edits together: how often a verdict was false, or with a true effect, how often it was found.
 
-use super::rows::{Row, Seen};
-use statrs::distribution::{Beta, ContinuousCDF};
+use super::bound::{self, percentage};
+use super::rows::Row;
+use super::seen::Seen;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Probability that a bound holds.
-const CONFIDENCE: f64 = 0.95;
 
 /// The last page for edits without an effect.
 pub fn of_nulls(rows: &[Row]) -> String {
@@ -90,11 +88,7 @@ fn share(label: &str, rows: &[&Row], is: impl Fn(&Seen) -> bool) -> String {
     let tests: usize = rows.iter().map(|row| row.tests.len()).sum();
     let found: usize = rows.iter().map(|row| row.count(&is)).sum();
     let edits = rows.iter().filter(|row| row.count(&is) > 0).count();
-    let part = |what: &str, found: usize, all: usize| {
-        let (share, bound) = (percentage(found, all), 100.0 * at_most(found, all));
-        format!("{found} of {all} {what} ({share:.2} %, at most {bound:.2} %)")
-    };
-    format!("{label}: {}, {}", part("tests", found, tests), part("edits", edits, rows.len()))
+    format!("{label}: tests {}, edits {}", bound::share(found, tests), bound::share(edits, rows.len()))
 }
 
 fn thrown(rows: &[Row]) -> String {
@@ -103,18 +97,6 @@ fn thrown(rows: &[Row]) -> String {
     let count = |why: &str| whys.iter().filter(|other| **other == why).count();
     let kinds: Vec<String> = kinds.into_iter().map(|why| format!("{} {why}", count(why))).collect();
     format!("{} edits that do not count{}{}", whys.len(), if kinds.is_empty() { "" } else { ": " }, kinds.join(", "))
-}
-
-fn percentage(part: usize, all: usize) -> f64 {
-    100.0 * part as f64 / all.max(1) as f64
-}
-
-/// The upper bound of Clopper and Pearson, one-sided.
-fn at_most(found: usize, all: usize) -> f64 {
-    if found >= all {
-        return 1.0;
-    }
-    Beta::new(found as f64 + 1.0, (all - found) as f64).map_or(1.0, |beta| beta.inverse_cdf(CONFIDENCE))
 }
 
 /// Of sorted values; the smallest that at least this part of them does not exceed.

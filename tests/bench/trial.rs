@@ -53,7 +53,7 @@ impl Trial<'_> {
         fs::write(&path, versions.head)?;
         let started = Instant::now();
         let more: &[&str] = if self.all_tests { &["--all-tests"] } else { &[] };
-        let answer = comparison::compare(self.tool, self.tree, more)?;
+        let answer = comparison::compare(self.tool, self.tree, "HEAD", more)?;
         let mut row = Row {
             key: self.key(null),
             seed: self.seed,

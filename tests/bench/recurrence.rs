@@ -1,0 +1,182 @@
+//! Does a verdict come again? Compares real commits with their parents, and what was judged slower or faster once more, on
+//! other layouts and with other random numbers: does it keep its sign, and its size within the interval that was printed?
+//!
+//! `cargo bench --bench recurrence -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
+
+#[expect(dead_code, reason = "only shares are printed here")]
+mod bound;
+mod commits;
+mod comparison;
+mod copy;
+#[expect(dead_code, reason = "which tests count is decided by the first verdict here")]
+mod seen;
+#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+mod tool;
+
+use clap::Parser;
+use commits::Commit;
+use comparison::Answer;
+use seen::Seen;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use tool::Tool;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Seeds of the first and the second measurement.
+const SEEDS: [&str; 2] = ["1", "2"];
+
+/// Verdicts on real commits, measured twice.
+#[derive(Debug, Parser)]
+#[command(name = "recurrence", max_term_width = 100)]
+struct Arguments {
+    /// Clone to take the commits from; it is copied, never written.
+    clone: PathBuf,
+    /// Commits with a verdict to find.
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "N")]
+    commits: usize,
+    /// Commits to look at for that.
+    #[arg(long, default_value_t = 40, value_name = "N")]
+    look_at: usize,
+    /// The newest of them.
+    #[arg(long, default_value = "HEAD", value_name = "REV")]
+    from: String,
+    /// Only commits that touch one of these (pathspecs of git).
+    #[arg(long, default_values_t = ["**/src/**/*.rs".to_owned()], value_name = "GLOB")]
+    touching: Vec<String>,
+    /// Folder for the copy and the rows [default: a new one in the temporary folder]. A later run goes on where this one
+    /// stopped.
+    #[arg(long, value_name = "FOLDER")]
+    work: Option<PathBuf>,
+    /// Executable of the tool [default: the one built with this benchmark].
+    #[arg(long, value_name = "PATH")]
+    tool: Option<PathBuf>,
+    /// Options of the tool: packages, targets, features.
+    #[arg(last = true)]
+    options: Vec<String>,
+}
+
+/// What became of one commit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Row {
+    commit: String,
+    tool: String,
+    /// Tests with figures.
+    measured: usize,
+    /// Why there are none, if so.
+    refused: Option<String>,
+    /// Each gated verdict and what was said the second time.
+    verdicts: Vec<(Seen, Option<Seen>)>,
+}
+
+fn main() -> Result<()> {
+    // Cargo tells benchmarks that they are some.
+    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
+    if typed.len() < 2 {
+        println!("usage: cargo bench --bench recurrence -- FOLDER [OPTIONS]; --help tells more");
+        return Ok(());
+    }
+    run(&Arguments::parse_from(typed))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let temporary = tempfile::tempdir()?;
+    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
+    let tree = copy::of(&copy::typed(&arguments.clone), &work)?;
+    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone())?;
+    let path = work.join("recurrence.jsonl");
+    let known = known(&path, &tool)?;
+    let mut rows: Vec<Row> = Vec::new();
+    for commit in commits::touching(&tree, &arguments.from, arguments.look_at, &arguments.touching)? {
+        if rows.iter().filter(|row| !row.verdicts.is_empty()).count() >= arguments.commits {
+            break;
+        }
+        let row = match known.iter().find(|row| row.commit == commit.id) {
+            Some(row) => row.clone(),
+            None => judge_twice(&commit, &tool, &tree, &path)?,
+        };
+        print_row(&commit, &row);
+        rows.push(row);
+    }
+    println!("{}", summary(&rows));
+    println!("rows: {}", path.display());
+    Ok(())
+}
+
+fn known(path: &Path, tool: &Tool) -> Result<Vec<Row>> {
+    let Ok(file) = File::open(path) else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    for line in BufReader::new(file).lines() {
+        let row: Row = serde_json::from_str(&line?)?;
+        rows.extend(Some(row).filter(|row| row.tool == tool.key));
+    }
+    Ok(rows)
+}
+
+fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result<Row> {
+    // Its manifest tells the tool what there is to build.
+    copy::git(tree, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
+    let versions = format!("{0}~1..{0}", commit.id);
+    let (measured, refused, first) = match comparison::compare(tool, tree, &versions, &["--seed", SEEDS[0]])? {
+        Answer::Compared(document) => {
+            let seen: Vec<Seen> = document.tests.iter().filter_map(Seen::of).collect();
+            (seen.len(), None, seen.into_iter().filter(Seen::is_flagged).collect())
+        }
+        Answer::Refused(why) => (0, Some(why), Vec::new()),
+    };
+    let again = if first.is_empty() { Vec::new() } else { again(tool, tree, &versions, &first)? };
+    let second = |seen: &Seen| again.iter().find(|other| other.test == seen.test).cloned();
+    let verdicts = first.into_iter().map(|seen| (seen.clone(), second(&seen))).collect();
+    let row = Row { commit: commit.id.clone(), tool: tool.key.clone(), measured, refused, verdicts };
+    let mut file = File::options().create(true).append(true).open(path)?;
+    writeln!(file, "{}", serde_json::to_string(&row)?)?;
+    Ok(row)
+}
+
+/// The same tests once more (and those that have their names in their own).
+fn again(tool: &Tool, tree: &Path, versions: &str, first: &[Seen]) -> Result<Vec<Seen>> {
+    let names = first.iter().filter_map(|seen| Some(seen.test.split_once(' ')?.1));
+    let more: Vec<&str> = ["--seed", SEEDS[1]].into_iter().chain(names).collect();
+    match comparison::compare(tool, tree, versions, &more)? {
+        Answer::Compared(document) => Ok(document.tests.iter().filter_map(Seen::of).collect()),
+        Answer::Refused(why) => Err(format!("{versions} was measured once and not again: {why}").into()),
+    }
+}
+
+fn print_row(commit: &Commit, row: &Row) {
+    let said =
+        row.refused.clone().unwrap_or_else(|| format!("{} measured, {} judged", row.measured, row.verdicts.len()));
+    println!("{} {:.50}: {said}", &commit.id[..8], commit.subject);
+    for (first, second) in &row.verdicts {
+        let figures = |seen: &Seen| {
+            let [low, high] = seen.interval.map(|end| end.map_or("-".to_owned(), |end| format!("{:+.2}", 100.0 * end)));
+            format!("{} {:+.2} % [{low}, {high}]", seen.verdict, 100.0 * seen.estimate)
+        };
+        let second = second.as_ref().map_or_else(|| "no figures".to_owned(), figures);
+        println!("    {}, {:.0} ns: {}; again: {second}", first.test, first.base_ns, figures(first));
+    }
+}
+
+fn summary(rows: &[Row]) -> String {
+    let verdicts: Vec<_> = rows.iter().flat_map(|row| &row.verdicts).collect();
+    let commits = rows.iter().filter(|row| !row.verdicts.is_empty()).count();
+    let share = |is: &dyn Fn(&Seen, &Seen) -> bool| {
+        let found = verdicts.iter().filter(|(first, second)| second.as_ref().is_some_and(|second| is(first, second)));
+        let (found, all) = (found.count(), verdicts.len());
+        format!("{found} of {all} (fails for at most {:.2} %)", 100.0 * bound::at_most(all - found, all.max(1)))
+    };
+    let inside = |first: &Seen, second: &Seen| {
+        let [low, high] = first.interval;
+        low.is_none_or(|low| low <= second.estimate) && high.is_none_or(|high| second.estimate <= high)
+    };
+    [
+        String::new(),
+        format!("{} verdicts on {commits} of {} commits, measured again:", verdicts.len(), rows.len()),
+        format!("same sign: {}", share(&|first, second| first.estimate * second.estimate > 0.0)),
+        format!("inside the first interval: {}", share(&inside)),
+        format!("the same verdict: {}", share(&|first, second| first.verdict == second.verdict)),
+    ]
+    .join("\n")
+}

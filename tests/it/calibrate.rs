@@ -69,7 +69,7 @@ fn a_quick_calibration_finds_half_as_much_again_and_is_kept() {
     assert_eq!(operations, [301, 303, 315, 450]);
     for level in levels {
         let workloads = list(level, "workloads");
-        assert_eq!(workloads.len(), 5, "four kinds of work and all together");
+        assert_eq!(workloads.len(), 6, "five kinds of work and all together");
         for workload in workloads {
             let of = |rate: &str| workload[rate]["of"].as_u64().unwrap();
             // One kind of work alone may have had no time for a verdict where others are busy.

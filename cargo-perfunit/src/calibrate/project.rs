@@ -19,7 +19,7 @@ const LIBRARY: &str = include_str!("project/lib.rs.txt");
 const PACKAGE: &str = "artificial";
 
 /// The kinds of work: names of the tests.
-pub const WORKLOADS: [&str; 4] = ["add", "allocate", "print", "hash_and_sort"];
+pub const WORKLOADS: [&str; 5] = ["add", "allocate", "format", "print", "hash_and_sort"];
 
 /// The built project. Nothing is left of it when it is dropped.
 pub struct Project {

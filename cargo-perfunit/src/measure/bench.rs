@@ -144,7 +144,7 @@ impl Bench {
         remarks
     }
 
-    /// Descriptor of the file with the pages that both programs have in common; `None` if they stay where they are loaded.
+    /// Descriptor of the file with the pages that both programs have in common; `None` if these cannot be moved.
     pub fn common_pages(&self, executables: Sides<&TestExecutable>) -> Result<Option<RawFd>> {
         self.common.borrow_mut().descriptor(executables)
     }

@@ -49,14 +49,14 @@ fn write(programs: &Sides<Vec<u8>>) -> Result<Option<File>> {
     let pages = programs.as_ref().map(|program| read_only_pages(program));
     let (true, Some(base), Some(head)) = (pages_are_ours(), pages.base, pages.head) else { return Ok(None) };
     let runs = common_runs(&base, &head);
-    let failed = |why: String| Error::setup(format!("cannot create shared memory: {why}"));
-    let file = memfd_create(c"perfunit-program", MFdFlags::MFD_CLOEXEC).map_err(|error| failed(error.to_string()))?;
+    // Some systems do not let files without a name hold code.
+    let Ok(file) = memfd_create(c"perfunit-program", MFdFlags::MFD_CLOEXEC) else { return Ok(None) };
     let mut file = File::from(file);
     let mut content = header(&runs);
     for page in runs.iter().flat_map(|run| (run.address..run.address + run.length).step_by(PAGE)) {
         content.extend_from_slice(&base[&page].content);
     }
-    file.write_all(&content).map_err(|error| failed(error.to_string()))?;
+    file.write_all(&content).map_err(|error| Error::setup(format!("cannot fill shared memory: {error}")))?;
     Ok(Some(file))
 }
 

@@ -54,20 +54,38 @@ fn what_a_container_refuses_is_found() {
     assert!(document["noise"]["against_itself"]["pairs"].as_u64().unwrap() >= 8, "{document}");
 }
 
-/// Compares the two versions of a project on a system that gives less than we ask for.
-fn verdicts_hold(restrict: impl FnOnce(&mut Command), said: &str) {
+/// Compares versions of a project, slower and the same, on a system that gives less than we ask for. Returns the
+/// environment that is reported of both.
+fn verdicts_hold(restrict: impl Fn(&mut Command), said: &str) -> [Value; 2] {
     let project = Project::library(&source(500), &source(1500));
-    let mut command = Project::tool(project.path());
-    command.args(["diff", "HEAD~1", "--message-format", "json"]);
-    restrict(&mut command);
-    let document = Run::of(command).expect(100).json();
-    let warnings = document["warnings"].as_array().unwrap();
-    assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(said)), "{warnings:?}");
+    let diff = |versions: &[&str], code: i32| {
+        let mut command = Project::tool(project.path());
+        command.args(["diff", "--message-format", "json"]).args(versions);
+        restrict(&mut command);
+        let document = Run::of(command).expect(code).json();
+        let warnings = document["warnings"].as_array().unwrap();
+        assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains(said)), "{warnings:?}");
+        document
+    };
+    let slower = diff(&["HEAD~1"], 100);
+    let same = diff(&["HEAD..HEAD", "--all-tests"], 0);
+    let verdicts = &same["summary"]["verdicts"];
+    assert_eq!((&verdicts["slower"], &verdicts["faster"]), (&0.into(), &0.into()), "{same}");
+    [slower, same].map(|document| document["environment"].clone())
 }
 
 #[test]
-fn random_addresses_are_said_and_verdicts_hold() {
-    verdicts_hold(|command| refuse(command, &[RANDOM_ADDRESSES]), "address space randomisation");
+fn random_addresses_are_said_and_verdicts_hold_on_executables_with_fixed_ones() {
+    let environments = verdicts_hold(|command| refuse(command, &[RANDOM_ADDRESSES]), "address space randomisation");
+    for environment in environments {
+        assert_eq!(environment["paired_address_space"], false);
+        let layouts = environment["layouts"].as_array().unwrap();
+        assert!(!layouts.is_empty(), "{environment}");
+        for layout in layouts {
+            assert_eq!(layout["fixed_addresses"], true, "{layout}");
+            assert!(layout["common"].as_u64() > Some(200) && layout["equal"] == layout["common"], "{layout}");
+        }
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub use capture_role::{RUNNER_ARGUMENT, capture};
 pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
 pub use invoke::{BuildFailure, Built, Options, Request, build};
 pub use kept::{Harness, SideBuild, TestExecutable};
-pub use link::{InputKind, LinkRecord, is_link, link, relink};
+pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink};
 pub use listing::{Found, list_tests};
 pub use rustc_role::{WRAPPER_NAME, wrap};
 pub use toolchain::{Toolchain, Variant, prepare};

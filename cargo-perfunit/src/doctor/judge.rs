@@ -113,8 +113,12 @@ fn tracing(tracing: &Result<(), String>) -> Finding {
 }
 
 fn address_space(fixed: bool) -> Finding {
-    let value = if fixed { "randomisation can be switched off" } else { "randomisation cannot be switched off" };
-    let why = "with equal addresses on both sides the same certainty takes a fourth to a tenth of the time";
+    let value = if fixed {
+        "randomisation can be switched off"
+    } else {
+        "randomisation cannot be switched off: test executables are linked to fixed addresses instead"
+    };
+    let why = "with all addresses equal on both sides pairs of short tests differ less, and need be fewer";
     finding("address-space", value, either(fixed, Level::Warn), why).unless_ok(
         "allow personality(ADDR_NO_RANDOMIZE), which Docker's default profile refuses: `docker run --security-opt seccomp=unconfined`",
     )

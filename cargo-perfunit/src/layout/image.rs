@@ -1,6 +1,6 @@
 //! What an executable tells of the places of its functions and sections.
 
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 
 /// The functions of an executable, in the order of their addresses, and its sections.
@@ -10,6 +10,8 @@ pub struct Image {
     pub(super) functions: Vec<Function>,
     pub(super) sections: Vec<Section>,
     pub(super) architecture: Architecture,
+    /// Whether it is loaded at the addresses that it names, and nowhere else.
+    pub(super) has_fixed_addresses: bool,
     text: Vec<u8>,
     text_address: u64,
 }
@@ -58,6 +60,7 @@ impl Image {
             functions: functions.into_values().collect(),
             sections: sections.collect(),
             architecture: file.architecture(),
+            has_fixed_addresses: file.kind() == ObjectKind::Executable,
             text: content,
             text_address: text.address(),
         })

@@ -4,19 +4,22 @@ use super::blocks::{Blocks, loops_of};
 use super::image::Image;
 use super::plan::{Plan, plan};
 use super::{anchor, gaps};
-use crate::build::relink;
+use crate::build::{Position, Relink, relink};
 use crate::error::Result;
 use crate::fs;
 use crate::model::{LayoutMatch, Side, Sides};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The sections that a running program reads often. The linker puts them in this order at the addresses that it is told,
 /// and all others behind them.
 const PINNED: [&str; 7] = [".gcc_except_table", ".rodata", ".text", ".data.rel.ro", ".got", ".data", ".bss"];
 /// Addresses of pinned sections are multiples of this: more than a page, so that none shares one.
 const PAGE: u64 = 0x1_0000;
+/// Where lld lets an executable begin that is not free to move; in front of it the kernel may not map anything.
+const IMAGE_BASE: u64 = 0x20_0000;
 /// Times that the layout is done again without functions that the linker did not place as wanted.
 const REPAIRS: usize = 3;
 
@@ -29,16 +32,18 @@ pub struct Matched {
     blocks: Blocks,
     architecture: object::Architecture,
     pins: Vec<(&'static str, u64)>,
+    position: Position,
 }
 
 impl Matched {
     /// Reads both executables and links the first layout, in base's order, to `outputs`; functions that cannot be placed
-    /// are left out of it. In words why there can be none.
+    /// are left out of it. Where a fixed position cannot be had it is as built. In words why there can be no layout.
     pub fn prepare(
         executables: Sides<&Path>,
         links: Sides<&Path>,
         folder: &Path,
         outputs: Sides<&Path>,
+        position: Position,
     ) -> Result<std::result::Result<(Self, LayoutMatch), String>> {
         let images = match read(executables)? {
             Ok(images) => images,
@@ -46,20 +51,30 @@ impl Matched {
         };
         let architecture = images.base.architecture;
         let blocks = Blocks::of(&images);
-        let pins = pins(&images, &blocks);
+        let pins = pins(&images, &blocks, position);
         let links = links.map(Path::to_owned);
-        let mut this = Self { links, folder: folder.to_owned(), blocks, architecture, pins };
+        let mut this = Self { links, folder: folder.to_owned(), blocks, architecture, pins, position };
+        let mut prepared = this.first(outputs)?;
+        if prepared.is_err() && position != Position::AsBuilt {
+            this.position = Position::AsBuilt;
+            this.pins = self::pins(&images, &this.blocks, this.position);
+            prepared = this.first(outputs)?;
+        }
+        Ok(prepared.map(|figures| (this, figures)))
+    }
+
+    /// Links the first layout until all functions are where they should be.
+    fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
         for _ in 0..REPAIRS {
-            let linked = match this.link_and_read(None, outputs)? {
+            let linked = match self.link_and_read(None, outputs)? {
                 Ok(linked) => linked,
                 Err(why) => return Ok(Err(why)),
             };
-            let misplaced = this.misplaced(&linked);
+            let misplaced = self.misplaced(&linked.images);
             if misplaced.is_empty() {
-                let figures = figures(&this.blocks, &linked);
-                return Ok(Ok((this, figures)));
+                return Ok(Ok(figures(&self.blocks, &linked)));
             }
-            this.blocks.give_up(&misplaced);
+            self.blocks.give_up(&misplaced);
         }
         Ok(Err("the linker does not place functions as it is told".to_owned()))
     }
@@ -69,21 +84,26 @@ impl Matched {
         Ok(self.link_and_read(Some(seed), outputs)?.map(|linked| figures(&self.blocks, &linked)))
     }
 
-    fn link_and_read(
-        &self,
-        seed: Option<u64>,
-        outputs: Sides<&Path>,
-    ) -> Result<std::result::Result<Sides<Image>, String>> {
+    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Result<std::result::Result<Linked, String>> {
         let plan = plan(&self.blocks, seed);
-        for side in Side::BOTH {
-            if let Err(why) = self.link_side(&plan, side, outputs.get(side))? {
+        let started = Instant::now();
+        // Side by side: a linker does not keep many cores busy for long.
+        let links = Side::BOTH.map(|side| self.start_side(&plan, side, outputs.get(side)));
+        let mut ends = Vec::new();
+        for link in links {
+            ends.push(link.and_then(|link| link.map_or_else(|why| Ok(Err(why)), Relink::finish)));
+        }
+        for end in ends {
+            if let Err(why) = end? {
                 return Ok(Err(why));
             }
         }
-        read(outputs)
+        let took = started.elapsed();
+        Ok(read(outputs)?.map(|images| Linked { images, took }))
     }
 
-    fn link_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<(), String>> {
+    /// Starts the link of one side.
+    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<Relink, String>> {
         let order = self.folder.join(format!("{side}.order"));
         fs::write(&order, plan.order.get(side).join("\n"))?;
         let mut more: Vec<OsString> = Vec::new();
@@ -102,7 +122,7 @@ impl Matched {
         // Sections that become read-only after loading have to lie together, which pins do not allow.
         more.extend(["-Wl,--no-warn-symbol-ordering", "-Wl,-z,norelro"].map(OsString::from));
         more.extend(self.pins.iter().map(|(name, start)| format!("-Wl,--section-start={name}={start:#x}").into()));
-        relink(self.links.get(side), output, &more)
+        relink(self.links.get(side), output, self.position, &more)
     }
 
     /// Changed functions that do not lie to each other as planned, by base's name.
@@ -119,6 +139,12 @@ impl Matched {
     }
 }
 
+/// Both executables with a layout.
+struct Linked {
+    images: Sides<Image>,
+    took: Duration,
+}
+
 fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, String>> {
     let images = executables.try_map(|_, path| fs::read(path).map(|bytes| Image::read(&bytes)))?;
     Ok(images.try_map(|_, image| image).and_then(|images| {
@@ -128,10 +154,11 @@ fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, S
 }
 
 /// Common addresses with room for both versions.
-fn pins(images: &Sides<Image>, blocks: &Blocks) -> Vec<(&'static str, u64)> {
+fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position) -> Vec<(&'static str, u64)> {
     let sections = images.base.sections.iter().chain(&images.head.sections);
     let first = sections.map(|section| section.address).filter(|address| *address > 0).min().unwrap_or(0);
-    let mut next = first.next_multiple_of(PAGE);
+    let base = if position == Position::Fixed { IMAGE_BASE } else { 0 };
+    let mut next = (base + first).next_multiple_of(PAGE);
     let mut pins = Vec::new();
     for name in PINNED {
         let size = images.base.size_of(name).max(images.head.size_of(name));
@@ -146,9 +173,16 @@ fn pins(images: &Sides<Image>, blocks: &Blocks) -> Vec<(&'static str, u64)> {
 }
 
 /// What the two executables have in common in fact.
-fn figures(blocks: &Blocks, linked: &Sides<Image>) -> LayoutMatch {
+fn figures(blocks: &Blocks, linked: &Linked) -> LayoutMatch {
+    let Linked { images: linked, took } = linked;
     let addresses = linked.as_ref().map(Image::addresses);
-    let mut figures = LayoutMatch { changed: blocks.changed.len(), ..LayoutMatch::default() };
+    let mut figures = LayoutMatch {
+        changed: blocks.changed.len(),
+        fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
+        text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
+        linked_in: *took,
+        ..LayoutMatch::default()
+    };
     for common in &blocks.common {
         figures.common += common.copies;
         let base = addresses.base.get(common.names.base.as_str());

@@ -123,7 +123,7 @@ impl Bench {
         let mut remarks = Vec::new();
         if !self.paired_address_space {
             remarks.push(
-                "this system does not let us switch off address space randomisation: the same certainty takes 4 to 10 times as long"
+                "this system does not let us switch off address space randomisation: the same certainty takes longer"
                     .to_owned(),
             );
         }

@@ -5,7 +5,7 @@
 //! drawn anew. What the place still does then is noise like any other, and the interval over layouts tells of it.
 
 use super::bench::{Bench, Placement};
-use crate::build::TestExecutable;
+use crate::build::{Position, TestExecutable};
 use crate::error::Result;
 use crate::fs;
 use crate::layout::Matched;
@@ -27,6 +27,7 @@ pub struct Layouts {
     drawn: Vec<Sides<TestExecutable>>,
     seed: u64,
     placement: Placement,
+    position: Position,
     /// Time spent on linking; it is no test's.
     pub took: Duration,
 }
@@ -43,7 +44,9 @@ impl Layouts {
     /// No layouts yet.
     pub fn new(bench: &Bench, placement: Placement, seed: u64) -> Self {
         let (folder, known, took) = (bench.layouts(), BTreeMap::new(), Duration::ZERO);
-        Self { folder, known, current: None, drawn: Vec::new(), seed, placement, took }
+        // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.
+        let position = if bench.paired_address_space { Position::AsBuilt } else { Position::Fixed };
+        Self { folder, known, current: None, drawn: Vec::new(), seed, placement, position, took }
     }
 
     /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
@@ -104,7 +107,8 @@ impl Layouts {
         let outputs = paths(&self.folder.join("first"), self.known.len());
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
-        let prepared = Matched::prepare(natural, links, &self.folder, outputs.as_ref().map(PathBuf::as_path))?;
+        let places = outputs.as_ref().map(PathBuf::as_path);
+        let prepared = Matched::prepare(natural, links, &self.folder, places, self.position)?;
         let (matched, figures) = match prepared {
             Ok(prepared) => prepared,
             Err(why) => return Ok(Err(why)),

@@ -1,5 +1,7 @@
 //! How far the code of two executables lies at the same places.
 
+use std::time::Duration;
+
 /// What is known of two executables that were linked with matched layouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LayoutMatch {
@@ -15,4 +17,10 @@ pub struct LayoutMatch {
     pub loops: usize,
     /// Those that head has too, at equal addresses.
     pub held: usize,
+    /// Whether code and data have the same addresses in every process, whatever the kernel draws.
+    pub fixed_addresses: bool,
+    /// Bytes of machine code, of both executables together.
+    pub text_bytes: u64,
+    /// Wall time of linking both once.
+    pub linked_in: Duration,
 }

@@ -52,9 +52,24 @@ fn notes(run: &Run) -> Vec<String> {
         notes.extend(within_reach_of_layout(run));
     }
     if !run.environment.paired_address_space {
-        notes.push("base and head ran with random addresses of their own: the same certainty takes longer".to_owned());
+        let layouts = &run.environment.layouts;
+        let fixed = layouts.values().filter(|state| state.as_ref().is_ok_and(|layout| layout.fixed_addresses)).count();
+        notes.push(random_addresses(fixed, layouts.len()).to_owned());
     }
     notes
+}
+
+/// What random addresses do where so many of the targets were linked to fixed ones.
+fn random_addresses(fixed: usize, targets: usize) -> &'static str {
+    match fixed {
+        0 => "base and head ran with random addresses of their own: the same certainty takes longer",
+        fixed if fixed == targets => {
+            "base and head ran with random addresses of their own for stack, heap and libraries; code and data were linked to fixed ones"
+        }
+        _ => {
+            "base and head ran with random addresses of their own; code and data were linked to fixed ones only in some targets"
+        }
+    }
 }
 
 /// Up to this one layout was seen to fake a change of code that had not changed (docs/measurements.md).
@@ -90,8 +105,9 @@ fn counted(warnings: &[String]) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::LayoutMatch;
     use crate::report::format::{Glyphs, without_escapes};
-    use crate::report::samples::{measured as figures, outcome, run, uncontrolled, unmeasured};
+    use crate::report::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
 
     #[track_caller]
     fn check(run: &Run, expected: &str) {
@@ -113,6 +129,11 @@ mod tests {
         let expected = "        \
         Note  code lies where the linker put it in mycrate: the linker ld refuses
         Note  base and head ran with random addresses of their own: the same certainty takes longer
+";
+        check(&run, expected);
+        run.environment.layouts.insert(target(), Ok(LayoutMatch { fixed_addresses: true, ..layout() }));
+        let expected = "        \
+        Note  base and head ran with random addresses of their own for stack, heap and libraries; code and data were linked to fixed ones
 ";
         check(&run, expected);
         run.outcomes.clear();

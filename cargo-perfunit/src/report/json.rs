@@ -28,7 +28,7 @@ pub struct Document {
 }
 
 /// What the figures depend on besides the code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// First line of `rustc -vV`.
     pub rustc: String,
@@ -49,7 +49,7 @@ pub struct Environment {
 }
 
 /// How far the code of base and head lay at the same places in the executables of a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetLayout {
     /// The target.
     pub target: String,
@@ -65,6 +65,12 @@ pub struct TargetLayout {
     pub loops: usize,
     /// Those that head has too, at equal addresses, in the worst of the layouts.
     pub held: usize,
+    /// Whether code and data lie at the same addresses in every process, whatever the kernel draws.
+    pub fixed_addresses: bool,
+    /// Bytes of machine code, of both executables together.
+    pub text_bytes: u64,
+    /// Wall time of linking both once more, seconds.
+    pub link_seconds: f64,
     /// Why nothing was done about the layout, if so.
     pub uncontrolled_because: Option<String>,
 }
@@ -210,9 +216,20 @@ impl From<&model::Environment> for Environment {
 
 impl From<(&TargetId, &Result<LayoutMatch, String>)> for TargetLayout {
     fn from((target, state): (&TargetId, &Result<LayoutMatch, String>)) -> Self {
-        let LayoutMatch { common, equal, changed, anchored, loops, held } = state.clone().unwrap_or_default();
-        let (target, uncontrolled_because) = (target.to_string(), state.as_ref().err().cloned());
-        Self { target, common, equal, changed, anchored, loops, held, uncontrolled_because }
+        let layout = state.clone().unwrap_or_default();
+        Self {
+            target: target.to_string(),
+            common: layout.common,
+            equal: layout.equal,
+            changed: layout.changed,
+            anchored: layout.anchored,
+            loops: layout.loops,
+            held: layout.held,
+            fixed_addresses: layout.fixed_addresses,
+            text_bytes: layout.text_bytes,
+            link_seconds: layout.linked_in.as_secs_f64(),
+            uncontrolled_because: state.as_ref().err().cloned(),
+        }
     }
 }
 
@@ -340,6 +357,7 @@ mod tests {
                 "core": 1, "paired_address_space": true, "layout_controlled": false,
                 "layouts": [{
                     "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,
+                    "fixed_addresses": false, "text_bytes": 0, "link_seconds": 0.0,
                     "uncontrolled_because": "the linker ld refuses",
                 }],
             },

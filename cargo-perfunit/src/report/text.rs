@@ -120,13 +120,17 @@ fn circumstances(run: &Run, screen: &mut Screen) {
 
 /// How far base and head are the same to the processor.
 fn layout(state: &LayoutMatch) -> String {
-    let LayoutMatch { common, equal, changed, anchored, loops, held } = state;
-    let text = format!("{equal} of {} at equal addresses", count(*common, "common function"));
-    if *changed == 0 {
-        return text;
+    let LayoutMatch { common, equal, changed, anchored, loops, held, fixed_addresses, text_bytes, linked_in } = state;
+    let mut text = format!("{equal} of {} at equal addresses", count(*common, "common function"));
+    if *changed > 0 {
+        let (functions, loops) = (count(*changed, "changed function"), count(*loops, "loop"));
+        text = format!("{text}, {anchored} of {functions} anchored, {held} of their {loops} in place");
     }
-    let (functions, loops) = (count(*changed, "changed function"), count(*loops, "loop"));
-    format!("{text}, {anchored} of {functions} anchored, {held} of their {loops} in place")
+    if *fixed_addresses {
+        text.push_str(", position-dependent");
+    }
+    let megabytes = *text_bytes as f64 / 1e6;
+    format!("{text}; {megabytes:.1} MB of code linked in {:.2} s", linked_in.as_secs_f64())
 }
 
 /// Why there are no figures, if selection is the reason.

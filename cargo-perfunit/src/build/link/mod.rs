@@ -17,5 +17,5 @@ mod role;
 pub(super) use carry::{carry, carry_binary};
 pub(super) use place::{place_for, users_linker};
 pub use record::{InputKind, LinkRecord};
-pub use relink::relink;
+pub use relink::{Position, Relink, relink};
 pub use role::{is_link, link};

@@ -1,15 +1,39 @@
 //! The same link again, with more options: other places for the same functions.
 
+use super::arguments::Scope;
 use super::record::LinkRecord;
 use crate::error::{Error, Result};
 use crate::{fs, process};
 use std::ffi::OsString;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 
-/// Does the link again from the kept files, with `more` behind its options. In words why this linker cannot do that, or
+/// Where the kernel may load what is linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Position {
+    /// As in the link that is repeated: by default anywhere.
+    #[default]
+    AsBuilt,
+    /// At the addresses that the linker gave it.
+    Fixed,
+}
+
+/// A link under way.
+#[derive(Debug)]
+pub struct Relink {
+    child: Child,
+    linker: String,
+    output: PathBuf,
+}
+
+/// Starts the link again from the kept files, with `more` behind its options. In words why this linker cannot do that, or
 /// that not all inputs are kept.
-pub fn relink(link: &Path, output: &Path, more: &[OsString]) -> Result<std::result::Result<(), String>> {
+pub fn relink(
+    link: &Path,
+    output: &Path,
+    position: Position,
+    more: &[OsString],
+) -> Result<std::result::Result<Relink, String>> {
     let record = LinkRecord::load(link)?;
     if let Some(why) = record.incomplete() {
         return Ok(Err(why.to_owned()));
@@ -18,14 +42,69 @@ pub fn relink(link: &Path, output: &Path, more: &[OsString]) -> Result<std::resu
         fs::create_dir_all(folder)?;
     }
     let mut command = record.command(output);
-    command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let ended = process::spawn(&mut command)?
-        .wait_with_output()
-        .map_err(|error| Error::setup(format!("cannot link {} again: {error}", output.display())))?;
-    if ended.status.success() {
-        return Ok(Ok(()));
+    if position == Position::Fixed {
+        if !is_free_to_move(&record) {
+            return Ok(Err("the executable was not linked as position-independent by a compiler driver".to_owned()));
+        }
+        // Of the two options the last counts, and the driver chooses the files that begin a program accordingly.
+        command.arg("-no-pie");
     }
-    let message = String::from_utf8_lossy(&ended.stderr);
-    let first = message.lines().find(|text| !text.trim().is_empty()).unwrap_or("no message");
-    Ok(Err(format!("the linker {} refuses: {}", record.linker, first.trim())))
+    command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = process::spawn(&mut command)?;
+    Ok(Ok(Relink { child, linker: record.linker, output: output.to_owned() }))
+}
+
+impl Relink {
+    /// Waits for the end. In words why the linker refuses.
+    pub fn finish(self) -> Result<std::result::Result<(), String>> {
+        let Self { child, linker, output } = self;
+        let ended = child
+            .wait_with_output()
+            .map_err(|error| Error::setup(format!("cannot link {} again: {error}", output.display())))?;
+        if ended.status.success() {
+            return Ok(Ok(()));
+        }
+        let message = String::from_utf8_lossy(&ended.stderr);
+        let first = message.lines().find(|text| !text.trim().is_empty()).unwrap_or("no message");
+        Ok(Err(format!("the linker {linker} refuses: {}", first.trim())))
+    }
+}
+
+/// Whether a compiler driver was asked for an executable that runs anywhere, and may say itself how a program begins. What
+/// rustc brings for static ones (musl) is made for such executables only.
+fn is_free_to_move(record: &LinkRecord) -> bool {
+    let has = |option: &str| record.arguments.iter().any(|known| known.scope == Scope::Program && known.text == option);
+    has("-pie") && !has("-nostartfiles") && !has("-static")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::{Argument, Output, VERSION};
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[track_caller]
+    fn check(line: &str, expected: bool) {
+        let argument = |text: &str| Argument { scope: Scope::Program, text: text.to_owned(), names: None };
+        let record = LinkRecord {
+            version: VERSION,
+            linker: "cc".to_owned(),
+            cwd: PathBuf::from("/"),
+            env: BTreeMap::new(),
+            arguments: line.split_whitespace().map(argument).collect(),
+            inputs: Vec::new(),
+            output: Output { path: PathBuf::from("/out"), bytes: 0, modified_ns: 0 },
+            incomplete: None,
+            folder: PathBuf::new(),
+        };
+        assert_eq!(is_free_to_move(&record), expected, "{line}");
+    }
+
+    #[test]
+    fn only_what_a_driver_made_position_independent_can_be_fixed() {
+        check("-m64 a.o -pie -nodefaultlibs", true);
+        check("-m64 a.o -nodefaultlibs", false);
+        check("-nostartfiles rcrt1.o a.o -static-pie", false);
+        check("-nostartfiles Scrt1.o a.o -pie", false);
+    }
 }

@@ -47,12 +47,12 @@ pub struct Facts {
     pub valgrind: Option<String>,
 }
 
-/// What became of linking a small program with its functions in random order.
+/// What became of linking a small program with its functions in an order of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Linking {
     /// It worked.
-    Shuffled,
-    /// Only without the random order.
+    Ordered,
+    /// Only in the linker's own order.
     Plain,
     /// Not at all.
     Failed(String),
@@ -144,18 +144,25 @@ fn valgrind() -> Option<String> {
 /// Links a small program as rustc does by default. A project's own choice of a linker is not asked for.
 fn linking(cargo: &Cargo, folder: &Path) -> Linking {
     let Ok(scratch) = scratch() else { return Linking::Failed("no temporary folder".to_owned()) };
-    let link = |argument: Option<&str>| {
+    let order = scratch.join("order");
+    // As matched layouts are linked.
+    let ordered = [
+        format!("-Clink-arg=-Wl,--symbol-ordering-file={}", order.display()),
+        "-Clink-args=-Wl,--no-warn-symbol-ordering -Wl,-z,norelro".to_owned(),
+    ];
+    let link = |arguments: &[String]| {
         let source = scratch.join("main.rs");
         fs::write(&source, "fn main() {}\n").map_err(|error| error.to_string())?;
+        fs::write(&order, "main\n").map_err(|error| error.to_string())?;
         let mut rustc = Command::new(&cargo.rustc);
-        rustc.current_dir(folder).args(argument).arg("-o").arg(scratch.join("main")).arg(&source).stdin(Stdio::null());
+        rustc.current_dir(folder).args(arguments).arg("-o").arg(scratch.join("main")).arg(&source).stdin(Stdio::null());
         let output = rustc.output().map_err(|error| error.to_string())?;
         let message = String::from_utf8_lossy(&output.stderr);
         if output.status.success() { Ok(()) } else { Err(message.lines().next().unwrap_or_default().to_owned()) }
     };
-    let outcome = match link(Some("-Clink-arg=-Wl,--shuffle-sections=.text*=1")) {
-        Ok(()) => Linking::Shuffled,
-        Err(_) => link(None).map_or_else(Linking::Failed, |()| Linking::Plain),
+    let outcome = match link(&ordered) {
+        Ok(()) => Linking::Ordered,
+        Err(_) => link(&[]).map_or_else(Linking::Failed, |()| Linking::Plain),
     };
     let _ = fs::remove_dir_all(&scratch);
     outcome

@@ -89,7 +89,7 @@ fn toolchain(toolchain: &Result<String, String>) -> Finding {
 
 fn linker(linking: &Linking) -> Finding {
     let (value, level) = match linking {
-        Linking::Shuffled => ("lld: functions can be placed at will".to_owned(), Level::Ok),
+        Linking::Ordered => ("lld: functions can be placed at will".to_owned(), Level::Ok),
         Linking::Plain => ("functions cannot be placed at will".to_owned(), Level::Warn),
         Linking::Failed(message) => (format!("does not link: {message}"), Level::Bad),
     };

@@ -6,7 +6,7 @@ fn good() -> Facts {
         platform: ("linux".to_owned(), "x86_64".to_owned()),
         cpu: "a processor".to_owned(),
         toolchain: Ok("rustc 1.95.0".to_owned()),
-        linking: Some(Linking::Shuffled),
+        linking: Some(Linking::Ordered),
         allowed: vec![0, 1, 2, 3],
         online: 4,
         pinning: true,

@@ -19,9 +19,9 @@ const MAY_BE_UNSAFE: [&str; 12] = [
     "cargo-perfunit/src/measure/shared_page.rs",
     "cargo-perfunit/src/process.rs",
     "cargo-perfunit/src/term.rs",
-    "perfunit-runtime/seeds/lib.rs",
     "perfunit-runtime/src/serve.rs",
     "perfunit-runtime/src/sys.rs",
+    "perfunit-seeds/src/lib.rs",
 ];
 
 /// All files that git knows or would take, by path from the root.
@@ -212,7 +212,7 @@ fn every_file_of_an_embedded_crate_is_embedded() {
     for (list, folder) in [
         ("RUNTIME", "perfunit-runtime/src/"),
         ("RUNNER", "perfunit-runtime/runner/"),
-        ("SEEDS", "perfunit-runtime/seeds/"),
+        ("SEEDS", "perfunit-seeds/src/"),
         ("MACROS", "perfunit-macros/src/"),
     ] {
         let start = embedded.find(&format!("pub const {list}:")).unwrap_or_else(|| panic!("no {list} in embedded.rs"));

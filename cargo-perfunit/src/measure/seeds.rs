@@ -1,7 +1,7 @@
 //! The same random numbers for both processes of a pair, and others for the next pair.
 //!
 //! Hash maps, `rand` and property tests draw them from the kernel. A library that is loaded before libc replaces what
-//! the kernel answers by a stream from the pair's seed (see `perfunit-runtime/seeds`), so that both sides do the same
+//! the kernel answers by a stream from the pair's seed (see `perfunit-seeds`), so that both sides do the same
 //! work. Where it cannot be loaded each process draws its own, as in any other run: pairs are then noisier.
 
 use crate::build::TestExecutable;

@@ -157,10 +157,10 @@ unsafe fn replace(bytes: *mut u8, length: usize) {
 pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
     let next = NEXT.load(Relaxed);
     if next.is_null() {
+        // The kernel does not write more than that at once either.
+        let length = c_long::try_from(length).unwrap_or(c_long::MAX);
         // SAFETY: the call that libc's function would stand for.
-        return unsafe {
-            syscall(SYS_GETRANDOM, buffer as c_long, length as c_long, flags as c_long, 0, 0, 0) as isize
-        };
+        return unsafe { syscall(SYS_GETRANDOM, buffer as c_long, length, c_long::from(flags), 0, 0, 0) as isize };
     }
     // SAFETY: libc's function of this name, with our caller's arguments; what it has written can be written again.
     unsafe {
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int
     }
     // SAFETY: our caller's arguments. So few bytes come at once.
     let count = unsafe { getrandom(buffer, length, GRND_DEFAULT) };
-    if count == length as isize {
+    if usize::try_from(count) == Ok(length) {
         0
     } else {
         -1

@@ -1,0 +1,71 @@
+//! A program that takes a part of a core's time: this executable once more, spinning and sleeping in turns.
+
+use super::Result;
+use cargo_perfunit::process;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Holds core, milliseconds of a burst and duty for the process that spins.
+const VARIABLE: &str = "PERFUNIT_BENCH_HOG";
+
+/// How a core is loaded.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// Which core.
+    pub core: usize,
+    /// Length of a burst.
+    pub busy: Duration,
+    /// Per cent of the time.
+    pub duty: u32,
+}
+
+impl Load {
+    /// The load that this process is to be, if it was started for that.
+    pub fn asked_for() -> Option<Self> {
+        let text = std::env::var(VARIABLE).ok()?;
+        let mut numbers = text.split(',').map_while(|number| number.parse::<u64>().ok());
+        let (core, busy, duty) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        Some(Self { core: core as usize, busy: Duration::from_millis(busy), duty: duty as u32 })
+    }
+}
+
+/// The running program; ends when it is dropped.
+pub struct Hog(Child);
+
+impl Hog {
+    /// Starts it.
+    pub fn start(load: Load) -> Result<Self> {
+        let Load { core, busy, duty } = load;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.env(VARIABLE, format!("{core},{},{duty}", busy.as_millis())).stdin(Stdio::null());
+        Ok(Self(process::start_in_our_place(&mut command)?))
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The program: spins until it is killed.
+pub fn spin(load: Load) -> ! {
+    let mut only = CpuSet::new();
+    let pinned = only.set(load.core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
+    if let Err(error) = pinned {
+        eprintln!("cannot load core {}: {error}", load.core);
+        std::process::exit(1);
+    }
+    // By the clock: while others have the core it neither spins nor makes up for it.
+    let period = load.busy * 100 / load.duty;
+    loop {
+        let started = Instant::now();
+        while started.elapsed() < load.busy {
+            std::hint::spin_loop();
+        }
+        std::thread::sleep(period.saturating_sub(started.elapsed()));
+    }
+}

@@ -124,6 +124,12 @@ impl Program {
         self.headers.iter().filter(|header| header.kind == LOAD)
     }
 
+    /// The first page stays a page of the executable: std finds the path of the program by it when it names functions. Only
+    /// a program that is free to move begins at its base.
+    fn first_page(self) -> usize {
+        self.loaded().map(|header| self.pages(header).start).min().unwrap_or(self.base)
+    }
+
     /// The pages of a segment that come from the file.
     fn pages(self, header: &Header) -> Range {
         let start = self.base + header.address as usize;
@@ -144,8 +150,7 @@ unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_
 /// Maps common runs from their file and copies what is between them.
 fn move_segment(program: Program, header: &Header, runs: &Runs, common: i32) -> bool {
     let Range { start, end } = program.pages(header);
-    // The first page stays a page of the executable: std finds the path of the program by it when it names functions.
-    let mut at = start.max(program.base + PAGE);
+    let mut at = start.max(program.first_page() + PAGE);
     let protection = if header.flags & EXECUTABLE != 0 { PROT_READ_EXECUTE } else { PROT_READ };
     let mut moved = true;
     for run in runs.0.runs.iter().take((runs.0.count as usize).min(MOST_RUNS)) {
@@ -244,7 +249,7 @@ mod tests {
         // SAFETY: as above.
         assert_eq!(unsafe { std::slice::from_raw_parts(shared as *const u8, PAGE) }, content);
         let executable = std::env::current_exe().unwrap();
-        assert_eq!(mapped_from(program.base), executable.to_str().unwrap());
+        assert_eq!(mapped_from(program.first_page()), executable.to_str().unwrap());
         for own in [shared - PAGE, shared + PAGE, code.start, code.end - PAGE] {
             assert_eq!(mapped_from(own), "");
         }

@@ -23,6 +23,11 @@ extern "C" {
     fn close(fd: c_int) -> c_int;
 }
 
+/// What the dynamic linker calls for each object.
+///
+/// # Safety
+///
+/// The first argument describes a loaded object, the last is what `dl_iterate_phdr` was given.
 type Visit = unsafe extern "C" fn(*const Object, usize, *mut c_void) -> c_int;
 
 /// `struct dl_phdr_info`, as far as it is needed.
@@ -138,6 +143,10 @@ impl Program {
 }
 
 /// The first object is the program itself.
+///
+/// # Safety
+///
+/// As of [`Visit`]; `data` is an `Option<Program>` that nobody else uses.
 unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the dynamic linker gives a description of a loaded object, whose headers stay where they are.
     unsafe {

@@ -9,16 +9,18 @@ use std::path::Path;
 const LONGEST_FILE: usize = 600;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 12] = [
+const MAY_BE_UNSAFE: [&str; 14] = [
     "cargo-perfunit/src/doctor/counters.rs",
     "cargo-perfunit/src/execution/available.rs",
     "cargo-perfunit/src/execution/ptrace.rs",
     "cargo-perfunit/src/execution/run.rs",
     "cargo-perfunit/src/git/discover.rs",
+    "cargo-perfunit/src/measure/common_pages.rs",
     "cargo-perfunit/src/measure/lockstep.rs",
     "cargo-perfunit/src/measure/shared_page.rs",
     "cargo-perfunit/src/process.rs",
     "cargo-perfunit/src/term.rs",
+    "perfunit-runtime/src/memory.rs",
     "perfunit-runtime/src/serve.rs",
     "perfunit-runtime/src/sys.rs",
     "perfunit-seeds/src/lib.rs",

@@ -4,6 +4,7 @@ use super::pairs::{DEFAULT_THRESHOLD, Pair};
 use super::program::Said;
 use super::project::{Built, Project};
 use super::rows::{self, Key, Row};
+use super::tango::Design;
 use super::tool::Tool;
 use super::{Result, criterion, divan, ours, pinned, tango};
 use serde::{Deserialize, Serialize};
@@ -18,8 +19,8 @@ pub enum Contender {
     Criterion,
     /// Divan.
     Divan(Time),
-    /// Tango.
-    Tango(Time),
+    /// Tango, of the version that is designed so.
+    Tango(Design, Time),
     /// This tool with a threshold, a fraction. It goes on for as long as that takes, so that another one is another run.
     Ours(f64),
 }
@@ -57,9 +58,22 @@ impl Contender {
         thresholds.push(DEFAULT_THRESHOLD);
         thresholds.sort_by(f64::total_cmp);
         thresholds.dedup();
-        let peers = [Time::Default, Time::Second].map(|time| [Self::Divan(time), Self::Tango(time)]);
+        let peers = [Time::Default, Time::Second].map(|time| {
+            [Self::Divan(time), Self::Tango(Design::OneProcess, time), Self::Tango(Design::TwoProcesses, time)]
+        });
         let ours = thresholds.into_iter().map(Self::Ours);
         [Self::Criterion].into_iter().chain(peers.concat()).chain(ours).collect()
+    }
+
+    /// The dependency, and how its version begins; of this tool none.
+    pub fn package(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Criterion => Some(("criterion", "")),
+            Self::Divan(_) => Some(("divan", "")),
+            Self::Tango(Design::OneProcess, _) => Some(("tango-bench", "0.7.")),
+            Self::Tango(Design::TwoProcesses, _) => Some(("tango-bench", "0.9.")),
+            Self::Ours(_) => None,
+        }
     }
 }
 
@@ -67,12 +81,20 @@ impl fmt::Display for Contender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Criterion => f.write_str("criterion"),
-            Self::Divan(Time::Default) => f.write_str("divan"),
-            Self::Divan(Time::Second) => f.write_str("divan, 1 s"),
-            Self::Tango(Time::Default) => f.write_str("tango"),
-            Self::Tango(Time::Second) => f.write_str("tango, 1 s"),
+            Self::Divan(time) => write!(f, "divan{time}"),
+            Self::Tango(Design::OneProcess, time) => write!(f, "tango 0.7{time}"),
+            Self::Tango(Design::TwoProcesses, time) => write!(f, "tango{time}"),
             Self::Ours(threshold) => write!(f, "cargo perfunit, {:.2} %", 100.0 * threshold),
         }
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Default => "",
+            Self::Second => ", 1 s",
+        })
     }
 }
 
@@ -102,19 +124,16 @@ impl Contest {
     }
 
     fn version(&self, contender: Contender) -> Result<String> {
-        let package = match contender {
-            Contender::Criterion => "criterion",
-            Contender::Divan(_) => "divan",
-            Contender::Tango(_) => "tango-bench",
-            Contender::Ours(_) => return Ok(self.tool.key.clone()),
-        };
-        self.project.version(package).ok_or_else(|| format!("{package} is not in the lock file").into())
+        let Some((package, beginning)) = contender.package() else { return Ok(self.tool.key.clone()) };
+        let version = self.project.version(package, beginning);
+        version.ok_or_else(|| format!("{package} {beginning} is not in the lock file").into())
     }
 
     fn row(&self, key: Key, built: &Built) -> Result<Row> {
         let tree = &self.project.tree;
-        // Tango's processes wait for each other by spinning: on one core that takes whole slices of the scheduler.
-        let core = if matches!(key.contender, Contender::Tango(_)) { None } else { self.core };
+        // They wait for each other by spinning: on one core that takes whole slices of the scheduler.
+        let needs_two = matches!(key.contender, Contender::Tango(Design::TwoProcesses, _));
+        let core = if needs_two { None } else { self.core };
         pinned::to(core, || {
             if let Contender::Ours(threshold) = key.contender {
                 let ours::Measured { said, seconds, before } = ours::measure(&self.tool, tree, threshold)?;
@@ -127,14 +146,15 @@ impl Contest {
     }
 
     fn peer(&self, contender: Contender, Built { executables, .. }: &Built) -> Result<Vec<Said>> {
+        let tree = &self.project.tree;
         // Where cargo starts benchmarks.
-        let folder = self.project.tree.join("peers");
+        let folder = tree.join("peers");
         match contender {
             Contender::Criterion => criterion::measure(executables, &folder, &self.scratch),
             Contender::Divan(Time::Default) => divan::measure(executables, &folder, &[]),
             Contender::Divan(Time::Second) => divan::measure(executables, &folder, &["--min-time", "1"]),
-            Contender::Tango(Time::Default) => tango::measure(executables, &folder, &[]),
-            Contender::Tango(Time::Second) => tango::measure(executables, &folder, &["--time", "1"]),
+            Contender::Tango(design, Time::Default) => tango::measure(executables, tree, design, &[]),
+            Contender::Tango(design, Time::Second) => tango::measure(executables, tree, design, &["--time", "1"]),
             Contender::Ours(_) => Err("this tool is no peer of itself".into()),
         }
     }

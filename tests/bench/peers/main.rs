@@ -84,7 +84,10 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let workloads = if arguments.by_workload { &project::WORKLOADS[..] } else { &[] };
     println!("{}", tables::all(&made, &pairs, workloads));
-    println!("{}", contest.project.versions());
+    let mut versions: Vec<String> = made.iter().filter_map(|row| row.key.peer()).collect();
+    versions.sort();
+    versions.dedup();
+    println!("{}", versions.join(", "));
     println!("rows: {}", contest.rows.display());
     Ok(())
 }

@@ -15,7 +15,7 @@ pub const OPERATIONS: u32 = 300;
 pub const WORKLOADS: [&str; 4] = ["add", "allocate", "print", "hash_and_sort"];
 
 const LIBRARY: &str = include_str!("project/src/lib.rs");
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 12] = [
     (".gitignore", "/target\n"),
     ("Cargo.toml", include_str!("project/Cargo.toml.fixture")),
     ("src/lib.rs", LIBRARY),
@@ -24,6 +24,10 @@ const FILES: [(&str, &str); 8] = [
     ("peers/benches/criterion.rs", include_str!("project/peers/benches/criterion.rs")),
     ("peers/benches/divan.rs", include_str!("project/peers/benches/divan.rs")),
     ("peers/benches/tango.rs", include_str!("project/peers/benches/tango.rs")),
+    ("tango7/Cargo.toml", include_str!("project/tango7/Cargo.toml.fixture")),
+    ("tango7/build.rs", include_str!("project/tango7/build.rs")),
+    ("tango7/src/lib.rs", include_str!("project/tango7/src/lib.rs")),
+    ("tango7/benches/tango7.rs", include_str!("project/tango7/benches/tango7.rs")),
 ];
 /// The file with the function that nobody measures.
 const UNRELATED: &str = "src/unrelated.rs";
@@ -115,8 +119,8 @@ impl Project {
 
     fn executables(&self, target: &Path) -> Result<Executables> {
         let mut cargo = tool::clean("cargo", &self.tree);
-        cargo.args(["bench", "--no-run", "--quiet", "--package", "peers", "--message-format", "json", "--target-dir"]);
-        let printed = run(cargo.arg(target))?;
+        cargo.args(["bench", "--no-run", "--quiet", "--package", "peers", "--package", "tango7"]);
+        let printed = run(cargo.args(["--message-format", "json", "--target-dir"]).arg(target))?;
         let mut executables = Executables::new();
         for line in printed.lines() {
             let message: Value = serde_json::from_str(line)?;
@@ -127,18 +131,12 @@ impl Project {
         Ok(executables)
     }
 
-    /// The peers with their versions, in a line.
-    pub fn versions(&self) -> String {
-        let names = ["criterion", "divan", "tango-bench"];
-        let of = |name| self.version(name).map_or_else(|| name.to_owned(), |version| format!("{name} {version}"));
-        names.map(of).join(", ")
-    }
-
-    /// The version of a dependency that the lock file names.
-    pub fn version(&self, name: &str) -> Option<String> {
+    /// The version of a dependency that the lock file names, of those that begin so.
+    pub fn version(&self, name: &str, beginning: &str) -> Option<String> {
         let lock: toml::Table = fs::read_to_string(self.tree.join("Cargo.lock")).ok()?.parse().ok()?;
-        let package = lock.get("package")?.as_array()?.iter().find(|package| package["name"].as_str() == Some(name))?;
-        Some(package.get("version")?.as_str()?.to_owned())
+        let named = lock.get("package")?.as_array()?.iter().filter(|package| package["name"].as_str() == Some(name));
+        let mut versions = named.filter_map(|package| package.get("version")?.as_str());
+        versions.find(|version| version.starts_with(beginning)).map(str::to_owned)
     }
 }
 

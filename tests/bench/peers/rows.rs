@@ -38,6 +38,14 @@ pub struct Key {
     pub core: Option<usize>,
 }
 
+impl Key {
+    /// The peer with its version, if it is one.
+    pub fn peer(&self) -> Option<String> {
+        let (name, _) = self.contender.package()?;
+        Some(format!("{name} {}", self.version))
+    }
+}
+
 /// Above the rows.
 pub const HEADING: &str = "pair                 no.  who                             seconds  changes (* told)";
 

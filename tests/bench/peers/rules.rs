@@ -3,6 +3,7 @@
 use super::contenders::{Contender, Time};
 use super::pairs::{DEFAULT_THRESHOLD, Pair};
 use super::program::{Claim, Said};
+use super::tango::Design;
 use std::fmt;
 
 /// A line of a table: a contender, and a rule on what it says.
@@ -53,8 +54,12 @@ impl Line {
         let told = (effect.threshold() > 0.0).then(|| effect.threshold());
         lines.extend(told.map(|threshold| line(Contender::Criterion, Rule::Told(threshold))));
         for time in [Time::Default, Time::Second] {
-            lines.push(line(Contender::Tango(time), Rule::Own));
-            lines.extend(told.map(|threshold| line(Contender::Tango(time), Rule::Told(threshold))));
+            lines.push(line(Contender::Tango(Design::TwoProcesses, time), Rule::Own));
+            lines.extend(
+                told.map(|threshold| line(Contender::Tango(Design::TwoProcesses, time), Rule::Told(threshold))),
+            );
+            // Nothing can be told to it.
+            lines.push(line(Contender::Tango(Design::OneProcess, time), Rule::Own));
         }
         for time in [Time::Default, Time::Second] {
             let mut cut_offs: Vec<f64> = told.into_iter().chain([0.01, 0.05]).collect();

@@ -86,10 +86,9 @@ impl Project {
     pub fn write(work: &Path) -> Result<Self> {
         let unrelated = Version::BASE.unrelated();
         let tree = repository::write(&work.join("project"), FILES.into_iter().chain([(UNRELATED, &*unrelated)]))?;
-        if !tree.join("Cargo.lock").exists() {
-            run(tool::clean("cargo", &tree).arg("generate-lockfile"))?;
-            repository::commit(&tree, "lock")?;
-        }
+        // Writes the lock file, or adapts one that is there to the manifests; neither side may do that later.
+        run(tool::clean("cargo", &tree).args(["fetch", "--quiet"]))?;
+        repository::commit(&tree, "lock")?;
         Ok(Self { tree, targets: Sides { base: work.join("target-base"), head: work.join("target-head") } })
     }
 

@@ -1,7 +1,7 @@
 //! Which change is told to the user: by each contender's own rule, or by one that knows what to look for.
 
 use super::contenders::{Contender, Time};
-use super::pairs::{DEFAULT_THRESHOLD, Pair};
+use super::pairs::Pair;
 use super::program::{Claim, Said};
 use super::tango::Design;
 use std::fmt;
@@ -47,8 +47,8 @@ fn is_beyond(said: &Said, threshold: f64) -> bool {
 }
 
 impl Line {
-    /// All lines of the table of an effect.
-    pub fn all(effect: Pair) -> Vec<Self> {
+    /// All lines of the table of an effect, one of those of these pairs.
+    pub fn all(effect: Pair, pairs: &[Pair]) -> Vec<Self> {
         let line = |contender, rule| Self { contender, rule };
         let mut lines = vec![line(Contender::Criterion, Rule::Own)];
         let told = (effect.threshold() > 0.0).then(|| effect.threshold());
@@ -66,8 +66,8 @@ impl Line {
             cut_offs.sort_by(f64::total_cmp);
             lines.extend(cut_offs.into_iter().map(|cut_off| line(Contender::Divan(time), Rule::CutOff(cut_off))));
         }
-        let default = [DEFAULT_THRESHOLD].into_iter().chain(told.filter(|told| *told < DEFAULT_THRESHOLD));
-        lines.extend(default.map(|threshold| line(Contender::Ours(threshold), Rule::Own)));
+        let ours = Contender::all(effect, pairs).into_iter().filter(|one| matches!(one, Contender::Ours(_)));
+        lines.extend(ours.map(|contender| line(contender, Rule::Own)));
         lines
     }
 }

@@ -18,43 +18,37 @@ pub fn all(rows: &[Row], pairs: &[Pair], workloads: &[&str]) -> String {
     }
     let scopes = [WORKLOADS.to_vec()].into_iter().chain(workloads.iter().map(|workload| vec![*workload]));
     for scope in scopes {
-        parts.extend(effects.iter().map(|effect| of_effect(rows, *effect, &scope)));
+        parts.extend(effects.iter().map(|effect| of_effect(rows, *effect, pairs, &scope)));
     }
     parts.push(built(rows));
     parts.join("\n")
 }
 
-fn of_effect(rows: &[Row], effect: Pair, workloads: &[&str]) -> String {
-    let what = if effect.effect() > 0.0 { "more work" } else { "more work: nothing" };
-    let (operations, percent) = (effect.operations, 100.0 * effect.effect());
+fn of_effect(rows: &[Row], effect: Pair, pairs: &[Pair], workloads: &[&str]) -> String {
+    let is_equal = effect.operations == OPERATIONS;
+    let mut columns = vec!["", "found, in place", "found, moved", "wrong direction"];
+    // On equal versions every claim is false, whatever its direction.
+    columns.truncate(if is_equal { 1 } else { columns.len() });
+    columns.extend(["false alarms, same executable", "false alarms, moved", "error, in place", "error, moved", "s"]);
+    let what = if is_equal { "Equal".to_owned() } else { format!("{:+.2} %", 100.0 * effect.effect()) };
     let mut lines = vec![
-        format!("**{percent:+.2} % {what}** ({operations} operations for {OPERATIONS}; {}):\n", workloads.join(", ")),
-        "| | found, in place | found, moved | wrong direction | false alarms, same executable | false alarms, moved | \
-         error, in place | error, moved | s |"
-            .to_owned(),
-        "|-|-|-|-|-|-|-|-|-|".to_owned(),
+        format!("**{what}** ({} operations for {OPERATIONS}; {}):\n", effect.operations, workloads.join(", ")),
+        format!("| {} |", columns.join(" | ")),
+        format!("|{}", "-|".repeat(columns.len())),
     ];
-    for line in Line::all(effect) {
+    for line in Line::all(effect, pairs) {
         let of = |operations: u32, code: Code| Part::of(rows, &line, workloads, Pair { operations, code });
         let (still, moved) = (of(effect.operations, Code::InPlace), of(effect.operations, Code::Moved));
-        let (equal, equal_moved) = (of(OPERATIONS, Code::InPlace), of(OPERATIONS, Code::Moved));
-        // On equal versions every claim is false, whatever its direction.
-        let found = |part: &Part| if effect.effect() > 0.0 { part.share(part.slower) } else { "-".to_owned() };
-        let wrong = Share { some: still.faster + moved.faster, all: still.all + moved.all };
-        let wrong = if effect.effect() > 0.0 { wrong.to_string() } else { "-".to_owned() };
-        let alarms = |part: &Part| part.share(part.slower + part.faster);
+        let mut cells = vec![line.to_string()];
+        if !is_equal {
+            let wrong = Share { some: still.faster + moved.faster, all: still.all + moved.all };
+            cells.extend([still.share(still.slower), moved.share(moved.slower), wrong.to_string()]);
+        }
+        let equal = [Code::InPlace, Code::Moved].map(|code| of(OPERATIONS, code));
+        cells.extend(equal.map(|part| part.share(part.slower + part.faster)));
         let seconds = still.seconds.iter().chain(&moved.seconds).copied().collect();
-        let cells = [
-            line.to_string(),
-            found(&still),
-            found(&moved),
-            wrong,
-            alarms(&equal),
-            alarms(&equal_moved),
-            percent_of(median(still.errors)),
-            percent_of(median(moved.errors)),
-            median(seconds).map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1}")),
-        ];
+        cells.extend([percent_of(median(still.errors)), percent_of(median(moved.errors))]);
+        cells.push(median(seconds).map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.2}")));
         lines.push(format!("| {} |", cells.join(" | ")));
     }
     lines.join("\n") + "\n"

@@ -22,7 +22,7 @@ pub struct Measured {
 pub fn measure(tool: &Tool, tree: &Path, threshold: f64) -> Result<Measured> {
     let threshold = threshold.to_string();
     let scope = ["--all-tests", "--package", "workloads", "--lib", "--threshold", &threshold];
-    let document = match comparison::compare(tool, tree, &[&WORKLOADS[..], &scope].concat())? {
+    let document = match comparison::compare(tool, tree, "HEAD", &[&WORKLOADS[..], &scope].concat())? {
         Answer::Compared(document) => document,
         Answer::Refused(why) => return Err(why.into()),
     };

@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Operations of base's workloads; 300, so that whole per cents are whole operations.
 pub const OPERATIONS: u32 = 300;
 /// The kinds of work: names of the tests and of the benchmarks.
-pub const WORKLOADS: [&str; 4] = ["add", "allocate", "print", "hash_and_sort"];
+pub const WORKLOADS: [&str; 5] = ["add", "allocate", "format", "print", "hash_and_sort"];
 
 const LIBRARY: &str = include_str!("project/src/lib.rs");
 const FILES: [(&str, &str); 12] = [

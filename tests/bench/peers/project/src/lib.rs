@@ -1,10 +1,11 @@
-//! Four kinds of work, each of so many operations, as in `cargo perfunit calibrate`.
+//! Five kinds of work, each of so many operations, as in `cargo perfunit calibrate`.
 //!
 //! Not inlined: all measure the same machine code.
 
 mod unrelated;
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Write;
@@ -49,6 +50,17 @@ pub fn allocate(operations: u32) -> usize {
     held[0].len()
 }
 
+#[inline(never)]
+pub fn format(operations: u32) -> usize {
+    let (mut random, mut text) = (Random::new(), String::with_capacity(64));
+    for _ in 0..operations {
+        text.clear();
+        write!(text, "{:>6}: {:x}", "word", random.draw()).unwrap();
+        black_box(&mut text);
+    }
+    text.len()
+}
+
 /// One system call for each operation. Not to standard output: there some benchmark tools talk with themselves.
 #[inline(never)]
 pub fn print(operations: u32) -> u64 {
@@ -85,6 +97,11 @@ mod tests {
     #[test]
     fn allocate() {
         assert_ne!(super::allocate(black_box(OPERATIONS)), 0);
+    }
+
+    #[test]
+    fn format() {
+        assert_ne!(super::format(black_box(OPERATIONS)), 0);
     }
 
     #[test]

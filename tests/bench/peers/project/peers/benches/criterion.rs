@@ -11,6 +11,7 @@ fn benchmarks(criterion: &mut Criterion) {
     }
     criterion.bench_function("add", |b| b.iter(|| workloads::add(black_box(OPERATIONS))));
     criterion.bench_function("allocate", |b| b.iter(|| workloads::allocate(black_box(OPERATIONS))));
+    criterion.bench_function("format", |b| b.iter(|| workloads::format(black_box(OPERATIONS))));
     criterion.bench_function("print", |b| b.iter(|| workloads::print(black_box(OPERATIONS))));
     criterion.bench_function("hash_and_sort", |b| b.iter(|| workloads::hash_and_sort(black_box(OPERATIONS))));
 }

@@ -22,6 +22,11 @@ fn allocate() -> usize {
 }
 
 #[divan::bench]
+fn format() -> usize {
+    workloads::format(black_box(OPERATIONS))
+}
+
+#[divan::bench]
 fn print() -> u64 {
     workloads::print(black_box(OPERATIONS))
 }

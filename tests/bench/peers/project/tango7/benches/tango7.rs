@@ -12,6 +12,7 @@ fn benchmarks() -> impl IntoBenchmarks {
     [
         benchmark_fn("add", |b| b.iter(|| workloads::add(black_box(OPERATIONS)))),
         benchmark_fn("allocate", |b| b.iter(|| workloads::allocate(black_box(OPERATIONS)))),
+        benchmark_fn("format", |b| b.iter(|| workloads::format(black_box(OPERATIONS)))),
         benchmark_fn("print", |b| b.iter(|| workloads::print(black_box(OPERATIONS)))),
         benchmark_fn("hash_and_sort", |b| b.iter(|| workloads::hash_and_sort(black_box(OPERATIONS)))),
     ]

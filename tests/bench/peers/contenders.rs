@@ -105,7 +105,14 @@ impl Contest {
         let mut built = None;
         let mut made = Vec::new();
         for contender in Contender::all(pair, pairs) {
-            let key = Key { pair, repeat, contender, version: self.version(contender)?, core: self.core };
+            let key = Key {
+                pair,
+                project: self.project.key.clone(),
+                repeat,
+                contender,
+                version: self.version(contender)?,
+                core: self.core,
+            };
             let row = if let Some(row) = known.iter().find(|row| row.key == key) {
                 row.clone()
             } else {

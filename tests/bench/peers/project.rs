@@ -48,6 +48,8 @@ pub type Executables = BTreeMap<String, PathBuf>;
 pub struct Project {
     /// Its repository.
     pub tree: PathBuf,
+    /// Names its content: what was measured of another one does not count.
+    pub key: String,
     /// A target folder for each side: the linker's output is run where it lies, as cargo does.
     targets: Sides<PathBuf>,
 }
@@ -89,7 +91,9 @@ impl Project {
         // Writes the lock file, or adapts one that is there to the manifests; neither side may do that later.
         run(tool::clean("cargo", &tree).args(["fetch", "--quiet"]))?;
         repository::commit(&tree, "lock")?;
-        Ok(Self { tree, targets: Sides { base: work.join("target-base"), head: work.join("target-head") } })
+        let content: String = FILES.into_iter().flat_map(|(path, text)| [path, text]).collect();
+        let key = cargo_perfunit::cache::hash(content.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(Self { tree, key, targets: Sides { base: work.join("target-base"), head: work.join("target-head") } })
     }
 
     /// Builds both sides for the peers; leaves head in the working tree.

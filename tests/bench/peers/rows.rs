@@ -28,6 +28,8 @@ pub struct Row {
 pub struct Key {
     /// Base and head.
     pub pair: Pair,
+    /// Names the project.
+    pub project: String,
     /// The so manieth time.
     pub repeat: usize,
     /// Who compares.

@@ -6,6 +6,7 @@
 mod bound;
 mod comparison;
 mod copy;
+mod invocation;
 #[expect(dead_code, reason = "which tests count is decided by kind here")]
 mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
@@ -13,6 +14,7 @@ mod tool;
 
 use clap::Parser;
 use comparison::Answer;
+use invocation::Place;
 use seen::Seen;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,15 +41,8 @@ struct Arguments {
     /// Measurements of each, with seeds from 1 on.
     #[arg(long, default_value_t = 1, value_name = "N")]
     rounds: u64,
-    /// Folder for copies and rows [default: a new one in the temporary folder]. A later run goes on where this one stopped.
-    #[arg(long, value_name = "FOLDER")]
-    work: Option<PathBuf>,
-    /// Executable of the tool [default: the one built with this benchmark].
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
-    /// Options of the tool: packages, targets, features, tests.
-    #[arg(last = true)]
-    options: Vec<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// One measurement of one clone.
@@ -61,20 +56,13 @@ struct Round {
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench equal -- FOLDER... [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    run(&Arguments::parse_from(typed))
+    invocation::arguments("equal -- FOLDER... [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let temporary = tempfile::tempdir()?;
-    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
-    std::fs::create_dir_all(&work)?;
-    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone())?;
+    let place = arguments.place.work()?;
+    let work = place.as_ref();
+    let tool = arguments.place.tool(&[])?;
     let path = work.join("equal.jsonl");
     let known = known(&path, &tool)?;
     let mut rounds: Vec<Round> = Vec::new();

@@ -6,14 +6,15 @@
 mod commits;
 mod copy;
 mod figures;
+mod invocation;
 mod tool;
 
 use clap::Parser;
 use figures::{Figures, Row};
+use invocation::Place;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -32,34 +33,19 @@ struct Arguments {
     /// Only commits that touch one of these (pathspecs of git).
     #[arg(long, default_values_t = ["**/src/**/*.rs".to_owned()], value_name = "GLOB")]
     touching: Vec<String>,
-    /// Folder for the copy and the rows [default: a new one in the temporary folder]. With the same folder a later run
-    /// goes on where this one stopped.
-    #[arg(long, value_name = "FOLDER")]
-    work: Option<PathBuf>,
-    /// Executable of the tool [default: the one built with this benchmark].
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
-    /// Options of the tool: packages, targets, features.
-    #[arg(last = true)]
-    options: Vec<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench history -- FOLDER [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    run(&Arguments::parse_from(typed))
+    invocation::arguments("history -- FOLDER [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let temporary = tempfile::tempdir()?;
-    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
-    let tree = copy::of(&copy::typed(&arguments.clone), &work)?;
-    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone())?;
-    let path = work.join("history.jsonl");
+    let work = arguments.place.work()?;
+    let tree = copy::of(&copy::typed(&arguments.clone), work.as_ref())?;
+    let tool = arguments.place.tool(&[])?;
+    let path = work.as_ref().join("history.jsonl");
     let mut known: Vec<Row> = Vec::new();
     if let Ok(file) = File::open(&path) {
         for line in BufReader::new(file).lines() {

@@ -10,6 +10,7 @@ mod copy;
 mod edits;
 mod harmless;
 mod hot;
+mod invocation;
 mod literals;
 mod nulls;
 mod repository;
@@ -19,6 +20,7 @@ mod seen;
 mod sites;
 #[expect(dead_code, reason = "nobody asks here who names what")]
 mod sources;
+mod subject;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
 mod totals;
@@ -29,8 +31,8 @@ mod workloads;
 use clap::Parser;
 use nulls::Null;
 use sources::{Scope, Sources};
-use std::path::{Path, PathBuf};
-use tool::Tool;
+use std::path::Path;
+use subject::{Copy, Subject};
 use trial::Trial;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -42,11 +44,8 @@ const TRIES: usize = 10;
 #[derive(Debug, Parser)]
 #[command(name = "layouts", max_term_width = 100)]
 struct Arguments {
-    /// Clone to take the code from; it is copied, never written.
-    clone: Option<PathBuf>,
-    /// Use a small crate of our own with four hot loops instead of a clone.
-    #[arg(long, conflicts_with = "clone")]
-    sample: bool,
+    #[command(flatten)]
+    subject: Subject,
     /// Edit functions that tests execute, and measure these tests. This is the default.
     #[arg(long)]
     hot: bool,
@@ -56,64 +55,34 @@ struct Arguments {
     /// Edits that count.
     #[arg(long, default_value_t = 20, value_name = "N")]
     edits: usize,
-    /// Seed of the draw. The same seed goes on where an earlier run stopped.
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    seed: u64,
     /// The tool's threshold.
     #[arg(long, default_value = "2%", value_name = "CHANGE")]
     threshold: String,
     /// Per cent of work to add to head on top of each edit, to see it found.
     #[arg(long, requires = "sample", conflicts_with = "unrelated", value_name = "PER CENT")]
     effect: Option<f64>,
-    /// Folder for the copy and the rows [default: a new one in the temporary folder].
-    #[arg(long, value_name = "FOLDER")]
-    work: Option<PathBuf>,
-    /// Executable of the tool [default: the one built with this benchmark].
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
-    /// Edit only below these folders of the clone.
-    #[arg(long, value_name = "FOLDER")]
-    below: Vec<String>,
-    /// Options of the tool: packages, targets, features, tests, `--layout natural`.
-    #[arg(last = true)]
-    options: Vec<String>,
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench layouts -- FOLDER [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    run(&Arguments::parse_from(typed))
+    invocation::arguments("layouts -- FOLDER [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let temporary = tempfile::tempdir()?;
-    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
-    std::fs::create_dir_all(&work)?;
-    let clone = match &arguments.clone {
-        Some(clone) => copy::typed(clone),
-        None if arguments.sample => workloads::write(&work)?,
-        None => return Err("which clone? give a folder, or --sample".into()),
-    };
-    let tree = copy::of(&clone, &work)?.canonicalize()?;
-    let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
-    let threshold = ["--threshold".to_owned(), arguments.threshold.clone()];
-    let options = threshold.iter().chain(&arguments.options).cloned().collect();
-    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), options)?;
-    let sources = Sources::read(&tree, Scope { below: arguments.below.clone(), dependencies: Vec::new() })?;
+    let subject = &arguments.subject;
+    let work = subject.place.work()?;
+    let Copy { tree, commit } = subject.copy(work.as_ref(), workloads::write)?;
+    let tool = subject.place.tool(&["--threshold".to_owned(), arguments.threshold.clone()])?;
+    let sources = Sources::read(&tree, Scope { below: subject.below.clone(), dependencies: Vec::new() })?;
     let trial = Trial {
         tree: &tree,
         commit: &commit,
         tool: &tool,
         sources: &sources,
-        seed: arguments.seed,
+        seed: subject.seed,
         effect: arguments.effect,
         all_tests: arguments.unrelated,
     };
-    let path = work.join("layouts.jsonl");
+    let path = work.as_ref().join("layouts.jsonl");
     let rows = make(&trial, draw(arguments, &sources), arguments.edits, &path)?;
     match arguments.effect {
         Some(percent) => println!("{}", totals::of_effect(&rows, percent)),
@@ -124,7 +93,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn draw(arguments: &Arguments, sources: &Sources) -> Vec<Null> {
-    let mut random = fastrand::Rng::with_seed(arguments.seed);
+    let mut random = fastrand::Rng::with_seed(arguments.subject.seed);
     let sites = sources.edits();
     if arguments.unrelated {
         unrelated::edits(&sites, sources, TRIES * arguments.edits, &mut random)

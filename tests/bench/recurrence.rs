@@ -8,6 +8,7 @@ mod bound;
 mod commits;
 mod comparison;
 mod copy;
+mod invocation;
 #[expect(dead_code, reason = "which tests count is decided by the first verdict here")]
 mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
@@ -16,6 +17,7 @@ mod tool;
 use clap::Parser;
 use commits::Commit;
 use comparison::Answer;
+use invocation::Place;
 use seen::Seen;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -46,16 +48,8 @@ struct Arguments {
     /// Only commits that touch one of these (pathspecs of git).
     #[arg(long, default_values_t = ["**/src/**/*.rs".to_owned()], value_name = "GLOB")]
     touching: Vec<String>,
-    /// Folder for the copy and the rows [default: a new one in the temporary folder]. A later run goes on where this one
-    /// stopped.
-    #[arg(long, value_name = "FOLDER")]
-    work: Option<PathBuf>,
-    /// Executable of the tool [default: the one built with this benchmark].
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
-    /// Options of the tool: packages, targets, features.
-    #[arg(last = true)]
-    options: Vec<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
 /// What became of one commit.
@@ -72,21 +66,14 @@ struct Row {
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench recurrence -- FOLDER [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    run(&Arguments::parse_from(typed))
+    invocation::arguments("recurrence -- FOLDER [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let temporary = tempfile::tempdir()?;
-    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
-    let tree = copy::of(&copy::typed(&arguments.clone), &work)?;
-    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone())?;
-    let path = work.join("recurrence.jsonl");
+    let work = arguments.place.work()?;
+    let tree = copy::of(&copy::typed(&arguments.clone), work.as_ref())?;
+    let tool = arguments.place.tool(&[])?;
+    let path = work.as_ref().join("recurrence.jsonl");
     let known = known(&path, &tool)?;
     let mut rows: Vec<Row> = Vec::new();
     for commit in commits::touching(&tree, &arguments.from, arguments.look_at, &arguments.touching)? {

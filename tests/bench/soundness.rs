@@ -12,12 +12,14 @@ mod edits;
 mod examine;
 mod generated;
 mod harmless;
+mod invocation;
 mod literals;
 mod repository;
 mod sample;
 mod settle;
 mod sites;
 mod sources;
+mod subject;
 mod tally;
 mod tool;
 
@@ -29,10 +31,9 @@ use examine::Examiner;
 use serde::{Deserialize, Serialize};
 use sources::{Scope, Sources};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use subject::{Copy, Subject};
 use tally::{Record, Tally};
-use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -49,29 +50,14 @@ struct TestKey {
 #[derive(Debug, Parser)]
 #[command(name = "soundness", max_term_width = 100)]
 struct Arguments {
-    /// Clone to take the code from; it is copied, never written.
-    clone: Option<PathBuf>,
-    /// Use a small crate of our own instead of a clone.
-    #[arg(long, conflicts_with = "clone")]
-    sample: bool,
+    #[command(flatten)]
+    subject: Subject,
     /// Edits that change code.
     #[arg(long, default_value_t = 60, value_name = "N")]
     edits: usize,
     /// Edits that change none.
     #[arg(long, default_value_t = 15, value_name = "N")]
     harmless: usize,
-    /// Seed of the draw. The same seed goes on where an earlier run stopped.
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    seed: u64,
-    /// Folder for the copy, the coverage and the records [default: a new one in the temporary folder].
-    #[arg(long, value_name = "FOLDER")]
-    work: Option<PathBuf>,
-    /// Executable of the tool [default: the one built with this benchmark].
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
-    /// Edit only below these folders of the clone.
-    #[arg(long, value_name = "FOLDER")]
-    below: Vec<String>,
     /// Longest run of a test under callgrind, in seconds.
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     limit: u64,
@@ -81,57 +67,42 @@ struct Arguments {
     /// Take selected tests whose name contains this for dropped, to see the check find them.
     #[arg(long, value_name = "NAME")]
     assume_dropped: Vec<String>,
-    /// Options of the tool: packages, targets, features.
-    #[arg(last = true)]
-    options: Vec<String>,
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench soundness -- FOLDER [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    run(&Arguments::parse_from(typed))
+    invocation::arguments("soundness -- FOLDER [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
     Callgrind::probe()?;
-    let temporary = tempfile::tempdir()?;
-    let work = arguments.work.as_deref().map_or_else(|| temporary.path().to_owned(), copy::typed);
-    std::fs::create_dir_all(&work)?;
-    let clone = match &arguments.clone {
-        Some(clone) => copy::typed(clone),
-        None if arguments.sample => sample::write(&work)?,
-        None => return Err("which clone? give a folder, or --sample".into()),
-    };
-    let tree = copy::of(&clone, &work)?.canonicalize()?;
-    let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
-    let tool = Tool::new(arguments.tool.as_deref().map(copy::typed), arguments.options.clone())?;
-    let cargo_options = cargo_options(&arguments.options);
+    let subject = &arguments.subject;
+    let place = subject.place.work()?;
+    let work = place.as_ref();
+    let Copy { tree, commit } = subject.copy(work, sample::write)?;
+    let tool = subject.place.tool(&[])?;
+    let cargo_options = cargo_options(&subject.place.options);
     let limit = Duration::from_secs(arguments.limit);
     let callgrind = |name: &str| Callgrind::new(work.join(name), limit);
 
     let started = Instant::now();
-    let coverage = Coverage::measure(&tree, &work, &cargo_options, &commit, &callgrind("lines"))?;
+    let coverage = Coverage::measure(&tree, work, &cargo_options, &commit, &callgrind("lines"))?;
     let seconds = started.elapsed().as_secs_f64();
     println!("{} tests, lines known after {seconds:.0} s, {} take too long", coverage.known(), coverage.too_long());
-    let dependencies = if arguments.sample { vec![sample::DEPENDENCY.to_owned()] } else { Vec::new() };
-    let sources = Sources::read(&tree, Scope { below: arguments.below.clone(), dependencies })?;
+    let dependencies = if subject.sample { vec![sample::DEPENDENCY.to_owned()] } else { Vec::new() };
+    let sources = Sources::read(&tree, Scope { below: subject.below.clone(), dependencies })?;
     let mut examiner = Examiner::new(&tree, &tool, &coverage, &sources, callgrind("judge"), cargo_options)?;
     examiner.draw = arguments.draw;
     examiner.assume_dropped.clone_from(&arguments.assume_dropped);
 
     let file = if arguments.assume_dropped.is_empty() { "soundness.jsonl" } else { "soundness-assumed.jsonl" };
-    let mut tally = Tally::open(work.join(file), arguments.seed, &tool.key)?;
-    for edit in schedule(sources.edits(), arguments.seed) {
+    let mut tally = Tally::open(work.join(file), subject.seed, &tool.key)?;
+    for edit in schedule(sources.edits(), subject.seed) {
         let wanted = if edit.kind.is_harmless() { arguments.harmless } else { arguments.edits };
         let key = edit.key();
         if tally.count(edit.kind.is_harmless()) >= wanted || tally.records.iter().any(|record| record.key == key) {
             continue;
         }
-        let record = examiner.examine(&edit, arguments.seed)?;
+        let record = examiner.examine(&edit, subject.seed)?;
         print(tally.records.len() + 1, &edit, &record);
         tally.add(record)?;
     }

@@ -24,5 +24,5 @@ mod work;
 pub use bench::{Bench, Config, Placement, can_fix_addresses, usable_cores};
 pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
-pub use schedule::{AllEnded, Ended, Figures, Subject, after_confirmation, measure_all};
+pub use schedule::{AllEnded, Ended, Figures, Subject, TAKEN_BACK, after_confirmation, measure_all};
 pub use seeds::Seeds;

@@ -23,6 +23,9 @@ const MOST_PAIRS_PER_LAYOUT: f64 = 8.0;
 /// Layouts that have to fit the budget: twice as many as the rule asks for at least.
 const FEWEST_LAYOUTS: f64 = 16.0;
 
+/// The note of a test that was slower or faster until fresh pairs told something else, and that is not inconclusive.
+pub const TAKEN_BACK: &str = "a larger change was seen first and did not show again on fresh pairs and layouts";
+
 /// A test to measure.
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
@@ -221,9 +224,7 @@ fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ende
             Ended { result: Ok(figures), reason: None, capture }
         }
         (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
-            figures
-                .notes
-                .push("a larger change was seen first and did not show again on fresh pairs and layouts".to_owned());
+            figures.notes.push(TAKEN_BACK.to_owned());
             Ended { result: Ok(figures), reason: None, capture }
         }
         (Ok(_), Ok(mut figures)) => {

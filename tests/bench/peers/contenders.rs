@@ -1,0 +1,168 @@
+//! Who compares, and how: all of them measure a pair before the next pair comes.
+
+use super::pairs::{DEFAULT_THRESHOLD, Pair};
+use super::program::Said;
+use super::project::{Built, Project};
+use super::rows::{self, Key, Row};
+use super::tango::Design;
+use super::tool::Tool;
+use super::{Result, criterion, divan, ours, pinned, tango};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A tool, and what it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Contender {
+    /// Criterion with its defaults.
+    Criterion,
+    /// Divan.
+    Divan(Time),
+    /// Tango, of the version that is designed so.
+    Tango(Design, Time),
+    /// This tool with a threshold, a fraction. It goes on for as long as that takes, so that another one is another run.
+    Ours(f64),
+}
+
+/// For how long a workload is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Time {
+    /// As the peer has it.
+    Default,
+    /// A second, each version.
+    Second,
+}
+
+/// What all pairs share.
+pub struct Contest {
+    /// What is measured.
+    pub project: Project,
+    /// This tool.
+    pub tool: Tool,
+    /// Where.
+    pub core: Option<usize>,
+    /// A folder for criterion.
+    pub scratch: PathBuf,
+    /// The file of rows.
+    pub rows: PathBuf,
+}
+
+impl Contender {
+    /// Everybody who measures this pair. Equal versions are looked at with the thresholds of all effects.
+    pub fn all(pair: Pair, pairs: &[Pair]) -> Vec<Self> {
+        let mut thresholds: Vec<f64> = match pair.effect() {
+            0.0 => pairs.iter().map(|pair| pair.threshold()).filter(|threshold| *threshold > 0.0).collect(),
+            _ => vec![pair.threshold()],
+        };
+        thresholds.push(DEFAULT_THRESHOLD);
+        thresholds.sort_by(f64::total_cmp);
+        thresholds.dedup();
+        let peers = [Time::Default, Time::Second].map(|time| {
+            [Self::Divan(time), Self::Tango(Design::OneProcess, time), Self::Tango(Design::TwoProcesses, time)]
+        });
+        let ours = thresholds.into_iter().map(Self::Ours);
+        [Self::Criterion].into_iter().chain(peers.concat()).chain(ours).collect()
+    }
+
+    /// The dependency, and how its version begins; of this tool none.
+    pub fn package(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Criterion => Some(("criterion", "")),
+            Self::Divan(_) => Some(("divan", "")),
+            Self::Tango(Design::OneProcess, _) => Some(("tango-bench", "0.7.")),
+            Self::Tango(Design::TwoProcesses, _) => Some(("tango-bench", "0.9.")),
+            Self::Ours(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Criterion => f.write_str("criterion"),
+            Self::Divan(time) => write!(f, "divan{time}"),
+            Self::Tango(Design::OneProcess, time) => write!(f, "tango 0.7{time}"),
+            Self::Tango(Design::TwoProcesses, time) => write!(f, "tango{time}"),
+            Self::Ours(threshold) => write!(f, "cargo perfunit, {:.2} %", 100.0 * threshold),
+        }
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Default => "",
+            Self::Second => ", 1 s",
+        })
+    }
+}
+
+impl Contest {
+    /// What everybody says of a pair; what is known is not measured again.
+    pub fn measure(&self, pair: Pair, repeat: usize, pairs: &[Pair]) -> Result<Vec<Row>> {
+        let known = rows::known(&self.rows)?;
+        let mut built = None;
+        let mut made = Vec::new();
+        for contender in Contender::all(pair, pairs) {
+            let key = Key {
+                pair,
+                project: self.project.key.clone(),
+                repeat,
+                contender,
+                version: self.version(contender)?,
+                core: self.core,
+            };
+            let row = if let Some(row) = known.iter().find(|row| row.key == key) {
+                row.clone()
+            } else {
+                let built = match &built {
+                    Some(built) => built,
+                    None => built.insert(self.project.build(pair.head(repeat))?),
+                };
+                let row = self.row(key, built)?;
+                rows::keep(&self.rows, &row)?;
+                row
+            };
+            println!("{row}");
+            made.push(row);
+        }
+        Ok(made)
+    }
+
+    fn version(&self, contender: Contender) -> Result<String> {
+        let Some((package, beginning)) = contender.package() else { return Ok(self.tool.key.clone()) };
+        let version = self.project.version(package, beginning);
+        version.ok_or_else(|| format!("{package} {beginning} is not in the lock file").into())
+    }
+
+    fn row(&self, key: Key, built: &Built) -> Result<Row> {
+        let tree = &self.project.tree;
+        // They wait for each other by spinning: on one core that takes whole slices of the scheduler.
+        let needs_two = matches!(key.contender, Contender::Tango(Design::TwoProcesses, _));
+        let core = if needs_two { None } else { self.core };
+        pinned::to(core, || {
+            if let Contender::Ours(threshold) = key.contender {
+                let ours::Measured { said, seconds, before } = ours::measure(&self.tool, tree, threshold)?;
+                return Ok(Row { key, said, seconds, build_seconds: before });
+            }
+            let started = Instant::now();
+            let said = self.peer(key.contender, built)?;
+            Ok(Row { key, said, seconds: started.elapsed().as_secs_f64(), build_seconds: built.seconds })
+        })
+    }
+
+    fn peer(&self, contender: Contender, Built { executables, .. }: &Built) -> Result<Vec<Said>> {
+        let tree = &self.project.tree;
+        // Where cargo starts benchmarks.
+        let folder = tree.join("peers");
+        match contender {
+            Contender::Criterion => criterion::measure(executables, &folder, &self.scratch),
+            Contender::Divan(Time::Default) => divan::measure(executables, &folder, &[]),
+            Contender::Divan(Time::Second) => divan::measure(executables, &folder, &["--min-time", "1"]),
+            Contender::Tango(design, Time::Default) => tango::measure(executables, tree, design, &[]),
+            Contender::Tango(design, Time::Second) => tango::measure(executables, tree, design, &["--time", "1"]),
+            Contender::Ours(_) => Err("this tool is no peer of itself".into()),
+        }
+    }
+}

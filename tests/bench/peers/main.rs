@@ -1,0 +1,93 @@
+//! What do other benchmark tools make of the same versions? Measures equal and unequal pairs of one crate with criterion,
+//! divan, tango and this tool in one run: detections, false alarms, errors, seconds.
+//!
+//! `cargo bench --bench peers -- [OPTIONS] [-- OPTIONS OF THE TOOL]`
+
+#[path = "../comparison.rs"]
+mod comparison;
+mod contenders;
+#[expect(dead_code, reason = "the project is written here, and no clone copied")]
+#[path = "../copy.rs"]
+mod copy;
+mod criterion;
+mod divan;
+#[path = "../invocation.rs"]
+mod invocation;
+mod ours;
+mod pairs;
+mod pinned;
+mod program;
+mod project;
+#[path = "../repository.rs"]
+mod repository;
+mod rows;
+mod rules;
+mod tables;
+mod tango;
+#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[path = "../tool.rs"]
+mod tool;
+
+use clap::Parser;
+use contenders::Contest;
+use invocation::Place;
+use pairs::{Code, Pair};
+use project::Project;
+use rows::Row;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Criterion, divan, tango and this tool on the same pairs of versions.
+#[derive(Debug, Parser)]
+#[command(name = "peers", max_term_width = 100)]
+struct Arguments {
+    /// Per cent of work more in head; 0 for equal versions.
+    #[arg(long, value_delimiter = ',', default_value = "0,0.33,1,5", value_name = "PER CENT")]
+    effects: Vec<f64>,
+    /// Where head's code lies: as in base, or moved by an unrelated function that grew.
+    #[arg(long, value_delimiter = ',', default_value = "in-place,moved", value_name = "WHERE")]
+    code: Vec<Code>,
+    /// How often each pair is measured; moved code lies elsewhere each time.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    repeats: usize,
+    /// Measure on this core. Tango runs on all: its two processes wait for each other by spinning.
+    #[arg(long, value_name = "N")]
+    core: Option<usize>,
+    /// Print the tables for each workload, too.
+    #[arg(long)]
+    by_workload: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+fn main() -> Result<()> {
+    invocation::arguments("peers -- --repeats N [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let place = arguments.place.work()?;
+    let work = place.as_ref();
+    let pairs = Pair::all(&arguments.effects, &arguments.code)?;
+    let contest = Contest {
+        project: Project::write(work)?,
+        tool: arguments.place.tool(&[])?,
+        core: arguments.core,
+        scratch: work.join("criterion"),
+        rows: work.join("peers.jsonl"),
+    };
+    println!("{}", rows::HEADING);
+    let mut made: Vec<Row> = Vec::new();
+    for repeat in 1..=arguments.repeats {
+        for pair in pairs.iter().copied() {
+            made.extend(contest.measure(pair, repeat, &pairs)?);
+        }
+    }
+    let workloads = if arguments.by_workload { &project::WORKLOADS[..] } else { &[] };
+    println!("{}", tables::all(&made, &pairs, workloads));
+    let mut versions: Vec<String> = made.iter().filter_map(|row| row.key.peer()).collect();
+    versions.sort();
+    versions.dedup();
+    println!("{}", versions.join(", "));
+    println!("rows: {}", contest.rows.display());
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! This tool: the working tree against the last commit.
+
+use super::Result;
+use super::comparison::{self, Answer};
+use super::program::{self, Claim, Said};
+use super::project::WORKLOADS;
+use super::tool::Tool;
+use cargo_perfunit::report::json::TestResult;
+use std::path::Path;
+
+/// Verdicts, and the seconds that they took.
+pub struct Measured {
+    /// By workload.
+    pub said: Vec<Said>,
+    /// Of measuring.
+    pub seconds: f64,
+    /// Of everything before.
+    pub before: f64,
+}
+
+/// `cargo perfunit diff HEAD --threshold ...` with all tests: without that, equal code would not be measured at all.
+pub fn measure(tool: &Tool, tree: &Path, threshold: f64) -> Result<Measured> {
+    let threshold = threshold.to_string();
+    let scope = ["--all-tests", "--package", "workloads", "--lib", "--threshold", &threshold];
+    let document = match comparison::compare(tool, tree, "HEAD", &[&WORKLOADS[..], &scope].concat())? {
+        Answer::Compared(document) => document,
+        Answer::Refused(why) => return Err(why.into()),
+    };
+    // Tests that the filter left out are in the document, too.
+    let said = document.tests.iter().map(said).filter(|said| WORKLOADS.contains(&said.workload.as_str()));
+    let said = program::complete(said.collect(), "the document")?;
+    let seconds = &document.summary.seconds;
+    Ok(Measured { said, seconds: seconds.measure, before: seconds.prepare + seconds.build + seconds.select })
+}
+
+/// A workload without figures.
+pub fn nothing(workload: &str) -> Said {
+    Said { workload: workload.to_owned(), change: None, interval: None, is_significant: None, claim: None }
+}
+
+fn said(result: &TestResult) -> Said {
+    let workload = result.test.name.rsplit("::").next().unwrap_or_default();
+    let change = result.change.as_ref();
+    Said {
+        change: change.and_then(|change| change.estimate),
+        interval: change.and_then(|change| Some([change.low?, change.high?])),
+        claim: match result.verdict.as_str() {
+            "slower" => Some(Claim::Slower),
+            "faster" => Some(Claim::Faster),
+            _ => None,
+        },
+        ..nothing(workload)
+    }
+}

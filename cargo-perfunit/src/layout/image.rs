@@ -12,8 +12,15 @@ pub struct Image {
     pub(super) architecture: Architecture,
     /// Whether it is loaded at the addresses that it names, and nowhere else.
     pub(super) has_fixed_addresses: bool,
-    text: Vec<u8>,
-    text_address: u64,
+    text: Content,
+    constants: Content,
+}
+
+/// The bytes of a section and where they are loaded.
+#[derive(Debug, Clone, Default)]
+struct Content {
+    address: u64,
+    bytes: Vec<u8>,
 }
 
 /// A function.
@@ -38,7 +45,8 @@ impl Image {
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let file = object::File::parse(bytes).map_err(|error| format!("the executable cannot be read: {error}"))?;
         let text = file.section_by_name(".text").ok_or("the executable has no .text")?;
-        let content = text.data().map_err(|error| error.to_string())?.to_vec();
+        let code = Content::of(&text)?;
+        let constants = file.section_by_name(".rodata").map(|section| Content::of(&section)).transpose()?;
         // Merged functions share an address.
         let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
         for symbol in file.symbols() {
@@ -61,16 +69,27 @@ impl Image {
             sections: sections.collect(),
             architecture: file.architecture(),
             has_fixed_addresses: file.kind() == ObjectKind::Executable,
-            text: content,
-            text_address: text.address(),
+            text: code,
+            constants: constants.unwrap_or_default(),
         })
+    }
+
+    /// Without anything in it.
+    #[cfg(test)]
+    pub fn empty() -> Self {
+        let (functions, sections, text, constants) = Default::default();
+        let (architecture, has_fixed_addresses) = (Architecture::X86_64, false);
+        Self { functions, sections, architecture, has_fixed_addresses, text, constants }
     }
 
     /// The machine code of a function; empty if the file lies about it.
     pub(super) fn code(&self, function: &Function) -> &[u8] {
-        let start = function.address.checked_sub(self.text_address);
-        let range = start.and_then(|start| Some(start as usize..start.checked_add(function.size)? as usize));
-        range.and_then(|range| self.text.get(range)).unwrap_or_default()
+        self.text.at(function.address, function.size)
+    }
+
+    /// A constant; empty if it is not in `.rodata`.
+    pub(super) fn constant(&self, address: u64, size: u64) -> &[u8] {
+        self.constants.at(address, size)
     }
 
     /// By name, the addresses of the functions that have it, ascending.
@@ -85,5 +104,18 @@ impl Image {
     /// Size of a section; 0 if there is none of that name.
     pub(super) fn size_of(&self, section: &str) -> u64 {
         self.sections.iter().find(|known| known.name == section).map_or(0, |section| section.size)
+    }
+}
+
+impl Content {
+    fn of<'a>(section: &impl ObjectSection<'a>) -> Result<Self, String> {
+        let bytes = section.data().map_err(|error| error.to_string())?.to_vec();
+        Ok(Self { address: section.address(), bytes })
+    }
+
+    fn at(&self, address: u64, size: u64) -> &[u8] {
+        let start = address.checked_sub(self.address);
+        let range = start.and_then(|start| Some(start as usize..start.checked_add(size)? as usize));
+        range.and_then(|range| self.bytes.get(range)).unwrap_or_default()
     }
 }

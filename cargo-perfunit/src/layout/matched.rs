@@ -1,6 +1,7 @@
 //! Links both versions of a target again, matched, and reads from the result what came of it.
 
 use super::blocks::{Blocks, loops_of};
+use super::data::{self, Comparison, Leaving};
 use super::image::Image;
 use super::plan::{Plan, plan};
 use super::{anchor, gaps};
@@ -14,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The sections that a running program reads often. The linker puts them in this order at the addresses that it is told,
-/// and all others behind them.
+/// what leaves one behind it, and all others behind them.
 const PINNED: [&str; 7] = [".gcc_except_table", ".rodata", ".text", ".data.rel.ro", ".got", ".data", ".bss"];
 /// Addresses of pinned sections are multiples of this: more than a page, so that none shares one.
 const PAGE: u64 = 0x1_0000;
 /// Where lld lets an executable begin that is not free to move; in front of it the kernel may not map anything.
 const IMAGE_BASE: u64 = 0x20_0000;
-/// Times that the layout is done again without functions that the linker did not place as wanted.
-const REPAIRS: usize = 3;
+/// Times that the layout is done again without what the linker did not place as wanted.
+const REPAIRS: usize = 4;
 
 /// Two executables that can be linked again with matched layouts.
 #[derive(Debug)]
@@ -31,8 +32,10 @@ pub struct Matched {
     folder: PathBuf,
     blocks: Blocks,
     architecture: object::Architecture,
-    pins: Vec<(&'static str, u64)>,
+    pins: Vec<(String, u64)>,
     position: Position,
+    /// Data that stands in the way.
+    leaving: Sides<Leaving>,
 }
 
 impl Matched {
@@ -53,7 +56,8 @@ impl Matched {
         let blocks = Blocks::of(&images);
         let pins = pins(&images, &blocks, position);
         let links = links.map(Path::to_owned);
-        let mut this = Self { links, folder: folder.to_owned(), blocks, architecture, pins, position };
+        let leaving = Sides::default();
+        let mut this = Self { links, folder: folder.to_owned(), blocks, architecture, pins, position, leaving };
         let mut prepared = this.first(outputs)?;
         if prepared.is_err() && position != Position::AsBuilt {
             this.position = Position::AsBuilt;
@@ -63,18 +67,24 @@ impl Matched {
         Ok(prepared.map(|figures| (this, figures)))
     }
 
-    /// Links the first layout until all functions are where they should be.
+    /// Links the first layout until all functions and data are where they should be.
     fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
-        for _ in 0..REPAIRS {
+        for left in (0..REPAIRS).rev() {
             let linked = match self.link_and_read(None, outputs)? {
                 Ok(linked) => linked,
                 Err(why) => return Ok(Err(why)),
             };
             let misplaced = self.misplaced(&linked.images);
-            if misplaced.is_empty() {
+            let leaving = &linked.data.leaving;
+            let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
+            // Some data may stay in the way: how much lies at equal addresses is in the figures.
+            if misplaced.is_empty() && (is_in_place || left == 0) {
                 return Ok(Ok(figures(&self.blocks, &linked)));
             }
             self.blocks.give_up(&misplaced);
+            for side in Side::BOTH {
+                self.leaving.get_mut(side).extend(leaving.get(side));
+            }
         }
         Ok(Err("the linker does not place functions as it is told".to_owned()))
     }
@@ -99,7 +109,12 @@ impl Matched {
             }
         }
         let took = started.elapsed();
-        Ok(read(outputs)?.map(|images| Linked { images, took }))
+        let maps = Sides { base: Side::Base, head: Side::Head };
+        let maps = maps.try_map(|side, _| fs::read_to_string(&self.map(side)))?;
+        Ok(read(outputs)?.map(|images| {
+            let data = data::compare(&images, &maps);
+            Linked { images, data, took }
+        }))
     }
 
     /// Starts the link of one side.
@@ -116,13 +131,23 @@ impl Matched {
             }
             more.push(path.into());
         }
-        let mut option = OsString::from("-Wl,--symbol-ordering-file=");
-        option.push(order);
-        more.push(option);
+        more.push(linker_option("--symbol-ordering-file=", &order));
         // Sections that become read-only after loading have to lie together, which pins do not allow.
         more.extend(["-Wl,--no-warn-symbol-ordering", "-Wl,-z,norelro"].map(OsString::from));
         more.extend(self.pins.iter().map(|(name, start)| format!("-Wl,--section-start={name}={start:#x}").into()));
+        let leaving = self.leaving.get(side);
+        if !leaving.is_empty() {
+            let path = self.folder.join(format!("{side}.ld"));
+            fs::write(&path, leaving.script())?;
+            more.push(linker_option("-T,", &path));
+        }
+        more.push(linker_option("-Map=", &self.map(side)));
         relink(self.links.get(side), output, self.position, &more)
+    }
+
+    /// Where the linker says what it put where.
+    fn map(&self, side: Side) -> PathBuf {
+        self.folder.join(format!("{side}.map"))
     }
 
     /// Changed functions that do not lie to each other as planned, by base's name.
@@ -139,9 +164,17 @@ impl Matched {
     }
 }
 
+fn linker_option(option: &str, path: &Path) -> OsString {
+    let mut text = OsString::from("-Wl,");
+    text.push(option);
+    text.push(path);
+    text
+}
+
 /// Both executables with a layout.
 struct Linked {
     images: Sides<Image>,
+    data: Comparison,
     took: Duration,
 }
 
@@ -154,33 +187,41 @@ fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, S
 }
 
 /// Common addresses with room for both versions.
-fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position) -> Vec<(&'static str, u64)> {
+fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position) -> Vec<(String, u64)> {
     let sections = images.base.sections.iter().chain(&images.head.sections);
     let first = sections.map(|section| section.address).filter(|address| *address > 0).min().unwrap_or(0);
     let base = if position == Position::Fixed { IMAGE_BASE } else { 0 };
     let mut next = (base + first).next_multiple_of(PAGE);
     let mut pins = Vec::new();
+    let mut pin = |name: String, size: u64| {
+        pins.push((name, next));
+        next = (next + size + size / 8).next_multiple_of(PAGE) + PAGE;
+    };
     for name in PINNED {
         let size = images.base.size_of(name).max(images.head.size_of(name));
         if size == 0 {
             continue;
         }
-        pins.push((name, next));
-        let gaps = if name == ".text" { super::plan::most_gaps(blocks) } else { 0 };
-        next = (next + size + size / 8 + gaps).next_multiple_of(PAGE) + PAGE;
+        pin(name.to_owned(), size + if name == ".text" { super::plan::most_gaps(blocks) } else { 0 });
+        if data::HELD.contains(&name) {
+            // All of it may have to leave.
+            pin(format!("{name}{}", data::APART), size);
+        }
     }
     pins
 }
 
 /// What the two executables have in common in fact.
 fn figures(blocks: &Blocks, linked: &Linked) -> LayoutMatch {
-    let Linked { images: linked, took } = linked;
+    let Linked { images: linked, data, took } = linked;
     let addresses = linked.as_ref().map(Image::addresses);
     let mut figures = LayoutMatch {
         changed: blocks.changed.len(),
         fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
         text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
         linked_in: *took,
+        data: data.common,
+        data_equal: data.equal,
         ..LayoutMatch::default()
     };
     for common in &blocks.common {

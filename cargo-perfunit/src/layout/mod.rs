@@ -9,11 +9,12 @@
 //!
 //! The pieces: an [`Image`] is what an executable tells of its functions; blocks are functions of both versions that
 //! belong together; an *anchor* is the shift that puts a changed function's loops where the others are; a plan is an
-//! order of blocks with gaps between them. Invariants: all but [`Matched`] is pure; nothing here decides what a figure
+//! order of blocks with gaps between them; of data, what stands in the way of equal addresses *leaves* for a section of its own. Invariants: all but [`Matched`] is pure; nothing here decides what a figure
 //! means.
 
 mod anchor;
 mod blocks;
+mod data;
 mod gaps;
 mod image;
 mod loops;

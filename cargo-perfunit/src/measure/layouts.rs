@@ -130,5 +130,10 @@ fn at(executables: Sides<&TestExecutable>, paths: Sides<PathBuf>) -> Sides<TestE
 
 /// Of two layouts what both have in common.
 fn worse(one: LayoutMatch, two: LayoutMatch) -> LayoutMatch {
-    LayoutMatch { equal: one.equal.min(two.equal), held: one.held.min(two.held), ..one }
+    LayoutMatch {
+        equal: one.equal.min(two.equal),
+        held: one.held.min(two.held),
+        data_equal: one.data_equal.min(two.data_equal),
+        ..one
+    }
 }

@@ -17,6 +17,10 @@ pub struct LayoutMatch {
     pub loops: usize,
     /// Those that head has too, at equal addresses.
     pub held: usize,
+    /// Constants and variables that both versions have.
+    pub data: usize,
+    /// Those of them at equal addresses.
+    pub data_equal: usize,
     /// Whether code and data have the same addresses in every process, whatever the kernel draws.
     pub fixed_addresses: bool,
     /// Bytes of machine code, of both executables together.

@@ -65,6 +65,10 @@ pub struct TargetLayout {
     pub loops: usize,
     /// Those that head has too, at equal addresses, in the worst of the layouts.
     pub held: usize,
+    /// Constants and variables that both versions have.
+    pub data: usize,
+    /// Those at equal addresses, in the worst of the layouts.
+    pub data_equal: usize,
     /// Whether code and data lie at the same addresses in every process, whatever the kernel draws.
     pub fixed_addresses: bool,
     /// Bytes of machine code, of both executables together.
@@ -225,6 +229,8 @@ impl From<(&TargetId, &Result<LayoutMatch, String>)> for TargetLayout {
             anchored: layout.anchored,
             loops: layout.loops,
             held: layout.held,
+            data: layout.data,
+            data_equal: layout.data_equal,
             fixed_addresses: layout.fixed_addresses,
             text_bytes: layout.text_bytes,
             link_seconds: layout.linked_in.as_secs_f64(),
@@ -357,6 +363,7 @@ mod tests {
                 "core": 1, "paired_address_space": true, "layout_controlled": false,
                 "layouts": [{
                     "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,
+                    "data": 0, "data_equal": 0,
                     "fixed_addresses": false, "text_bytes": 0, "link_seconds": 0.0,
                     "uncontrolled_because": "the linker ld refuses",
                 }],

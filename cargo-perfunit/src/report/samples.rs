@@ -24,6 +24,8 @@ pub fn layout() -> LayoutMatch {
         anchored: 2,
         loops: 15,
         held: 14,
+        data: 2_100,
+        data_equal: 2_099,
         fixed_addresses: false,
         text_bytes: 2_400_000,
         linked_in: Duration::from_millis(300),

@@ -120,8 +120,10 @@ fn circumstances(run: &Run, screen: &mut Screen) {
 
 /// How far base and head are the same to the processor.
 fn layout(state: &LayoutMatch) -> String {
-    let LayoutMatch { common, equal, changed, anchored, loops, held, fixed_addresses, text_bytes, linked_in } = state;
+    let LayoutMatch { common, equal, changed, anchored, loops, held, fixed_addresses, text_bytes, linked_in, .. } =
+        state;
     let mut text = format!("{equal} of {} at equal addresses", count(*common, "common function"));
+    text = format!("{text}, {} of {} constants and variables", state.data_equal, state.data);
     if *changed > 0 {
         let (functions, loops) = (count(*changed, "changed function"), count(*loops, "loop"));
         text = format!("{text}, {anchored} of {functions} anchored, {held} of their {loops} in place");

@@ -11,7 +11,8 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
-    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "memory.rs", "request.rs", "serve.rs", "sys.rs"
+    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "gauges.rs", "memory.rs", "readings.rs", "request.rs",
+    "serve.rs", "sys.rs"
 );
 
 /// The runner of door 2, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.

@@ -21,6 +21,9 @@ pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
 /// The library that gives both processes of a pair the same random numbers, built by a plain rustc call.
 pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs");
 
+/// The library that counts what the allocator is asked for, built by a plain rustc call.
+pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs");
+
 /// `perfunit-macros`, built by cargo because it depends on syn.
 pub const MACROS: &[EmbeddedFile] = embed!("macros": "lib.rs", "paths.rs", "test_attr.rs", "opaque/constant.rs", "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs");
 

@@ -126,14 +126,7 @@ mod tests {
     use crate::model::Sides;
 
     fn end(state: u32, ns: f64) -> SideEnd {
-        SideEnd {
-            state,
-            status: None,
-            first_ns: ns,
-            times: vec![ns * 10.0; 40],
-            message: String::new(),
-            whole_function: false,
-        }
+        SideEnd { state, first_ns: ns, times: vec![ns * 10.0; 40], ..SideEnd::default() }
     }
 
     fn pilot(base: SideEnd, head: SideEnd) -> PairEnd {

@@ -1,13 +1,18 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::bench::{Bench, Config, Placement};
+use super::beside::OF_PAIRS;
 use super::layouts::Layouts;
 use super::lockstep::Programs;
+use super::meter;
 use super::screen::{self, Settled};
 use crate::build::{SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, LayoutMatch, Measured, Reason, Sides, TargetId, TestId, Verdict};
+use crate::model::{
+    Capture, LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Reason, Sides, TargetId,
+    TestId, Verdict,
+};
 use crate::progress::Progress;
 use crate::stats;
 use std::collections::BTreeMap;
@@ -48,6 +53,8 @@ pub struct Figures {
     pub seconds_per_pair: f64,
     /// Remarks.
     pub notes: Vec<String>,
+    /// What is known besides time; empty if nothing was asked for.
+    pub metrics: Metrics,
 }
 
 /// The end of one test.
@@ -66,9 +73,21 @@ impl Ended {
         Self { result: Err(reason), reason: None, capture: None }
     }
 
-    fn is_flagged(&self) -> bool {
-        matches!(&self.result, Ok(figures) if matches!(figures.verdict, Verdict::Slower | Verdict::Faster))
+    /// Whether something that decides changed by what pairs say: what is counted was read again already.
+    fn is_flagged(&self, gates: &[Metric]) -> bool {
+        self.result.as_ref().is_ok_and(|figures| {
+            let of_pairs = OF_PAIRS.into_iter().filter(|metric| gates.contains(metric));
+            is_changed(figures) || of_pairs.filter_map(|metric| figures.metrics.get(&metric)).any(is_flagged_metric)
+        })
     }
+}
+
+fn is_changed(figures: &Figures) -> bool {
+    matches!(figures.verdict, Verdict::Slower | Verdict::Faster)
+}
+
+fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool {
+    matches!(metered, Ok(metered) if matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less))
 }
 
 /// The ends of all tests, and what is known of the layouts that they were measured on.
@@ -142,9 +161,13 @@ fn screen_one(
         Ok(settled) => Settled { matched, ..settled },
         Err(reason) => return Ok((Ended::without_figures(reason), None)),
     };
-    let result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
-    if let Ok(figures) = &result {
+    let mut result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
+    if let Ok(figures) = &mut result {
         settled.pairs_per_layout = pairs_per_layout(figures, config);
+        if let Some(metering) = &config.metering {
+            let ns = figures.measured.base_ns.max(figures.measured.head_ns);
+            figures.metrics.extend(meter::meter(bench, config, metering, &programs, &settled, ns, random)?);
+        }
     }
     let reason = why_inconclusive(&result);
     Ok((Ended { result, reason, capture: Some(settled.capture) }, Some(settled)))
@@ -186,10 +209,11 @@ fn confirm(
     layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
+    let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
     let measured = ended.iter().filter(|end| end.result.is_ok()).count();
     let alpha = stats::confirmation_alpha(config.alpha, measured);
     // Layouts are a target's.
-    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| ended[*index].is_flagged()).collect();
+    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| ended[*index].is_flagged(gates)).collect();
     order.sort_by_key(|index| &subjects[*index].test.target);
     for index in order {
         let (end, subject) = (&mut ended[index], &subjects[index]);
@@ -204,9 +228,41 @@ fn confirm(
             programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
             screen::measure(bench, config, &programs, settled, alpha, None, random)?
         };
-        *end = confirmed(end, fresh);
+        *end = confirmed_all(end, fresh);
     }
     Ok(())
+}
+
+/// Joins what the first pairs of a flagged test said with what fresh ones say: of time, if that was flagged, and of the
+/// rest that pairs tell.
+fn confirmed_all(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
+    let Ok(flagged) = &first.result else { return first.clone() };
+    let metrics = confirmed_metrics(&flagged.metrics, fresh.as_ref().map_or(&Metrics::new(), |fresh| &fresh.metrics));
+    let mut end = if is_changed(flagged) { confirmed(first, fresh) } else { first.clone() };
+    if let Ok(figures) = &mut end.result {
+        figures.metrics = metrics;
+    }
+    end
+}
+
+/// As [`confirmed`] for time: only the same verdict counts, and with it the figures of fresh pairs.
+fn confirmed_metrics(first: &Metrics, fresh: &Metrics) -> Metrics {
+    let joined = |(metric, flagged): (&Metric, &std::result::Result<Metered, NotMetered>)| {
+        let (Ok(before), true) = (flagged, OF_PAIRS.contains(metric) && is_flagged_metric(flagged)) else {
+            return (*metric, flagged.clone());
+        };
+        let unclear = |metered: &Metered| Metered { verdict: MetricVerdict::Inconclusive, ..metered.clone() };
+        let joined = match fresh.get(metric) {
+            Some(Ok(after)) => match after.verdict {
+                MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold => after.clone(),
+                verdict if verdict == before.verdict => after.clone(),
+                _ => unclear(after),
+            },
+            _ => unclear(before),
+        };
+        (*metric, Ok(joined))
+    };
+    first.iter().map(joined).collect()
 }
 
 /// Joins the first verdict of a flagged test with the one on fresh pairs.
@@ -267,7 +323,8 @@ mod tests {
             mode: Mode::Steady,
             threshold: 0.1,
         };
-        Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes: Vec::new() }
+        let (notes, metrics) = (Vec::new(), Metrics::new());
+        Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }
     }
 
     #[track_caller]
@@ -302,6 +359,7 @@ mod tests {
             alpha: 0.01,
             seed: 0,
             placement: Placement::Matched,
+            metering: None,
         };
         assert_eq!(pairs_per_layout(&figures, &config), expected);
     }

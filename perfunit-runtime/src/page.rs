@@ -139,7 +139,7 @@ pub struct SideArea {
     pub message: [AtomicU8; MESSAGE_LEN],
     /// Time of each batch, ns.
     pub times: [AtomicU64; MAX_BATCHES],
-    /// Processor time of each batch and the untimed repetitions before it, all threads, ns.
+    /// Processor time of each batch, all threads, ns; from [`FEW_BATCHES`] on with the untimed repetitions before it.
     pub cpu_times: [AtomicU64; MAX_BATCHES],
     /// What [`METER`] asks for.
     pub figures: [[AtomicU64; reading::COUNT]; MAX_READINGS],

@@ -197,13 +197,12 @@ fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
             area.times[0].store(first_ns, Relaxed);
             area.cpu_times[0].store(area.first_cpu_ns.load(Relaxed), Relaxed);
         } else {
-            // Before the warm run and behind the batch: never between the batch and its clock.
-            let cpu_ns = sys::process_cpu_ns();
-            let time = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions));
-            let Some(ns) = time else { leave(seat, state::FAILED_LATER) };
+            let Some((ns, cpu_ns)) = warm_batch(seat, body, warm, repetitions) else {
+                leave(seat, state::FAILED_LATER)
+            };
             let at = done.min(MAX_BATCHES - 1);
             area.times[at].store(ns, Relaxed);
-            area.cpu_times[at].store(sys::process_cpu_ns() - cpu_ns, Relaxed);
+            area.cpu_times[at].store(cpu_ns, Relaxed);
         }
         done += 1;
         seat.end_turn();
@@ -217,11 +216,10 @@ fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
     if let Some(gauges) = seat.gauges.get() {
         return (gauges.read(seat.area(), FIRST, &mut || call(seat, body)), 0);
     }
-    let cpu_ns = sys::process_cpu_ns();
     let clock = Clock::start();
     let passed = call(seat, body);
-    let first_ns = clock.stop();
-    seat.area().first_cpu_ns.store(sys::process_cpu_ns() - cpu_ns, Relaxed);
+    let (first_ns, cpu_ns) = clock.stop();
+    seat.area().first_cpu_ns.store(cpu_ns, Relaxed);
     (passed, first_ns)
 }
 
@@ -268,14 +266,35 @@ fn much_slower(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<bool> {
     Some(one_ns as f64 > MUCH_SLOWER * base_ns && batch_ns > MUCH_SLOWER * seat.page.batch_ns.load(Relaxed) as f64)
 }
 
+/// The untimed runs, then a batch: its time and the processor's, ns. The latter includes the untimed runs where batches are
+/// short: the processor's clock is a system call, and must not stand between them and the batch.
+fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Option<(u64, u64)> {
+    if has_few_batches(seat) {
+        batch(seat, body, warm)?;
+        return long_batch(seat, body, repetitions);
+    }
+    let cpu_ns = sys::process_cpu_ns();
+    let ns = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions))?;
+    Some((ns, sys::process_cpu_ns() - cpu_ns))
+}
+
+/// Whether each batch counts; none are planned yet while base calibrates.
+fn has_few_batches(seat: &Seat) -> bool {
+    (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed))
+}
+
+/// A batch of which what others did to it is told apart: its time and the processor's, ns.
+fn long_batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<(u64, u64)> {
+    let clock = Clock::start();
+    let passed = (0..repetitions).all(|_| call(seat, body));
+    let times = clock.stop();
+    passed.then_some(times)
+}
+
 /// Runs the body `repetitions` times between two clock readings; ns, or `None` if a run failed.
 fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
-    // None are planned yet while base calibrates.
-    if (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed)) {
-        let clock = Clock::start();
-        let passed = (0..repetitions).all(|_| call(seat, body));
-        let ns = clock.stop();
-        return passed.then_some(ns);
+    if has_few_batches(seat) {
+        return long_batch(seat, body, repetitions).map(|(ns, _)| ns);
     }
     if seat.should_panic {
         // Each run ends in a panic, so each needs its own landing.

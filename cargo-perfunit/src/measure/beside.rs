@@ -151,12 +151,13 @@ fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
         Metric::Cold => side.first_ns,
         Metric::PeakRss => side.peak_rss,
         _ if side.cpu_times.is_empty() => side.first_cpu_ns,
-        _ => {
-            let quantile = if side.cpu_times.len() >= FEW_BATCHES as usize { 0.1 } else { 0.5 };
-            let runs = pair.shape.repetitions.max(1) + u64::from(pair.shape.warm);
-            stats::quantile(&mut side.cpu_times.clone(), quantile) / runs as f64
-        }
+        _ if side.cpu_times.len() < FEW_BATCHES as usize => per_run(&side.cpu_times, 0.5, pair.shape.repetitions),
+        _ => per_run(&side.cpu_times, 0.1, pair.shape.repetitions + u64::from(pair.shape.warm)),
     }
+}
+
+fn per_run(batches: &[f64], quantile: f64, runs: u64) -> f64 {
+    stats::quantile(&mut batches.to_vec(), quantile) / runs.max(1) as f64
 }
 
 /// The pair as if the clock had been the processor's.

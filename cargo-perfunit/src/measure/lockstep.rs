@@ -125,7 +125,7 @@ pub struct SideEnd {
     pub times: Vec<f64>,
     /// Processor time of the first call, ns.
     pub first_cpu_ns: f64,
-    /// Processor time of each batch and the untimed runs before it, ns.
+    /// Processor time of each batch, ns; of many short ones with the untimed runs before each.
     pub cpu_times: Vec<f64>,
     /// Most memory in use, bytes; 0 where the kernel does not tell.
     pub peak_rss: f64,

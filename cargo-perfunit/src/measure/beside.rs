@@ -1,14 +1,15 @@
 //! What pairs tell besides wall time: CPU time, the first call, memory in use. Pure.
 //!
-//! The same pairs, units and rule as for wall time. Nobody confirms what does not decide, so that is judged at the level of
+//! The same pairs and rule as for wall time, and the same units but for first calls: who makes the first one of a pair finds
+//! another machine than who comes behind it, so that two pairs, one begun by each side, make a value. Nobody confirms what does not decide, so that is judged at the level of
 //! confirmations from the start.
 
 use super::lockstep::{PairEnd, SideEnd};
 use super::work::Comparison;
-use crate::model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Sides};
+use crate::model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Side, Sides};
 use crate::stats::{self, Look, Rule};
 use perfunit_runtime::page::FEW_BATCHES;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The metrics that pairs tell.
 pub const OF_PAIRS: [Metric; 3] = [Metric::CpuTime, Metric::Cold, Metric::PeakRss];
@@ -58,6 +59,8 @@ struct Column {
     values: Sides<Vec<f64>>,
     /// Log ratios of the unit at hand.
     unit: Vec<f64>,
+    /// Log ratios of pairs that wait for one begun by the other side.
+    waiting: Sides<VecDeque<f64>>,
 }
 
 impl Beside {
@@ -70,7 +73,10 @@ impl Beside {
                 _ => (values.head / values.base).ln(),
             };
             let column = self.columns.entry(metric).or_default();
-            column.unit.push(log_ratio);
+            match metric {
+                Metric::Cold => column.add_first_calls(log_ratio, pair.starter),
+                _ => column.unit.push(log_ratio),
+            }
             column.values.base.push(values.base);
             column.values.head.push(values.head);
         }
@@ -78,7 +84,7 @@ impl Beside {
 
     /// The unit at hand is complete.
     pub fn end_unit(&mut self) {
-        for column in self.columns.values_mut() {
+        for column in self.columns.values_mut().filter(|column| !column.unit.is_empty()) {
             column.log_ratios.push(stats::trimmed_mean(&column.unit, stats::TRIMMING));
             column.unit.clear();
         }
@@ -113,6 +119,13 @@ impl Beside {
 }
 
 impl Column {
+    fn add_first_calls(&mut self, log_ratio: f64, starter: Side) {
+        match self.waiting.get_mut(starter.other()).pop_front() {
+            Some(other) => self.log_ratios.push(f64::midpoint(log_ratio, other)),
+            None => self.waiting.get_mut(starter).push_back(log_ratio),
+        }
+    }
+
     fn is_known(&self) -> bool {
         [&self.values.base, &self.values.head].into_iter().flatten().all(|value| *value > 0.0)
     }
@@ -121,14 +134,21 @@ impl Column {
         if !self.is_known() {
             return Err(NotMetered::NotCounted);
         }
-        let decision = stats::conclude(rule, &self.log_ratios).ok_or(NotMetered::TooLong)?;
         let readings = self.values.as_ref().map(|values| readings(values));
-        let mut verdict = MetricVerdict::from(decision.verdict);
+        // Of too few pairs nothing can be said.
+        let decision = stats::conclude(rule, &self.log_ratios);
+        let mut verdict = decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into());
         if matches!(verdict, MetricVerdict::More | MetricVerdict::Less) && is_too_small(metric, &readings) {
             verdict = MetricVerdict::ChangedBelowThreshold;
         }
         let basis = Basis::Pairs(self.values.base.len());
-        Ok(Metered { verdict, readings, change: Some(decision.change), threshold: rule.threshold, basis })
+        Ok(Metered {
+            verdict,
+            readings,
+            change: decision.map(|decision| decision.change),
+            threshold: rule.threshold,
+            basis,
+        })
     }
 }
 
@@ -186,13 +206,15 @@ mod tests {
 
     fn beside(cpu_ns: Sides<f64>, peak_rss: Sides<f64>) -> Beside {
         let (mut beside, mut random) = (Beside::default(), fastrand::Rng::with_seed(3));
-        for _ in 0..8 {
-            let sides = Sides {
+        for starter in [Side::Base, Side::Head, Side::Head, Side::Base].into_iter().cycle().take(16) {
+            let mut sides = Sides {
                 base: side(&mut random, cpu_ns.base, peak_rss.base),
                 head: side(&mut random, cpu_ns.head, peak_rss.head),
             };
             let shape = Shape { repetitions: 100, batches: 40, warm: 1 };
-            let pair = PairEnd { sides, shape, timed_out: None, took: Duration::from_millis(10) };
+            // Who begins wakes up a core that sleeps.
+            sides.get_mut(starter).first_ns *= 1.3;
+            let pair = PairEnd { sides, shape, starter, timed_out: None, took: Duration::from_millis(10) };
             beside.add(&pair, Comparison::Quantiles);
             beside.end_unit();
         }
@@ -211,12 +233,13 @@ mod tests {
     fn cpu_time_is_judged_as_wall_time_is() {
         let mut slower = beside(Sides { base: 1e3, head: 1.1e3 }, Sides { base: 4e6, head: 4e6 });
         assert!(slower.is_told(&RULES));
+        assert_eq!(slower.columns[&Metric::Cold].log_ratios.len(), 8);
         check(&slower, Metric::CpuTime, MetricVerdict::More);
         check(&slower, Metric::Cold, MetricVerdict::Same);
         check(&slower, Metric::PeakRss, MetricVerdict::Same);
         let figures = slower.metrics(&RULES)[&Metric::CpuTime].clone().unwrap();
         assert!((figures.readings.base.value - 1e3).abs() < 2.0, "{figures:?}");
-        assert_eq!(figures.basis, Basis::Pairs(8));
+        assert_eq!(figures.basis, Basis::Pairs(16));
     }
 
     #[test]

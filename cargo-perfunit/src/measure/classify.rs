@@ -131,7 +131,13 @@ mod tests {
 
     fn pilot(base: SideEnd, head: SideEnd) -> PairEnd {
         let shape = Shape { repetitions: 10, batches: 40, warm: 1 };
-        PairEnd { sides: Sides { base, head }, shape, timed_out: None, took: Duration::from_millis(20) }
+        PairEnd {
+            sides: Sides { base, head },
+            shape,
+            starter: Side::Base,
+            timed_out: None,
+            took: Duration::from_millis(20),
+        }
     }
 
     #[track_caller]

@@ -157,6 +157,8 @@ pub struct PairEnd {
     pub sides: Sides<SideEnd>,
     /// The shape, as a pilot settled it.
     pub shape: Shape,
+    /// The side that had the first turn.
+    pub starter: Side,
     /// The side whose turn it was when the time limit came.
     pub timed_out: Option<Side>,
     /// Wall time of the pair.
@@ -205,7 +207,8 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         base: read_side(bench, Side::Base, batches, status.base),
         head: read_side(bench, Side::Head, batches, status.head),
     };
-    Ok(PairEnd { sides, shape, timed_out, took: started.elapsed() })
+    let starter = owner(bench, 0);
+    Ok(PairEnd { sides, shape, starter, timed_out, took: started.elapsed() })
 }
 
 fn write_request(bench: &Bench, task: Task, pads: Pads) {
@@ -372,7 +375,11 @@ fn wait(bench: &Bench, running: &mut [Running], deadline: Instant) -> Option<Sid
 }
 
 fn whose_turn(bench: &Bench) -> Side {
-    let turn = bench.page.turn.load(Acquire) as usize;
+    owner(bench, bench.page.turn.load(Acquire) as usize)
+}
+
+/// Whose turn this is.
+fn owner(bench: &Bench, turn: usize) -> Side {
     let owner = bench.page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
     if owner == 0 { Side::Base } else { Side::Head }
 }

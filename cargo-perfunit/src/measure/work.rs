@@ -145,6 +145,7 @@ mod tests {
         PairEnd {
             sides: Sides { base: end(times.base), head: end(times.head) },
             shape: Shape { repetitions: 1, batches, warm: 1 },
+            starter: Side::Base,
             timed_out: None,
             took: Duration::from_millis(10),
         }

@@ -1,7 +1,7 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::bench::{Bench, Config, Placement};
-use super::beside::OF_PAIRS;
+use super::confirmed::{confirmed, is_flagged};
 use super::layouts::Layouts;
 use super::lockstep::Programs;
 use super::meter;
@@ -9,10 +9,7 @@ use super::screen::{self, Settled};
 use crate::build::{SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{
-    Capture, LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Reason, Sides, TargetId,
-    TestId, Verdict,
-};
+use crate::model::{Capture, LayoutMatch, Measured, Metrics, Reason, Sides, TargetId, TestId, Verdict};
 use crate::progress::Progress;
 use crate::stats;
 use std::collections::BTreeMap;
@@ -27,9 +24,6 @@ const NOISE_OF_LAYOUT: f64 = 0.25;
 const MOST_PAIRS_PER_LAYOUT: f64 = 8.0;
 /// Layouts that have to fit the budget: twice as many as the rule asks for at least.
 const FEWEST_LAYOUTS: f64 = 16.0;
-
-/// The note of a test that was slower or faster until fresh pairs told something else, and that is not inconclusive.
-pub const TAKEN_BACK: &str = "a larger change was seen first and did not show again on fresh pairs and layouts";
 
 /// A test to measure.
 #[derive(Debug, Clone)]
@@ -72,22 +66,6 @@ impl Ended {
     fn without_figures(reason: Reason) -> Self {
         Self { result: Err(reason), reason: None, capture: None }
     }
-
-    /// Whether something that decides changed by what pairs say: what is counted was read again already.
-    fn is_flagged(&self, gates: &[Metric]) -> bool {
-        self.result.as_ref().is_ok_and(|figures| {
-            let of_pairs = OF_PAIRS.into_iter().filter(|metric| gates.contains(metric));
-            is_changed(figures) || of_pairs.filter_map(|metric| figures.metrics.get(&metric)).any(is_flagged_metric)
-        })
-    }
-}
-
-fn is_changed(figures: &Figures) -> bool {
-    matches!(figures.verdict, Verdict::Slower | Verdict::Faster)
-}
-
-fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool {
-    matches!(metered, Ok(metered) if matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less))
 }
 
 /// The ends of all tests, and what is known of the layouts that they were measured on.
@@ -213,7 +191,7 @@ fn confirm(
     let measured = ended.iter().filter(|end| end.result.is_ok()).count();
     let alpha = stats::confirmation_alpha(config.alpha, measured);
     // Layouts are a target's.
-    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| ended[*index].is_flagged(gates)).collect();
+    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| is_flagged(&ended[*index], gates)).collect();
     order.sort_by_key(|index| &subjects[*index].test.target);
     for index in order {
         let (end, subject) = (&mut ended[index], &subjects[index]);
@@ -228,81 +206,9 @@ fn confirm(
             programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
             screen::measure(bench, config, &programs, settled, alpha, None, random)?
         };
-        *end = confirmed_all(end, fresh);
+        *end = confirmed(end, fresh);
     }
     Ok(())
-}
-
-/// Joins what the first pairs of a flagged test said with what fresh ones say: of time, if that was flagged, and of the
-/// rest that pairs tell.
-fn confirmed_all(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
-    let Ok(flagged) = &first.result else { return first.clone() };
-    let metrics = confirmed_metrics(&flagged.metrics, fresh.as_ref().map_or(&Metrics::new(), |fresh| &fresh.metrics));
-    let mut end = if is_changed(flagged) { confirmed(first, fresh) } else { first.clone() };
-    if let Ok(figures) = &mut end.result {
-        figures.metrics = metrics;
-    }
-    end
-}
-
-/// As [`confirmed`] for time: only the same verdict counts, and with it the figures of fresh pairs.
-fn confirmed_metrics(first: &Metrics, fresh: &Metrics) -> Metrics {
-    let joined = |(metric, flagged): (&Metric, &std::result::Result<Metered, NotMetered>)| {
-        let (Ok(before), true) = (flagged, OF_PAIRS.contains(metric) && is_flagged_metric(flagged)) else {
-            return (*metric, flagged.clone());
-        };
-        let unclear = |metered: &Metered| Metered { verdict: MetricVerdict::Inconclusive, ..metered.clone() };
-        let joined = match fresh.get(metric) {
-            Some(Ok(after)) => match after.verdict {
-                MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold => after.clone(),
-                verdict if verdict == before.verdict => after.clone(),
-                _ => unclear(after),
-            },
-            _ => unclear(before),
-        };
-        (*metric, Ok(joined))
-    };
-    first.iter().map(joined).collect()
-}
-
-/// Joins the first verdict of a flagged test with the one on fresh pairs.
-fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
-    let capture = first.capture;
-    // What the first pairs told of the test's work holds; drawn layouts hide some of it.
-    let told = first.result.as_ref().map_or(&[][..], |flagged| &flagged.notes);
-    let fresh = fresh.map(|mut figures| {
-        let missing = told.iter().filter(|note| !figures.notes.contains(note)).cloned().collect::<Vec<_>>();
-        figures.notes.extend(missing);
-        figures
-    });
-    match (&first.result, fresh) {
-        (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => {
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
-            figures.notes.push(TAKEN_BACK.to_owned());
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) => {
-            figures.verdict = Verdict::Inconclusive;
-            Ended { result: Ok(figures), reason: Some(Reason::NotConfirmed), capture }
-        }
-        (Ok(flagged), Err(why)) => {
-            let mut figures = flagged.clone();
-            figures.verdict = Verdict::Inconclusive;
-            Ended { result: Ok(figures), reason: Some(why), capture }
-        }
-        (Err(_), _) => first.clone(),
-    }
-}
-
-/// What is said in the end of a flagged test, given the verdict on fresh pairs.
-pub fn after_confirmation(flagged: Verdict, fresh: Verdict) -> Verdict {
-    match fresh {
-        Verdict::Same | Verdict::ChangedBelowThreshold => fresh,
-        _ if fresh == flagged => fresh,
-        _ => Verdict::Inconclusive,
-    }
 }
 
 #[cfg(test)]
@@ -325,27 +231,6 @@ mod tests {
         };
         let (notes, metrics) = (Vec::new(), Metrics::new());
         Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }
-    }
-
-    #[track_caller]
-    fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<&Reason>) {
-        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        if let Ok(fresh) = &fresh {
-            assert_eq!(after_confirmation(Verdict::Slower, fresh.verdict), verdict);
-        }
-        let end = confirmed(&first, fresh);
-        assert_eq!(end.result.unwrap().verdict, verdict);
-        assert_eq!(end.reason.as_ref(), reason);
-    }
-
-    #[test]
-    fn only_the_same_verdict_on_fresh_pairs_confirms() {
-        check(Ok(figures(Verdict::Slower, 0.25)), Verdict::Slower, None);
-        check(Ok(figures(Verdict::Same, 0.0)), Verdict::Same, None);
-        check(Ok(figures(Verdict::ChangedBelowThreshold, 0.05)), Verdict::ChangedBelowThreshold, None);
-        check(Ok(figures(Verdict::Faster, -0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
-        check(Ok(figures(Verdict::Inconclusive, 0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
-        check(Err(Reason::Interrupted), Verdict::Inconclusive, Some(&Reason::Interrupted));
     }
 
     #[track_caller]
@@ -372,12 +257,5 @@ mod tests {
         check_pairs(0.02, 0.2, 0.3, 2);
         check_pairs(0.02, 0.2, 2.0, 1);
         check_pairs(5.0, 0.2, 0.01, 1);
-    }
-
-    #[test]
-    fn the_figures_of_a_confirmed_test_are_those_of_the_fresh_pairs() {
-        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        let end = confirmed(&first, Ok(figures(Verdict::Slower, 0.25)));
-        assert!((end.result.unwrap().measured.change.estimate - 0.25).abs() < 1e-12);
     }
 }

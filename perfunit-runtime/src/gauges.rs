@@ -179,7 +179,7 @@ pub fn callgrind_write() {
 
 /// A request of valgrind's: instructions that do nothing, in an order that no compiler makes, which it looks for. Without
 /// it they do nothing.
-#[inline(always)]
+#[inline]
 fn callgrind(request: usize) {
     let arguments = [request, 0, 0, 0, 0, 0];
     let mut result = 0_usize;

@@ -207,8 +207,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         base: read_side(bench, Side::Base, batches, status.base),
         head: read_side(bench, Side::Head, batches, status.head),
     };
-    let starter = owner(bench, 0);
-    Ok(PairEnd { sides, shape, starter, timed_out, took: started.elapsed() })
+    Ok(PairEnd { sides, shape, starter: owner(bench, 0), timed_out, took: started.elapsed() })
 }
 
 fn write_request(bench: &Bench, task: Task, pads: Pads) {

@@ -211,8 +211,9 @@ impl Pass<'_> {
         let verdict = judge(metric, counted).ok_or_else(|| NotMetered::Failed("it read nothing".to_owned()))?;
         let readings = counted.as_ref().map(|values| beside::readings(values));
         let (base, head) = (readings.base.value, readings.head.value);
-        let relative =
-            if base == head { Some(0.0) } else { Some((head - base) / base).filter(|change| change.is_finite()) };
+        let relative = (head - base) / base;
+        // Nothing on both sides is no change; nothing on base alone is no number.
+        let relative = if relative.is_finite() { Some(relative) } else { (head <= base).then_some(0.0) };
         let count = counted.base.len();
         Ok(Metered {
             verdict,

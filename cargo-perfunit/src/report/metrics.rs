@@ -11,12 +11,12 @@ pub fn changed(outcome: &Outcome, glyphs: Glyphs) -> Option<String> {
         let metered = metered.as_ref().ok()?;
         matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less).then(|| phrase(metric, metered, glyphs))
     });
-    join(changed.collect())
+    join(&changed.collect::<Vec<_>>())
 }
 
 /// All metrics that are known, and those that are not with the reason; but for what is the same for all tests.
 pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
-    let known = besides_time(outcome)
+    let known: Vec<String> = besides_time(outcome)
         .filter_map(|(metric, metered)| Some(phrase(metric, metered.as_ref().ok()?, glyphs)))
         .collect();
     let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -25,7 +25,7 @@ pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
         unknown.entry(why.to_string()).or_default().push(metric.to_string());
     }
     let unknown = unknown.into_iter().map(|(why, metrics)| format!("no {}: {why}", metrics.join(", no ")));
-    join(known).map(|known| format!("metrics: {known}")).into_iter().chain(unknown).collect()
+    join(&known).map(|known| format!("metrics: {known}")).into_iter().chain(unknown).collect()
 }
 
 /// What is not known of any test, with the reason.
@@ -47,7 +47,7 @@ fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Mete
     metrics.map(|(metric, metered)| (*metric, metered))
 }
 
-fn join(phrases: Vec<String>) -> Option<String> {
+fn join(phrases: &[String]) -> Option<String> {
     (!phrases.is_empty()).then(|| phrases.join(", "))
 }
 

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// Later calls that are read: enough to see that they do not all do the same.
 const LATER: u64 = 5;
 /// Later calls that are read in callgrind, which takes some 50 times as long.
-const LATER_IN_CALLGRIND: u64 = 2;
+const LATER_IN_CALLGRIND: u64 = 4;
 /// Part of a test's budget that reading may take.
 const SHARE_OF_BUDGET: f64 = 0.25;
 /// A counter of the processor is off by some interrupts, and simulated instructions by the alignment of what they copy.

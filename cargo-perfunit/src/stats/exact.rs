@@ -1,8 +1,8 @@
 //! Counted metrics: no estimate, they differ or they do not.
 //!
-//! Readings of both sides are counterparts: the n-th call of base and the n-th of head, with the same random numbers. So a
-//! body whose work differs from call to call can still be seen to do the same on both sides; how much more it does on one
-//! of them cannot.
+//! Readings of both sides are counterparts: the n-th call of base and the n-th of head, with the same random numbers. So
+//! where the work of a body differs from call to call it is still seen whether both sides do the same, and whether one of
+//! them always does as much more.
 
 use crate::model::MetricVerdict;
 
@@ -17,29 +17,44 @@ pub struct ExactRule {
     pub resolution: f64,
 }
 
+/// Counterparts that it takes to tell a difference from variation.
+const FEWEST_VARYING: usize = 4;
+/// How much the differences of counterparts may differ from each other, as a part of the smallest.
+const STEADY_DIFFERENCE: f64 = 0.5;
+
 /// Judges readings of base and of head, the same number of each; `None` without any.
 ///
 /// - each reading equal to its counterpart: `Same`;
-/// - else, on either side one that differs from the others: `Varies`;
-/// - else, a difference at or beyond both thresholds: `More` or `Less`;
+/// - else, on either side one that differs from the others: `Varies`, unless there are enough counterparts and they agree,
+///   be it that all differences are below the limits, or that all are beyond them, in one direction and about as large;
+/// - else, a difference at or beyond both limits: `More` or `Less`;
 /// - else `ChangedBelowThreshold`.
 pub fn exact(rule: &ExactRule, base: &[f64], head: &[f64]) -> Option<MetricVerdict> {
     if base.is_empty() || base.len() != head.len() {
         return None;
     }
     let equal = |a: f64, b: f64| (a - b).abs() <= rule.resolution * a.abs().max(b.abs());
-    if base.iter().zip(head).all(|(base, head)| equal(*base, *head)) {
+    let counterparts = || base.iter().copied().zip(head.iter().copied());
+    if counterparts().all(|(base, head)| equal(base, head)) {
         return Some(MetricVerdict::Same);
     }
     let varies = |readings: &[f64]| readings.iter().any(|reading| !equal(*reading, readings[0]));
-    if varies(base) || varies(head) {
+    let varies = varies(base) || varies(head);
+    if varies && base.len() < FEWEST_VARYING {
         return Some(MetricVerdict::Varies);
     }
-    let difference = head[0] - base[0];
-    if difference.abs() < rule.least || difference.abs() < rule.threshold * base[0] {
-        return Some(MetricVerdict::ChangedBelowThreshold);
-    }
-    Some(if difference > 0.0 { MetricVerdict::More } else { MetricVerdict::Less })
+    // A difference in units of what counts: 1 is the limit.
+    let in_limits = |(base, head): (f64, f64)| (head - base) / rule.least.max(rule.threshold * base);
+    let (low, high) = counterparts()
+        .map(in_limits)
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), limits| (limits.min(low), limits.max(high)));
+    let is_steady = !varies || high - low <= STEADY_DIFFERENCE * low.abs().min(high.abs());
+    Some(match () {
+        () if -1.0 < low && high < 1.0 => MetricVerdict::ChangedBelowThreshold,
+        () if low >= 1.0 && is_steady => MetricVerdict::More,
+        () if high <= -1.0 && is_steady => MetricVerdict::Less,
+        () => MetricVerdict::Varies,
+    })
 }
 
 #[cfg(test)]
@@ -76,6 +91,19 @@ mod tests {
         check(&RULE, &[10.0, 14.0, 9.0], &[10.0, 14.0, 9.0], Some(MetricVerdict::Same));
         check(&RULE, &[10.0, 14.0, 9.0], &[14.0, 10.0, 9.0], Some(MetricVerdict::Varies));
         check(&RULE, &[10.0, 10.0, 10.0], &[20.0, 20.0, 21.0], Some(MetricVerdict::Varies));
+    }
+
+    #[test]
+    fn what_varies_alike_on_both_sides_shows_what_is_added() {
+        let base = [7286.0, 7296.0, 7305.0, 7280.0];
+        let more = base.map(|reading| reading + 400.0);
+        check(&RULE, &base, &more, Some(MetricVerdict::More));
+        check(&RULE, &more, &base, Some(MetricVerdict::Less));
+        check(&RULE, &base[..3], &more[..3], Some(MetricVerdict::Varies));
+        check(&RULE, &base, &base.map(|reading| reading + 40.0), Some(MetricVerdict::ChangedBelowThreshold));
+        // Now this much, now that.
+        check(&RULE, &base, &[7700.0, 7900.0, 7705.0, 7680.0], Some(MetricVerdict::Varies));
+        check(&RULE, &base, &[7700.0, 6900.0, 7705.0, 7680.0], Some(MetricVerdict::Varies));
     }
 
     #[test]

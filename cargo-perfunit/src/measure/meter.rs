@@ -21,8 +21,10 @@ use std::time::{Duration, Instant};
 
 /// Later calls that are read: enough to see that they do not all do the same.
 const LATER: u64 = 5;
-/// Later calls that are read in callgrind, which takes some 50 times as long.
+/// Later calls that are read in callgrind.
 const LATER_IN_CALLGRIND: u64 = 4;
+/// How much longer a call takes in callgrind, about.
+const CALLGRIND_SLOWS_DOWN: f64 = 50.0;
 /// Part of a test's budget that reading may take.
 const SHARE_OF_BUDGET: f64 = 0.25;
 /// A counter of the processor is off by some interrupts, and simulated instructions by the alignment of what they copy.
@@ -138,12 +140,14 @@ impl Pass<'_> {
     fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
         let calls = if self.later == 0 { 1 } else { 1 + SETTLING_CALLS + self.later };
         let seconds = ns / 1e9 * (2 * calls) as f64;
+        // Who asks for callgrind has time: it may take as much as the pairs.
+        let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
         let executables = self.programs.executables;
         if interrupt::requested() {
             Some(NotMetered::Interrupted)
         } else if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(NotMetered::BudgetUsedUp)
-        } else if seconds > SHARE_OF_BUDGET * self.config.per_test_budget.as_secs_f64() {
+        } else if seconds > share * self.config.per_test_budget.as_secs_f64() {
             Some(NotMetered::TooLong)
         } else if gauge != Gauge::Heap {
             None

@@ -20,7 +20,7 @@ const MAY_BE_UNSAFE: [&str; 16] = [
     "cargo-perfunit/src/measure/shared_page.rs",
     "cargo-perfunit/src/process.rs",
     "cargo-perfunit/src/term.rs",
-    "perfunit-runtime/meter/lib.rs",
+    "perfunit-meter/src/lib.rs",
     "perfunit-runtime/src/gauges.rs",
     "perfunit-runtime/src/memory.rs",
     "perfunit-runtime/src/serve.rs",
@@ -217,7 +217,7 @@ fn every_file_of_an_embedded_crate_is_embedded() {
         ("RUNTIME", "perfunit-runtime/src/"),
         ("RUNNER", "perfunit-runtime/runner/"),
         ("SEEDS", "perfunit-seeds/src/"),
-        ("METER", "perfunit-runtime/meter/"),
+        ("METER", "perfunit-meter/src/"),
         ("MACROS", "perfunit-macros/src/"),
     ] {
         let start = embedded.find(&format!("pub const {list}:")).unwrap_or_else(|| panic!("no {list} in embedded.rs"));

@@ -63,7 +63,7 @@ extern "C" fn load() {
     // SAFETY: names end in zero; the environment is ours to change while only the dynamic linker's thread is there, and no
     // more digits are written than stand in it.
     unsafe {
-        let digits = getenv(METER_VARIABLE.as_ptr());
+        let digits = getenv(METER_VARIABLE.as_ptr()).cast::<u8>();
         if digits.is_null() {
             return;
         }
@@ -73,7 +73,7 @@ extern "C" fn load() {
         }
         let mut rest = core::ptr::addr_of!(COUNTERS) as usize;
         for at in (0..length).rev() {
-            *digits.add(at) = b"0123456789abcdef"[rest % 16] as c_char;
+            *digits.add(at) = b"0123456789abcdef"[rest % 16];
             rest /= 16;
         }
     }

@@ -14,7 +14,11 @@ pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod gauges;
+#[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod readings;
 #[cfg(target_os = "linux")]
 mod request;
 #[cfg(target_os = "linux")]

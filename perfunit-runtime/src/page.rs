@@ -17,11 +17,14 @@ pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
 /// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits. That library then stands first
 /// in [`PRELOAD_VARIABLE`].
 pub const SEED_VARIABLE: &str = "PERFUNIT_SEED";
+/// Environment variable: 16 hexadecimal digits, over which the library in `meter` writes where its counters are. That
+/// library then stands in [`PRELOAD_VARIABLE`], before the one in `seeds`.
+pub const METER_VARIABLE: &str = "PERFUNIT_METER";
 /// Environment variable of the dynamic linker: libraries to load before all others.
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0002;
+pub const MAGIC: u64 = 0x7065_7266_756e_0003;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -35,6 +38,55 @@ pub const MESSAGE_LEN: usize = 240;
 pub const PILOT: u32 = 1;
 /// In [`Page::flags`]: measure the first call only.
 pub const COLD: u32 = 2;
+
+/// In [`Page::flags`]: no batches and no times, but [`reading`]s of single calls: the first one and, unless it is
+/// [`COLD`], [`Page::repetitions`] later ones.
+pub const METER: u32 = 4;
+/// In [`Page::flags`], with [`METER`]: have the processor count instructions.
+pub const INSTRUCTIONS: u32 = 8;
+/// In [`Page::flags`], with [`METER`]: the process runs in callgrind; have it write its counts after each reading.
+pub const CALLGRIND: u32 = 16;
+
+/// Readings of a process that fit the page.
+pub const MAX_READINGS: usize = 8;
+/// Index of the reading of a call of nothing: what reading itself adds to all others.
+pub const NOTHING: usize = 0;
+/// Index of the reading of the first call; those of later calls follow.
+pub const FIRST: usize = 1;
+/// Calls between the first one and those that are read next: what a body only does once or twice is over then.
+pub const SETTLING_CALLS: u64 = 2;
+
+/// What is read of a call: indices of a reading's figures.
+pub mod reading {
+    /// Calls of `malloc` and the like, of all threads.
+    pub const ALLOCATIONS: usize = 0;
+    /// Bytes that they asked for.
+    pub const ALLOCATED_BYTES: usize = 1;
+    /// Most bytes alive at a time beyond those that were alive before the call.
+    pub const PEAK_HEAP: usize = 2;
+    /// Page faults, of all threads.
+    pub const PAGE_FAULTS: usize = 3;
+    /// Times that a thread gave up the core to wait for something.
+    pub const CONTEXT_SWITCHES: usize = 4;
+    /// Bytes that went through `read` and the like, from wherever.
+    pub const READ_BYTES: usize = 5;
+    /// Bytes that went through `write` and the like, to wherever.
+    pub const WRITTEN_BYTES: usize = 6;
+    /// Instructions of this thread and those that it started, outside of the kernel.
+    pub const INSTRUCTIONS: usize = 7;
+    /// Figures of a reading.
+    pub const COUNT: usize = 8;
+}
+
+/// Whether the allocator's figures of a reading count; [`SideArea::heap`].
+pub mod heap {
+    /// The library in `meter` is not there.
+    pub const NOT_LOADED: u32 = 0;
+    /// They do.
+    pub const COUNTED: u32 = 1;
+    /// Rust allocates by an allocator that the library does not see.
+    pub const OWN_ALLOCATOR: u32 = 2;
+}
 
 /// How far a process got. The tool reads it after the process has ended.
 pub mod state {
@@ -69,10 +121,28 @@ pub struct SideArea {
     pub message_len: AtomicU32,
     /// 1 if the program lies in the pages that it should lie in.
     pub settled: AtomicU32,
+    /// One of [`heap`].
+    pub heap: AtomicU32,
+    /// Processor time of the first call, all threads, ns.
+    pub first_cpu_ns: AtomicU64,
+    /// Most memory that the process had in use, bytes; 0 where the kernel does not tell.
+    pub peak_rss: AtomicU64,
+    /// Readings taken, the one of nothing included.
+    pub readings: AtomicU32,
+    /// 0 if the processor counts instructions, or the system's error number.
+    pub no_instructions: AtomicU32,
+    /// 1 if the kernel counts bytes read and written.
+    pub io_is_counted: AtomicU32,
+    /// Unused; keeps the layout free of padding.
+    pub reserved: AtomicU32,
     /// Panic message, UTF-8, cut.
     pub message: [AtomicU8; MESSAGE_LEN],
     /// Time of each batch, ns.
     pub times: [AtomicU64; MAX_BATCHES],
+    /// Processor time of each batch, all threads, ns; from [`FEW_BATCHES`] on with the untimed repetitions before it.
+    pub cpu_times: [AtomicU64; MAX_BATCHES],
+    /// What [`METER`] asks for.
+    pub figures: [[AtomicU64; reading::COUNT]; MAX_READINGS],
 }
 
 /// The shared page.
@@ -80,7 +150,7 @@ pub struct SideArea {
 pub struct Page {
     /// [`MAGIC`].
     pub magic: AtomicU64,
-    /// [`PILOT`], [`COLD`].
+    /// [`PILOT`], [`COLD`], [`METER`] and what belongs to it.
     pub flags: AtomicU32,
     /// Index of the turn now running; the futex.
     pub turn: AtomicU32,
@@ -88,7 +158,7 @@ pub struct Page {
     pub turns: AtomicU32,
     /// Batches per side.
     pub batches: AtomicU32,
-    /// Repetitions of the body in a batch, equal on both sides.
+    /// Repetitions of the body in a batch, equal on both sides; with [`METER`] the later calls to read.
     pub repetitions: AtomicU64,
     /// Goal for the length of a batch, ns.
     pub batch_ns: AtomicU64,

@@ -1,6 +1,6 @@
 //! What the tool asks of this process, by environment variables that are equally long on both sides.
 
-use crate::page::{LIST_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE};
+use crate::page::{LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE};
 use std::env;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -38,14 +38,25 @@ pub(crate) fn page_descriptor() -> Option<(usize, i32)> {
 pub(crate) fn forget() {
     env::remove_var(SERVE_VARIABLE);
     env::remove_var(TEST_VARIABLE);
-    if env::var_os(SEED_VARIABLE).is_some() {
-        env::remove_var(SEED_VARIABLE);
-        // The first library is ours; what the user loads stays.
-        let libraries = env::var_os(PRELOAD_VARIABLE).unwrap_or_default();
-        match libraries.as_bytes().iter().position(|byte| *byte == b':') {
-            Some(end) => env::set_var(PRELOAD_VARIABLE, OsStr::from_bytes(&libraries.as_bytes()[end + 1..])),
-            None => env::remove_var(PRELOAD_VARIABLE),
+    for variable in [METER_VARIABLE, SEED_VARIABLE] {
+        if env::var_os(variable).is_some() {
+            env::remove_var(variable);
+            forget_first_library();
         }
+    }
+}
+
+/// Where the library in `meter` counts, if it is there.
+pub(crate) fn counters() -> Option<usize> {
+    usize::from_str_radix(&env::var(METER_VARIABLE).ok()?, 16).ok().filter(|address| *address != 0)
+}
+
+/// Our libraries stand first; what the user loads stays.
+fn forget_first_library() {
+    let libraries = env::var_os(PRELOAD_VARIABLE).unwrap_or_default();
+    match libraries.as_bytes().iter().position(|byte| *byte == b':') {
+        Some(end) => env::set_var(PRELOAD_VARIABLE, OsStr::from_bytes(&libraries.as_bytes()[end + 1..])),
+        None => env::remove_var(PRELOAD_VARIABLE),
     }
 }
 
@@ -56,22 +67,30 @@ mod tests {
     #[test]
     fn what_the_user_loads_stays_and_our_library_goes() {
         // One test, because the environment is the process's.
-        let check = |loaded: Option<&str>, seed: bool, left: Option<&str>| {
-            for (name, value) in [(PRELOAD_VARIABLE, loaded), (SEED_VARIABLE, seed.then_some("ab"))] {
+        let check = |loaded: Option<&str>, seed: bool, meter: bool, left: Option<&str>| {
+            let variables = [
+                (PRELOAD_VARIABLE, loaded),
+                (SEED_VARIABLE, seed.then_some("ab")),
+                (METER_VARIABLE, meter.then_some("00ff")),
+            ];
+            for (name, value) in variables {
                 match value {
                     Some(value) => env::set_var(name, value),
                     None => env::remove_var(name),
                 }
             }
+            assert_eq!(counters(), meter.then_some(0xff));
             forget();
             let found = env::var(PRELOAD_VARIABLE).ok();
             env::remove_var(PRELOAD_VARIABLE);
             assert_eq!(found.as_deref(), left);
-            assert!(env::var_os(SEED_VARIABLE).is_none());
+            assert!(env::var_os(SEED_VARIABLE).is_none() && env::var_os(METER_VARIABLE).is_none());
         };
-        check(Some("/ours.so"), true, None);
-        check(Some("/ours.so:/theirs.so /more.so:/last.so"), true, Some("/theirs.so /more.so:/last.so"));
-        check(Some("/theirs.so"), false, Some("/theirs.so"));
-        check(None, false, None);
+        check(Some("/ours.so"), true, false, None);
+        check(Some("/ours.so:/theirs.so /more.so:/last.so"), true, false, Some("/theirs.so /more.so:/last.so"));
+        check(Some("/meter.so:/ours.so:/theirs.so"), true, true, Some("/theirs.so"));
+        check(Some("/meter.so"), false, true, None);
+        check(Some("/theirs.so"), false, false, Some("/theirs.so"));
+        check(None, false, false, None);
     }
 }

@@ -2,13 +2,18 @@
 
 use crate::calibrate::calibrate;
 use crate::clock::Clock;
-use crate::page::{state, Page, SideArea, COLD, FEW_BATCHES, MAGIC, MAX_BATCHES, MESSAGE_LEN, PILOT};
-use crate::{memory, request, sys};
+use crate::page::{
+    state, Page, SideArea, COLD, FEW_BATCHES, FIRST, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN, METER, NOTHING,
+    PILOT, SETTLING_CALLS,
+};
+use crate::readings::Gauges;
+use crate::{gauges, memory, request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{ExitCode, Termination};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// From this factor on head settles the shape of a pilot.
@@ -26,6 +31,10 @@ struct Seat {
     page: &'static Page,
     side: usize,
     should_panic: bool,
+    /// Where a preloaded library counts.
+    counters: Option<usize>,
+    /// Set in a process that counts, before the first call.
+    gauges: OnceLock<Gauges>,
 }
 
 impl Seat {
@@ -105,12 +114,10 @@ fn whole_function(seat: &'static Seat, function: fn() -> Result<(), String>) {
     begin(seat);
     let function = black_box(function);
     let body = move |runs| (0..runs).fold(true, |passed, _| passed & function().is_ok());
-    let clock = Clock::start();
-    let passed = call(seat, &body);
-    let first_ns = clock.stop();
+    let first = first_call(seat, &body);
     TAKEN.store(true, Release);
     seat.area().whole_function.store(1, Relaxed);
-    serve(seat, &body, Some((passed, first_ns)))
+    serve(seat, &body, Some(first))
 }
 
 fn open_seat(should_panic: bool) -> Option<Seat> {
@@ -120,13 +127,14 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
         page.sides[side].state.store(state::WRONG_VERSION, Relaxed);
         sys::exit_now(2);
     }
+    let counters = request::counters();
     // Programs that the test starts are not part of the protocol.
     request::forget();
     let common = page.common.load(Relaxed);
     if common != 0 && memory::settle_program(common) {
         page.sides[side].settled.store(1, Relaxed);
     }
-    Some(Seat { page, side, should_panic })
+    Some(Seat { page, side, should_panic, counters, gauges: OnceLock::new() })
 }
 
 /// Everything before the first call: pads, hook, page faults, turn.
@@ -145,6 +153,13 @@ fn begin(seat: &'static Seat) {
         sys::populate_mappings();
     }
     seat.wait_turn();
+    if seat.page.flags.load(Relaxed) & METER != 0 {
+        let gauges = seat.gauges.get_or_init(|| Gauges::open(seat.page, area, seat.counters));
+        // Twice, because the first time touches what is never touched again.
+        for _ in 0..2 {
+            gauges.read(area, NOTHING, &mut || call(seat, &|_| true));
+        }
+    }
     area.state.store(state::FIRST_CALL, Release);
 }
 
@@ -155,16 +170,15 @@ type Body<'a> = &'a dyn Fn(u64) -> bool;
 fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
     let (page, area) = (seat.page, seat.area());
     begin(seat);
-    let (passed, first_ns) = first.unwrap_or_else(|| {
-        let clock = Clock::start();
-        let passed = call(seat, body);
-        (passed, clock.stop())
-    });
+    let (passed, first_ns) = first.unwrap_or_else(|| first_call(seat, body));
     area.first_ns.store(first_ns, Relaxed);
     if !passed {
         leave(seat, state::FAILED_FIRST);
     }
     area.state.store(state::REPEATING, Release);
+    if let Some(gauges) = seat.gauges.get() {
+        read_later_calls(seat, gauges, body);
+    }
     if page.flags.load(Relaxed) & COLD == 0 && prepare(seat, body, first_ns).is_none() {
         leave(seat, state::FAILED_LATER);
     }
@@ -181,13 +195,43 @@ fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
         {
             // One long call a process: the first call was the measurement.
             area.times[0].store(first_ns, Relaxed);
+            area.cpu_times[0].store(area.first_cpu_ns.load(Relaxed), Relaxed);
         } else {
-            let time = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions));
-            let Some(ns) = time else { leave(seat, state::FAILED_LATER) };
-            area.times[done.min(MAX_BATCHES - 1)].store(ns, Relaxed);
+            let Some((ns, cpu_ns)) = warm_batch(seat, body, warm, repetitions) else {
+                leave(seat, state::FAILED_LATER)
+            };
+            let at = done.min(MAX_BATCHES - 1);
+            area.times[at].store(ns, Relaxed);
+            area.cpu_times[at].store(cpu_ns, Relaxed);
         }
         done += 1;
         seat.end_turn();
+    }
+    area.peak_rss.store(gauges::peak_rss().unwrap_or(0), Relaxed);
+    leave(seat, state::DONE)
+}
+
+/// The first call, in which much happens that no later one does: whether it passed, and its time, ns.
+fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
+    if let Some(gauges) = seat.gauges.get() {
+        return (gauges.read(seat.area(), FIRST, &mut || call(seat, body)), 0);
+    }
+    let clock = Clock::start();
+    let passed = call(seat, body);
+    let (first_ns, cpu_ns) = clock.stop();
+    seat.area().first_cpu_ns.store(cpu_ns, Relaxed);
+    (passed, first_ns)
+}
+
+/// What is asked of a process that counts besides the first call; ends it.
+fn read_later_calls(seat: &Seat, gauges: &Gauges, body: Body<'_>) -> ! {
+    let wanted = (seat.page.repetitions.load(Relaxed) as usize).min(MAX_READINGS - 1 - FIRST);
+    if seat.page.flags.load(Relaxed) & COLD == 0 {
+        let settled = (0..SETTLING_CALLS).all(|_| call(seat, body));
+        let mut later = FIRST + 1..=FIRST + wanted;
+        if !settled || !later.all(|at| gauges.read(seat.area(), at, &mut || call(seat, body))) {
+            leave(seat, state::FAILED_LATER);
+        }
     }
     leave(seat, state::DONE)
 }
@@ -222,14 +266,35 @@ fn much_slower(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<bool> {
     Some(one_ns as f64 > MUCH_SLOWER * base_ns && batch_ns > MUCH_SLOWER * seat.page.batch_ns.load(Relaxed) as f64)
 }
 
+/// The untimed runs, then a batch: its time and the processor's, ns. The latter includes the untimed runs where batches are
+/// short: the processor's clock is a system call, and must not stand between them and the batch.
+fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Option<(u64, u64)> {
+    if has_few_batches(seat) {
+        batch(seat, body, warm)?;
+        return long_batch(seat, body, repetitions);
+    }
+    let cpu_ns = sys::process_cpu_ns();
+    let ns = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions))?;
+    Some((ns, sys::process_cpu_ns() - cpu_ns))
+}
+
+/// Whether each batch counts; none are planned yet while base calibrates.
+fn has_few_batches(seat: &Seat) -> bool {
+    (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed))
+}
+
+/// A batch of which what others did to it is told apart: its time and the processor's, ns.
+fn long_batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<(u64, u64)> {
+    let clock = Clock::start();
+    let passed = (0..repetitions).all(|_| call(seat, body));
+    let times = clock.stop();
+    passed.then_some(times)
+}
+
 /// Runs the body `repetitions` times between two clock readings; ns, or `None` if a run failed.
 fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
-    // None are planned yet while base calibrates.
-    if (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed)) {
-        let clock = Clock::start();
-        let passed = (0..repetitions).all(|_| call(seat, body));
-        let ns = clock.stop();
-        return passed.then_some(ns);
+    if has_few_batches(seat) {
+        return long_batch(seat, body, repetitions).map(|(ns, _)| ns);
     }
     if seat.should_panic {
         // Each run ends in a panic, so each needs its own landing.

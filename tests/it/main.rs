@@ -10,6 +10,7 @@ mod harmless;
 mod layout;
 mod link;
 mod list;
+mod metrics;
 mod tidy;
 
 #[path = "../support/mod.rs"]

@@ -11,7 +11,8 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
-    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "memory.rs", "request.rs", "serve.rs", "sys.rs"
+    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "gauges.rs", "memory.rs", "readings.rs", "request.rs",
+    "serve.rs", "sys.rs"
 );
 
 /// The runner of door 2, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
@@ -19,6 +20,9 @@ pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
 
 /// The library that gives both processes of a pair the same random numbers, built by a plain rustc call.
 pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs");
+
+/// The library that counts what the allocator is asked for, built by a plain rustc call.
+pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
 pub const MACROS: &[EmbeddedFile] = embed!("macros": "lib.rs", "paths.rs", "test_attr.rs", "opaque/constant.rs", "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs");

@@ -1,6 +1,6 @@
-//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, macros, wrapper.
+//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, macros, wrapper.
 
-use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, RUNNER, RUNTIME, SEEDS};
+use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS};
 use super::rustc_role::{CONFIG_NAME, WRAPPER_NAME, WrapperConfig};
 use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, Result};
@@ -19,6 +19,7 @@ const SPARED: Duration = Duration::from_secs(24 * 60 * 60);
 const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
 const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
+const METER_LIBRARY: &str = "libperfunit_meter.so";
 /// With bitcode, or projects with LTO could not link it.
 const RLIB: [&str; 6] = ["--crate-type", "rlib", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0"];
 /// Without std, which would have to be loaded too.
@@ -44,6 +45,8 @@ pub struct Toolchain {
     pub key: String,
     /// The library that gives both processes of a pair the same random numbers; absent if it could not be built.
     pub seeds: Option<PathBuf>,
+    /// The library that counts what the allocator is asked for; absent if it could not be built.
+    pub meter: Option<PathBuf>,
 }
 
 /// Returns the parts for this toolchain, building them on first use.
@@ -81,13 +84,14 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     })?;
     // A damaged folder is told here, once, and not by every call of rustc.
     WrapperConfig::load(&dir)?;
-    let seeds = Some(libraries.join(SEEDS_LIBRARY)).filter(|library| library.exists());
-    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds })
+    let [seeds, meter] =
+        [SEEDS_LIBRARY, METER_LIBRARY].map(|name| Some(libraries.join(name)).filter(|library| library.exists()));
+    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds, meter })
 }
 
-/// The folder with runtime, runner, seeds and macros for this compiler.
+/// The folder with runtime, runner, seeds, meter and macros for this compiler.
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
-    let sources = [RUNTIME, RUNNER, SEEDS, MACROS].into_iter().flatten();
+    let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
     let Variant { runner, opaque, aligned: _ } = variant;
     let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
@@ -99,6 +103,9 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
         write_sources(&draft.join("seeds"), SEEDS)?;
         // Without it pairs are noisier, and nothing else.
         let _ = rustc(cargo, draft, "perfunit_seeds", &draft.join("seeds/lib.rs"), &PRELOADED, false);
+        write_sources(&draft.join("meter"), METER)?;
+        // Without it the allocator's figures are not available, and nothing else.
+        let _ = rustc(cargo, draft, "perfunit_meter", &draft.join("meter/lib.rs"), &PRELOADED, false);
         if variant.runner {
             // Door 2 needs an unstable interface: a toolchain without it gets door 1 only.
             let _ = make_runner(cargo, draft);

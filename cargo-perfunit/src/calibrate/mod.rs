@@ -71,6 +71,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         seed: terms.seed,
         // The versions differ in a number that all of them read: their code lies at the same places.
         placement: Placement::Natural,
+        metering: None,
     };
     machine.load_before = machine::load();
     let studio = Studio { project: &project, bench: &bench, config: &config, terms: &terms };

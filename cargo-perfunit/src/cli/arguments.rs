@@ -1,6 +1,7 @@
 //! Arguments as typed. Cargo's own flags are spelled and grouped as in cargo.
 
 use super::values;
+use crate::model::Metric;
 use crate::term::ColorChoice;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -276,6 +277,12 @@ pub struct MeasuringArguments {
     /// where the place of the code cannot be controlled from 15 % on.
     #[arg(long, value_name = "CHANGE", default_value = "2%", value_parser = values::threshold)]
     pub threshold: f64,
+    /// What decides whether a test got slower or faster, separated by commas. The others are measured and shown.
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', default_value = "time", value_parser = values::metric())]
+    pub metric: Vec<Metric>,
+    /// How instructions are counted: by the processor where it lets us, or in callgrind (slow, needs valgrind).
+    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
+    pub instructions: CountInstructions,
     /// Longest life of one measured process.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     pub timeout: Duration,
@@ -300,6 +307,18 @@ pub struct MeasuringArguments {
     /// Let the loops of the workspace's code begin at cache lines.
     #[arg(long, hide = true)]
     pub aligned_loops: bool,
+}
+
+/// Where instructions come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum CountInstructions {
+    /// The processor's counter, where there is one.
+    #[default]
+    Auto,
+    /// callgrind, in a process of each version.
+    Callgrind,
+    /// Not at all.
+    Never,
 }
 
 /// Where the code of the measured executables lies.

@@ -1,16 +1,16 @@
 //! From arguments as typed to what the stages take.
 
 use super::arguments::{
-    CalibrateArguments, CleanArguments, CommonArguments, DiffArguments, Layout, ListArguments, PackageArguments,
-    RunIgnored,
+    CalibrateArguments, CleanArguments, CommonArguments, CountInstructions, DiffArguments, Layout, ListArguments,
+    PackageArguments, RunIgnored,
 };
 use crate::build;
 use crate::calibrate;
 use crate::commands::{CalibrateRequest, CleanOptions};
 use crate::error::{Error, Result};
 use crate::git::Request;
-use crate::measure::Placement;
-use crate::model::TargetKind;
+use crate::measure::{Instructions, Placement};
+use crate::model::{Metric, TargetKind};
 use crate::pipeline::{Filter, Ignored, Measuring, Options, Scope};
 use crate::term::{self, Terminal};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,13 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         placement: match typed.layout {
             Layout::Matched => Placement::Matched,
             Layout::Natural => Placement::Natural,
+        },
+        // In the order of reports, whatever was typed.
+        gates: Metric::ALL.into_iter().filter(|metric| typed.metric.contains(metric)).collect(),
+        instructions: match typed.instructions {
+            CountInstructions::Auto => Instructions::Auto,
+            CountInstructions::Callgrind => Instructions::Callgrind,
+            CountInstructions::Never => Instructions::Never,
         },
         ..Measuring::default()
     };

@@ -1,5 +1,7 @@
 //! Values with units, as people type them.
 
+use crate::model::Metric;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::time::Duration;
 
 /// Far more than anybody waits, and far less than what overflows a clock.
@@ -34,6 +36,12 @@ pub fn threshold(text: &str) -> Result<f64, String> {
     } else {
         Err(format!("`{text}` must be more than 0 and less than 100 %: try 10%"))
     }
+}
+
+/// The name of a metric; clap names the nearest one for a word that is none.
+pub fn metric() -> impl TypedValueParser<Value = Metric> {
+    PossibleValuesParser::new(Metric::ALL.map(Metric::name))
+        .try_map(|name| Metric::named(&name).ok_or_else(|| format!("`{name}` is no metric")))
 }
 
 #[cfg(test)]

@@ -63,7 +63,9 @@ fn fails_on_base(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Environment, Outcome, Selection, Stages, TargetId, TargetKind, TestId, VersionName};
+    use crate::model::{
+        Environment, Metric, Metrics, Outcome, Selection, Stages, TargetId, TargetKind, TestId, VersionName,
+    };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let version = VersionName { label: "main".to_owned(), commit: "0".repeat(40), dirty: false };
@@ -73,6 +75,8 @@ mod tests {
             verdict: *verdict,
             reason: reason.clone(),
             measured: None,
+            metrics: Metrics::new(),
+            cross_check: None,
             capture: None,
             selected_because: String::new(),
             why: None,
@@ -95,6 +99,7 @@ mod tests {
             warnings: Vec::new(),
             stages: Stages::default(),
             threshold: 0.1,
+            gates: vec![Metric::Time],
             alpha: 0.01,
             interrupted: false,
         }

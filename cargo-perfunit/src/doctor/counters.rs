@@ -1,5 +1,6 @@
 //! Whether the processor's performance counters are there and may be used.
 
+use crate::measure::no_counter;
 use std::io::{Error, ErrorKind};
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -26,11 +27,6 @@ pub fn available() -> Result<(), String> {
         return Ok(());
     }
     let error = Error::last_os_error();
-    Err(match error.kind() {
-        ErrorKind::PermissionDenied => "not for us: refused by kernel.perf_event_paranoid or the container".to_owned(),
-        ErrorKind::NotFound | ErrorKind::Unsupported => {
-            "none: the processor or its virtual machine has no PMU".to_owned()
-        }
-        _ => format!("none: {error}"),
-    })
+    let whose = if error.kind() == ErrorKind::PermissionDenied { "not for us" } else { "none" };
+    Err(format!("{whose}: {}", no_counter(&error)))
 }

@@ -78,6 +78,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         seed: fastrand::u64(..),
         // One executable has one layout.
         placement: Placement::Natural,
+        metering: None,
     };
     let bench = Bench::open(folder)?;
     let started = Instant::now();

@@ -1,6 +1,7 @@
 //! The place where processes are measured: the core, the scratch folders, the address space.
 
 use super::common_pages::CommonFile;
+use super::gauge::{Gauges, Instructions};
 use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
@@ -10,7 +11,7 @@ use crate::build::TestExecutable;
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
-use crate::model::Sides;
+use crate::model::{Metric, Sides};
 use crate::process;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
@@ -47,6 +48,17 @@ pub struct Config {
     pub seed: u64,
     /// Whether layouts are matched.
     pub placement: Placement,
+    /// What to look at besides time, if anything.
+    pub metering: Option<Metering>,
+}
+
+/// What to look at besides time.
+#[derive(Debug, Clone, Default)]
+pub struct Metering {
+    /// The metrics that decide: these are measured until they are told, and confirmed.
+    pub gates: Vec<Metric>,
+    /// Where instructions come from.
+    pub instructions: Instructions,
 }
 
 /// A prepared machine. Pins the tool away from the measured core while it lives.
@@ -56,6 +68,8 @@ pub struct Bench {
     pub paired_address_space: bool,
     /// How both processes of a pair get the same random numbers; not at all unless it is set.
     pub seeds: Seeds,
+    /// What processes need that count; nothing unless it is set.
+    pub gauges: Gauges,
     /// The page of the running pair.
     pub page: SharedPage,
     /// `TMPDIR` of each side; equally long paths.
@@ -90,6 +104,7 @@ impl Bench {
         Ok(Self {
             paired_address_space: can_fix_addresses(),
             seeds: Seeds::default(),
+            gauges: Gauges::default(),
             page: SharedPage::new()?,
             temporary,
             core: Cell::new(core),
@@ -152,6 +167,11 @@ impl Bench {
     /// Notes that a process could not move its program to the pages that it should lie in.
     pub fn note_unsettled(&self) {
         self.unsettled.set(true);
+    }
+
+    /// Folder for what callgrind writes.
+    pub fn callgrind(&self) -> PathBuf {
+        self.temporary.base.with_file_name("callgrind")
     }
 
     /// Folder for executables with other layouts.

@@ -126,19 +126,18 @@ mod tests {
     use crate::model::Sides;
 
     fn end(state: u32, ns: f64) -> SideEnd {
-        SideEnd {
-            state,
-            status: None,
-            first_ns: ns,
-            times: vec![ns * 10.0; 40],
-            message: String::new(),
-            whole_function: false,
-        }
+        SideEnd { state, first_ns: ns, times: vec![ns * 10.0; 40], ..SideEnd::default() }
     }
 
     fn pilot(base: SideEnd, head: SideEnd) -> PairEnd {
         let shape = Shape { repetitions: 10, batches: 40, warm: 1 };
-        PairEnd { sides: Sides { base, head }, shape, timed_out: None, took: Duration::from_millis(20) }
+        PairEnd {
+            sides: Sides { base, head },
+            shape,
+            starter: Side::Base,
+            timed_out: None,
+            took: Duration::from_millis(20),
+        }
     }
 
     #[track_caller]

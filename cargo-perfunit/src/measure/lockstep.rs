@@ -1,6 +1,7 @@
 //! One pair: starts a process of each side, lets them take turns, and reads what they left on the page.
 
 use super::bench::Bench;
+use super::gauge::Gauge;
 use super::seeds::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::{Error, Result};
@@ -9,12 +10,15 @@ use crate::process;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
-use perfunit_runtime::page::{self, COLD, PILOT, SERVE_VARIABLE, TEST_VARIABLE, state};
+use perfunit_runtime::page::{
+    self, CALLGRIND, COLD, INSTRUCTIONS, METER, PILOT, PRELOAD_VARIABLE, SERVE_VARIABLE, SideArea, TEST_VARIABLE,
+    reading, state,
+};
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
@@ -51,6 +55,22 @@ pub enum Task {
     Solo(Side),
     /// Batches as calibrated, of one side only: a process without company, for comparison with pairs.
     Alone(Side, Shape),
+    /// Readings of the first call and of so many later ones, of one side only.
+    Meter(Side, Gauge, u64),
+}
+
+impl Task {
+    /// The only side that takes part, if it is only one.
+    fn single(self) -> Option<Side> {
+        match self {
+            Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
+            Task::Pilot | Task::Steady(_) | Task::Cold => None,
+        }
+    }
+
+    fn gauge(self) -> Option<Gauge> {
+        if let Task::Meter(_, gauge, _) = self { Some(gauge) } else { None }
+    }
 }
 
 /// Calibrated on base, used for both.
@@ -93,7 +113,7 @@ impl Pads {
 }
 
 /// How one process of a pair ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SideEnd {
     /// One of `page::state`.
     pub state: u32,
@@ -103,10 +123,31 @@ pub struct SideEnd {
     pub first_ns: f64,
     /// Time of each batch, ns.
     pub times: Vec<f64>,
+    /// Processor time of the first call, ns.
+    pub first_cpu_ns: f64,
+    /// Processor time of each batch, ns; of many short ones with the untimed runs before each.
+    pub cpu_times: Vec<f64>,
+    /// Most memory in use, bytes; 0 where the kernel does not tell.
+    pub peak_rss: f64,
+    /// What a process read that was asked to.
+    pub readings: Readings,
     /// Panic message, if there was one.
     pub message: String,
     /// Whether the whole test function is the workload (door 2).
     pub whole_function: bool,
+}
+
+/// Readings of single calls, as they are on the page.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Readings {
+    /// One of `page::heap`.
+    pub heap: u32,
+    /// 0, or the system's error number for a counter of instructions.
+    pub no_instructions: u32,
+    /// Whether the kernel counts bytes read and written.
+    pub io_is_counted: bool,
+    /// Of a call of nothing, of the first call, and of later ones.
+    pub calls: Vec<[u64; reading::COUNT]>,
 }
 
 /// How a pair ended.
@@ -116,6 +157,8 @@ pub struct PairEnd {
     pub sides: Sides<SideEnd>,
     /// The shape, as a pilot settled it.
     pub shape: Shape,
+    /// The side that had the first turn.
+    pub starter: Side,
     /// The side whose turn it was when the time limit came.
     pub timed_out: Option<Side>,
     /// Wall time of the pair.
@@ -134,17 +177,18 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     let started = Instant::now();
     bench.clean_temporary()?;
     write_request(bench, task, pads);
-    let common = bench.common_pages(programs.executables)?;
+    // Nobody times a process that counts, and callgrind would lose sight of code that moves.
+    let common = if task.gauge().is_some() { None } else { bench.common_pages(programs.executables)? };
     bench.page.common.store(common.map_or(0, |_| COMMON_DESCRIPTOR), Relaxed);
-    let wanted: &[Side] = match task {
-        Task::Solo(Side::Base) | Task::Alone(Side::Base, _) => &[Side::Base],
-        Task::Solo(Side::Head) | Task::Alone(Side::Head, _) => &[Side::Head],
-        _ if pads.head_first => &[Side::Head, Side::Base],
-        _ => &Side::BOTH,
+    let wanted: &[Side] = match task.single() {
+        Some(Side::Base) => &[Side::Base],
+        Some(Side::Head) => &[Side::Head],
+        None if pads.head_first => &[Side::Head, Side::Base],
+        None => &Side::BOTH,
     };
     let mut running = Vec::with_capacity(2);
     for side in wanted {
-        running.push(Running::start(bench, programs, *side, pads, common)?);
+        running.push(Running::start(bench, programs, *side, pads, task.gauge(), common)?);
     }
     let timed_out = wait(bench, &mut running, started + limit);
     let mut status = Sides { base: None, head: None };
@@ -163,7 +207,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         base: read_side(bench, Side::Base, batches, status.base),
         head: read_side(bench, Side::Head, batches, status.head),
     };
-    Ok(PairEnd { sides, shape, timed_out, took: started.elapsed() })
+    Ok(PairEnd { sides, shape, starter: owner(bench, 0), timed_out, took: started.elapsed() })
 }
 
 fn write_request(bench: &Bench, task: Task, pads: Pads) {
@@ -176,6 +220,7 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
         Task::Cold | Task::Solo(_) => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
     };
     page.flags.store(flags, Relaxed);
     page.repetitions.store(shape.repetitions, Relaxed);
@@ -183,12 +228,21 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     // A pilot is planned with all its turns by base; head waits for turn 1 meanwhile.
     let starter = u32::from(pads.head_first && task != Task::Pilot);
     page.plan(shape.batches, starter);
-    if let Task::Solo(side) | Task::Alone(side, _) = task {
+    if let Some(side) = task.single() {
         // Its preparation, and its batches if there are any.
         let turns = 1 + page.batches.load(Relaxed);
         page.schedule[..turns as usize].iter().for_each(|turn| turn.store(side.index() as u8, Relaxed));
         page.turns.store(turns, Relaxed);
     }
+}
+
+fn meter_flags(gauge: Gauge, later: u64) -> u32 {
+    let gauge = match gauge {
+        Gauge::Heap | Gauge::Kernel => 0,
+        Gauge::Processor => INSTRUCTIONS,
+        Gauge::Callgrind => CALLGRIND,
+    };
+    METER | gauge | if later == 0 { COLD } else { 0 }
 }
 
 fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>) -> SideEnd {
@@ -200,8 +254,23 @@ fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>
         status,
         first_ns: area.first_ns.load(Relaxed) as f64,
         times: area.times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
+        first_cpu_ns: area.first_cpu_ns.load(Relaxed) as f64,
+        cpu_times: area.cpu_times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
+        peak_rss: area.peak_rss.load(Relaxed) as f64,
+        readings: read_readings(area),
         message: String::from_utf8_lossy(&message).into_owned(),
         whole_function: area.whole_function.load(Relaxed) != 0,
+    }
+}
+
+fn read_readings(area: &SideArea) -> Readings {
+    let taken = (area.readings.load(Acquire) as usize).min(page::MAX_READINGS);
+    let figures = |at: usize| std::array::from_fn(|index| area.figures[at][index].load(Relaxed));
+    Readings {
+        heap: area.heap.load(Relaxed),
+        no_instructions: area.no_instructions.load(Relaxed),
+        io_is_counted: area.io_is_counted.load(Relaxed) != 0,
+        calls: (0..taken).map(figures).collect(),
     }
 }
 
@@ -215,15 +284,24 @@ struct Running {
 }
 
 impl Running {
-    fn start(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads, common: Option<RawFd>) -> Result<Self> {
-        let executable = programs.executables.get(side);
-        let mut command = Command::new(&executable.path);
+    fn start(
+        bench: &Bench,
+        programs: &Programs<'_>,
+        side: Side,
+        pads: Pads,
+        gauge: Option<Gauge>,
+        common: Option<RawFd>,
+    ) -> Result<Self> {
+        let mut command = bench.gauges.command(gauge, &programs.executables.get(side).path);
         // Only read where libtest and not our runner is in charge.
         command.args(["--exact", programs.test, "--include-ignored", "--nocapture", "--test-threads=1"]);
         // Base's environment for both: a longer variable would shift the stack.
         let environment = programs.executables.base.environment();
         let seed = bench.seeds.variables(pads.seed, &environment);
         command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment).envs(seed);
+        let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
+        let counting = bench.gauges.variables(gauge, preloaded);
+        command.envs(counting);
         command.env("TMPDIR", bench.temporary.get(side));
         command.env(SIDE_VARIABLE, programs.folders.get(side));
         command.env("PERFUNIT_PAD", "x".repeat(pads.environment));
@@ -296,7 +374,11 @@ fn wait(bench: &Bench, running: &mut [Running], deadline: Instant) -> Option<Sid
 }
 
 fn whose_turn(bench: &Bench) -> Side {
-    let turn = bench.page.turn.load(Acquire) as usize;
+    owner(bench, bench.page.turn.load(Acquire) as usize)
+}
+
+/// Whose turn this is.
+fn owner(bench: &Bench, turn: usize) -> Side {
     let owner = bench.page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
     if owner == 0 { Side::Base } else { Side::Head }
 }

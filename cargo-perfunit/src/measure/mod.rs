@@ -6,11 +6,16 @@
 //! verdict.
 
 mod bench;
+mod beside;
 mod classify;
 mod common_pages;
+mod confirmed;
+mod gates;
+mod gauge;
 pub mod kernel;
 mod layouts;
 mod lockstep;
+mod meter;
 mod noise;
 mod quiet;
 mod record;
@@ -21,8 +26,12 @@ mod shared_page;
 pub mod spin;
 mod work;
 
-pub use bench::{Bench, Config, Placement, can_fix_addresses, usable_cores};
+pub use bench::{Bench, Config, Metering, Placement, can_fix_addresses, usable_cores};
+pub use confirmed::{TAKEN_BACK, after_confirmation};
+pub use gates::{cross_check, gate};
+pub use gauge::{Gauges, Instructions, find_valgrind};
+pub use meter::no_counter;
 pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
-pub use schedule::{AllEnded, Ended, Figures, Subject, TAKEN_BACK, after_confirmation, measure_all};
+pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};
 pub use seeds::Seeds;

@@ -1,13 +1,15 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::bench::{Bench, Config, Placement};
+use super::confirmed::{confirmed, is_flagged};
 use super::layouts::Layouts;
 use super::lockstep::Programs;
+use super::meter;
 use super::screen::{self, Settled};
 use crate::build::{SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, LayoutMatch, Measured, Reason, Sides, TargetId, TestId, Verdict};
+use crate::model::{Capture, LayoutMatch, Measured, Metrics, Reason, Sides, TargetId, TestId, Verdict};
 use crate::progress::Progress;
 use crate::stats;
 use std::collections::BTreeMap;
@@ -22,9 +24,6 @@ const NOISE_OF_LAYOUT: f64 = 0.25;
 const MOST_PAIRS_PER_LAYOUT: f64 = 8.0;
 /// Layouts that have to fit the budget: twice as many as the rule asks for at least.
 const FEWEST_LAYOUTS: f64 = 16.0;
-
-/// The note of a test that was slower or faster until fresh pairs told something else, and that is not inconclusive.
-pub const TAKEN_BACK: &str = "a larger change was seen first and did not show again on fresh pairs and layouts";
 
 /// A test to measure.
 #[derive(Debug, Clone)]
@@ -48,6 +47,8 @@ pub struct Figures {
     pub seconds_per_pair: f64,
     /// Remarks.
     pub notes: Vec<String>,
+    /// What is known besides time; empty if nothing was asked for.
+    pub metrics: Metrics,
 }
 
 /// The end of one test.
@@ -64,10 +65,6 @@ pub struct Ended {
 impl Ended {
     fn without_figures(reason: Reason) -> Self {
         Self { result: Err(reason), reason: None, capture: None }
-    }
-
-    fn is_flagged(&self) -> bool {
-        matches!(&self.result, Ok(figures) if matches!(figures.verdict, Verdict::Slower | Verdict::Faster))
     }
 }
 
@@ -142,9 +139,13 @@ fn screen_one(
         Ok(settled) => Settled { matched, ..settled },
         Err(reason) => return Ok((Ended::without_figures(reason), None)),
     };
-    let result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
-    if let Ok(figures) = &result {
+    let mut result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
+    if let Ok(figures) = &mut result {
         settled.pairs_per_layout = pairs_per_layout(figures, config);
+        if let Some(metering) = &config.metering {
+            let ns = figures.measured.base_ns.max(figures.measured.head_ns);
+            figures.metrics.extend(meter::meter(bench, config, metering, &programs, &settled, ns, random)?);
+        }
     }
     let reason = why_inconclusive(&result);
     Ok((Ended { result, reason, capture: Some(settled.capture) }, Some(settled)))
@@ -186,10 +187,11 @@ fn confirm(
     layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
+    let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
     let measured = ended.iter().filter(|end| end.result.is_ok()).count();
     let alpha = stats::confirmation_alpha(config.alpha, measured);
     // Layouts are a target's.
-    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| ended[*index].is_flagged()).collect();
+    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| is_flagged(&ended[*index], gates)).collect();
     order.sort_by_key(|index| &subjects[*index].test.target);
     for index in order {
         let (end, subject) = (&mut ended[index], &subjects[index]);
@@ -207,46 +209,6 @@ fn confirm(
         *end = confirmed(end, fresh);
     }
     Ok(())
-}
-
-/// Joins the first verdict of a flagged test with the one on fresh pairs.
-fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
-    let capture = first.capture;
-    // What the first pairs told of the test's work holds; drawn layouts hide some of it.
-    let told = first.result.as_ref().map_or(&[][..], |flagged| &flagged.notes);
-    let fresh = fresh.map(|mut figures| {
-        let missing = told.iter().filter(|note| !figures.notes.contains(note)).cloned().collect::<Vec<_>>();
-        figures.notes.extend(missing);
-        figures
-    });
-    match (&first.result, fresh) {
-        (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => {
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
-            figures.notes.push(TAKEN_BACK.to_owned());
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) => {
-            figures.verdict = Verdict::Inconclusive;
-            Ended { result: Ok(figures), reason: Some(Reason::NotConfirmed), capture }
-        }
-        (Ok(flagged), Err(why)) => {
-            let mut figures = flagged.clone();
-            figures.verdict = Verdict::Inconclusive;
-            Ended { result: Ok(figures), reason: Some(why), capture }
-        }
-        (Err(_), _) => first.clone(),
-    }
-}
-
-/// What is said in the end of a flagged test, given the verdict on fresh pairs.
-pub fn after_confirmation(flagged: Verdict, fresh: Verdict) -> Verdict {
-    match fresh {
-        Verdict::Same | Verdict::ChangedBelowThreshold => fresh,
-        _ if fresh == flagged => fresh,
-        _ => Verdict::Inconclusive,
-    }
 }
 
 #[cfg(test)]
@@ -267,28 +229,8 @@ mod tests {
             mode: Mode::Steady,
             threshold: 0.1,
         };
-        Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes: Vec::new() }
-    }
-
-    #[track_caller]
-    fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<&Reason>) {
-        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        if let Ok(fresh) = &fresh {
-            assert_eq!(after_confirmation(Verdict::Slower, fresh.verdict), verdict);
-        }
-        let end = confirmed(&first, fresh);
-        assert_eq!(end.result.unwrap().verdict, verdict);
-        assert_eq!(end.reason.as_ref(), reason);
-    }
-
-    #[test]
-    fn only_the_same_verdict_on_fresh_pairs_confirms() {
-        check(Ok(figures(Verdict::Slower, 0.25)), Verdict::Slower, None);
-        check(Ok(figures(Verdict::Same, 0.0)), Verdict::Same, None);
-        check(Ok(figures(Verdict::ChangedBelowThreshold, 0.05)), Verdict::ChangedBelowThreshold, None);
-        check(Ok(figures(Verdict::Faster, -0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
-        check(Ok(figures(Verdict::Inconclusive, 0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
-        check(Err(Reason::Interrupted), Verdict::Inconclusive, Some(&Reason::Interrupted));
+        let (notes, metrics) = (Vec::new(), Metrics::new());
+        Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }
     }
 
     #[track_caller]
@@ -302,6 +244,7 @@ mod tests {
             alpha: 0.01,
             seed: 0,
             placement: Placement::Matched,
+            metering: None,
         };
         assert_eq!(pairs_per_layout(&figures, &config), expected);
     }
@@ -314,12 +257,5 @@ mod tests {
         check_pairs(0.02, 0.2, 0.3, 2);
         check_pairs(0.02, 0.2, 2.0, 1);
         check_pairs(5.0, 0.2, 0.01, 1);
-    }
-
-    #[test]
-    fn the_figures_of_a_confirmed_test_are_those_of_the_fresh_pairs() {
-        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        let end = confirmed(&first, Ok(figures(Verdict::Slower, 0.25)));
-        assert!((end.result.unwrap().measured.change.estimate - 0.25).abs() < 1e-12);
     }
 }

@@ -1,6 +1,7 @@
 //! One test: pilot, then pairs until the rule is content or the budget used up.
 
 use super::bench::{Bench, Config};
+use super::beside::{Beside, Rules};
 use super::classify::{Class, classify, first_failure, per_run};
 use super::layouts::{self, Layouts};
 use super::lockstep::{self, Pads, PairEnd, Programs, Task};
@@ -8,7 +9,7 @@ use super::schedule::Figures;
 use super::work::{Comparison, Differs, Work};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, EffectClass, EffectSize, Measured, Mode, Reason, Side, Sides, Verdict};
+use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Side, Sides, Verdict};
 use crate::stats::{self, LOOKS, Look, Rule};
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,7 @@ struct Pairs {
     /// The pairs of the unit at hand: log ratio, and logarithms of both times.
     unit: Vec<(f64, Sides<f64>)>,
     work: Work,
+    beside: Beside,
 }
 
 /// Runs the pilot and settles how to measure, or says why not.
@@ -186,7 +188,10 @@ pub fn measure(
     let per_unit = if layouts.is_some() { settled.pairs_per_layout } else { 1 };
     let started = Instant::now();
     let linked = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took);
+    let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
+    let rules = Rules { time: rule, gates };
     let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
+    let mut told = None;
     let decision = loop {
         if interrupt::requested() {
             return Ok(Err(Reason::Interrupted));
@@ -196,13 +201,15 @@ pub fn measure(
         let end = started + config.per_test_budget + linking;
         let end = config.deadline.map_or(end, |deadline| deadline.min(end));
         if Instant::now() >= end || pairs.log_ratios.len() >= most {
-            break stats::conclude(&rule, &pairs.log_ratios);
+            break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
         }
         let executables = match &mut layouts {
             Some(layouts) => layouts.drawn(programs.executables, pairs.log_ratios.len())?,
             None => Some(programs.executables),
         };
-        let Some(executables) = executables else { break stats::conclude(&rule, &pairs.log_ratios) };
+        let Some(executables) = executables else {
+            break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
+        };
         let programs = Programs { executables, ..*programs };
         let pair = lockstep::run(bench, &programs, settled.task, settled.draw(random), config.timeout)?;
         if !pair.complete() {
@@ -218,8 +225,13 @@ pub fn measure(
         if !pairs.add(&pair, settled.comparison, per_unit) {
             continue;
         }
-        if let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios) {
-            break Some(decision);
+        if told.is_none()
+            && let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios)
+        {
+            told = Some(decision);
+        }
+        if pairs.beside.is_told(&rules) && told.is_some() {
+            break told;
         }
         if LOOKS.contains(&pairs.log_ratios.len()) {
             let each =
@@ -227,8 +239,12 @@ pub fn measure(
             let left = end.saturating_duration_since(Instant::now());
             let affordable = pairs.log_ratios.len() + (left.as_secs_f64() / each.as_secs_f64().max(1e-6)) as usize;
             let affordable = affordable.min(most);
-            if stats::is_hopeless(&rule, &pairs.log_ratios, affordable) {
-                break stats::conclude(&rule, &pairs.log_ratios);
+            let hopeless = match told {
+                Some(_) => pairs.beside.is_hopeless(&rules, affordable),
+                None => stats::is_hopeless(&rule, &pairs.log_ratios, affordable),
+            };
+            if hopeless {
+                break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
             }
         }
     };
@@ -236,6 +252,9 @@ pub fn measure(
     let mut figures = figures(&pairs, &decision, mode, settled);
     figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.log_ratios.len() * per_unit).max(1) as f64;
     figures.measured.threshold = rule.threshold;
+    if config.metering.is_some() {
+        figures.metrics = pairs.beside.metrics(&rules);
+    }
     if layouts.is_some() {
         figures.measured.layouts = figures.measured.pairs;
         figures.measured.pairs *= per_unit;
@@ -251,6 +270,7 @@ impl Pairs {
     fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> bool {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
         self.work.add(pair);
+        self.beside.add(pair, comparison);
         self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
         if self.unit.len() < per_unit {
             return false;
@@ -262,6 +282,7 @@ impl Pairs {
         self.times.base.push(mean(|(_, ns)| ns.base).exp());
         self.times.head.push(mean(|(_, ns)| ns.head).exp());
         self.unit.clear();
+        self.beside.end_unit();
         true
     }
 }
@@ -324,5 +345,6 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         verdict = Verdict::ChangedBelowThreshold;
         notes.push(format!("a few cycles ({:+.1} ns of {base_ns:.1} ns): shown, not judged", head_ns - base_ns));
     }
-    Figures { verdict, measured, spread: stats::spread(&pairs.log_ratios), seconds_per_pair: 0.0, notes }
+    let spread = stats::spread(&pairs.log_ratios);
+    Figures { verdict, measured, spread, seconds_per_pair: 0.0, notes, metrics: Metrics::new() }
 }

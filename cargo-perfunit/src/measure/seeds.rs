@@ -71,7 +71,7 @@ impl Seeds {
 }
 
 /// True unless the program is known to be linked statically: then nothing can be loaded before it.
-fn is_dynamic(program: &Path) -> bool {
+pub(super) fn is_dynamic(program: &Path) -> bool {
     let mut bytes = Vec::new();
     let Ok(file) = std::fs::File::open(program) else { return true };
     if file.take(HEADERS).read_to_end(&mut bytes).is_err() {
@@ -89,7 +89,7 @@ fn interpreter(bytes: &[u8]) -> Option<bool> {
 }
 
 /// Colons and spaces separate libraries, and a dollar sign begins a name that the linker replaces.
-fn is_loadable(path: &Path) -> bool {
+pub(super) fn is_loadable(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| b": \t\n$".contains(byte))
 }
 

@@ -141,17 +141,11 @@ mod tests {
 
     fn pair(times: Sides<Vec<f64>>) -> PairEnd {
         let batches = times.base.len() as u32;
-        let end = |times| SideEnd {
-            state: state::DONE,
-            status: None,
-            first_ns: 1e5,
-            times,
-            message: String::new(),
-            whole_function: false,
-        };
+        let end = |times| SideEnd { state: state::DONE, first_ns: 1e5, times, ..SideEnd::default() };
         PairEnd {
             sides: Sides { base: end(times.base), head: end(times.head) },
             shape: Shape { repetitions: 1, batches, warm: 1 },
+            starter: Side::Base,
             timed_out: None,
             took: Duration::from_millis(10),
         }

@@ -5,6 +5,7 @@
 mod calibration;
 mod change;
 mod layout;
+mod metric;
 mod outcome;
 mod sides;
 mod test;
@@ -14,6 +15,7 @@ mod why;
 pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Processes, Share, Tally, Terms};
 pub use change::{Change, EffectClass, EffectSize};
 pub use layout::LayoutMatch;
+pub use metric::{Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Unit};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};

@@ -1,6 +1,8 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
-use super::{Capture, Change, EffectSize, LayoutMatch, Mode, Reason, TargetId, TestId, Verdict, Why};
+use super::{
+    Capture, Change, CrossCheck, EffectSize, LayoutMatch, Metric, Metrics, Mode, Reason, TargetId, TestId, Verdict, Why,
+};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -34,12 +36,16 @@ pub struct Measured {
 pub struct Outcome {
     /// Which test.
     pub test: TestId,
-    /// The answer.
+    /// The answer, by what decides: time, unless others were chosen.
     pub verdict: Verdict,
     /// Why it was not measured, or why it is inconclusive.
     pub reason: Option<Reason>,
     /// The figures; present unless `verdict` is `NotMeasured`.
     pub measured: Option<Measured>,
+    /// What is known of each metric; empty unless it was measured.
+    pub metrics: Metrics,
+    /// Whether time and work go together.
+    pub cross_check: Option<CrossCheck>,
     /// How it was captured, once known.
     pub capture: Option<Capture>,
     /// Why it was selected, in words ("names `Parser::line`, changed in src/parser.rs").
@@ -139,6 +145,8 @@ pub struct Run {
     pub stages: Stages,
     /// Gate, as a fraction of base.
     pub threshold: f64,
+    /// The metrics that decide the verdicts.
+    pub gates: Vec<Metric>,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
     /// True if Ctrl-C cut the run short.

@@ -107,6 +107,13 @@ pub enum Reason {
     NotConfirmed,
     /// The interval was still too wide when the test's budget ended.
     TooNoisy,
+    /// A metric that decides (`--metric`) is not known, or differs from call to call.
+    MetricUnknown {
+        /// Its name.
+        metric: String,
+        /// Why.
+        detail: String,
+    },
     /// Excluded by a filter of the command line.
     Filtered,
 }
@@ -133,6 +140,7 @@ impl Reason {
             Reason::Interrupted => "interrupted",
             Reason::NotConfirmed => "not-confirmed",
             Reason::TooNoisy => "too-noisy",
+            Reason::MetricUnknown { .. } => "metric-unknown",
             Reason::Filtered => "filtered",
         }
     }
@@ -173,6 +181,7 @@ impl fmt::Display for Reason {
             Reason::Interrupted => f.write_str("interrupted"),
             Reason::NotConfirmed => f.write_str("a change was seen but did not show again on fresh pairs"),
             Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
+            Reason::MetricUnknown { metric, detail } => write!(f, "{metric} decides and is not known: {detail}"),
             Reason::Filtered => f.write_str("excluded by the filter"),
         }
     }

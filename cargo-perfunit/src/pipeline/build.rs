@@ -29,6 +29,8 @@ pub struct BuiltSides {
     pub injections: Injections,
     /// The library that gives both processes of a pair the same random numbers.
     pub seeds: Option<PathBuf>,
+    /// The library that counts what the allocator is asked for.
+    pub meter: Option<PathBuf>,
     /// Which doors had to be closed, and for whom.
     pub warnings: Vec<String>,
 }
@@ -93,6 +95,7 @@ pub fn both_sides(
             targets,
             injections: injections.into_iter().collect(),
             seeds: toolchain.seeds,
+            meter: toolchain.meter,
             warnings: doors.warnings,
         });
     }

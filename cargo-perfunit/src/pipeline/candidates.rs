@@ -11,7 +11,7 @@ use crate::build::{Found, Harness, SideBuild, TestExecutable, list_tests};
 use crate::error::Result;
 use crate::fs;
 use crate::impact::{self, Files, TestSource};
-use crate::model::{Capture, Outcome, Reason, Sides, TargetId, TestId, Verdict, Why};
+use crate::model::{Capture, Metrics, Outcome, Reason, Sides, TargetId, TestId, Verdict, Why};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -78,6 +78,8 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
         verdict: Verdict::NotMeasured,
         reason: Some(reason),
         measured: None,
+        metrics: Metrics::new(),
+        cross_check: None,
         capture,
         selected_because: because.to_owned(),
         why: None,

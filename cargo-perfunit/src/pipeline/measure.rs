@@ -3,13 +3,18 @@
 use super::build::BuiltSides;
 use super::candidates::{Candidate, Candidates, not_measured};
 use super::environment;
-use super::options::Options;
+use super::options::{Measuring, Options};
 use super::setup::Setup;
 use crate::build::TestExecutable;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::measure::{AllEnded, Bench, Config, Ended, Seeds, Subject, measure_all};
-use crate::model::{Environment, Outcome, Reason, Side, Sides, TargetId};
+use crate::measure::{
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Instructions, Metering, Seeds, Subject, cross_check,
+    find_valgrind, gate, measure_all,
+};
+use crate::model::{
+    Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Outcome, Readings, Reason, Side, Sides, TargetId,
+};
 use crate::progress::Progress;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -28,6 +33,15 @@ pub struct Measured {
 /// Paths named in the warning about tests that write into the tree.
 const NAMED_PATHS: usize = 3;
 
+/// Whether what the user wants to know can be had here: nothing is built before that is clear.
+pub fn check(measuring: &Measuring) -> Result<()> {
+    if measuring.instructions == Instructions::Callgrind && find_valgrind().is_none() {
+        return Err(Error::setup("--instructions callgrind needs valgrind, which is not in PATH")
+            .hint("install valgrind, or leave the option out to count by the processor"));
+    }
+    Ok(())
+}
+
 /// Measures all candidates.
 pub fn measure(
     setup: &mut Setup,
@@ -45,10 +59,12 @@ pub fn measure(
         alpha: measuring.alpha,
         seed: measuring.seed,
         placement: measuring.placement,
+        metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
     };
     let mut bench = Bench::open(&setup.ours)?;
     let mut warnings = Vec::new();
     bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
+    bench.gauges = Gauges::new(built.meter.clone(), find_valgrind(), bench.callgrind());
     if measuring.equal_seeds {
         warnings.extend(bench.seeds.shortcoming(programs(built, &candidates.chosen)));
     }
@@ -58,7 +74,7 @@ pub fn measure(
     let AllEnded { tests: mut ended, layouts } = round(setup, &bench, &config, built, &candidates.chosen)?;
     note_writes(setup, built, data, &mut warnings)?;
     with_other_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
-    let outcome = |(candidate, end)| outcome(candidate, end, data);
+    let outcome = |(candidate, end)| outcome(candidate, end, data, &measuring.gates);
     let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(outcome).collect();
     outcomes.extend(candidates.excluded);
     let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
@@ -148,23 +164,44 @@ fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut
     Ok(())
 }
 
-fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
+fn outcome(candidate: Candidate, end: Ended, tests_of: Side, gates: &[Metric]) -> Outcome {
     let capture = end.capture.or(candidate.capture);
     let Candidate { test, because, why, differs, .. } = candidate;
     let of_tests = differs.map(|how| format!("{tests_of}'s test code on both versions: {how}"));
     let mut outcome = match end.result {
-        Ok(figures) => Outcome {
-            test,
-            verdict: figures.verdict,
-            reason: end.reason,
-            measured: Some(figures.measured),
-            capture,
-            selected_because: because,
-            why,
-            notes: figures.notes,
-        },
+        Ok(figures) => {
+            let (verdict, reason) = gate(gates, (figures.verdict, end.reason), &figures.metrics);
+            Outcome {
+                test,
+                verdict,
+                reason,
+                cross_check: cross_check(figures.verdict, &figures.metrics),
+                metrics: with_time(&figures),
+                measured: Some(figures.measured),
+                capture,
+                selected_because: because,
+                why,
+                notes: figures.notes,
+            }
+        }
         Err(reason) => not_measured(test, reason, capture, &because),
     };
     outcome.notes.extend(of_tests);
     outcome
+}
+
+/// All metrics: those besides time, and time as one of them.
+fn with_time(figures: &Figures) -> Metrics {
+    let measured = &figures.measured;
+    let reading = |value: f64| Readings { value, low: value, high: value };
+    let time = Metered {
+        verdict: MetricVerdict::from(figures.verdict),
+        readings: Sides { base: reading(measured.base_ns), head: reading(measured.head_ns) },
+        change: Some(measured.change),
+        threshold: measured.threshold,
+        basis: Basis::Pairs(measured.pairs),
+    };
+    let mut metrics = figures.metrics.clone();
+    metrics.insert(Metric::Time, Ok(time));
+    metrics
 }

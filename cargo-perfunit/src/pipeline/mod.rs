@@ -35,6 +35,7 @@ use std::time::Instant;
 /// `cargo perfunit diff`.
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let started = Instant::now();
+    measure::check(&options.measuring)?;
     let mut setup = setup::open(options, terminal)?;
     let selected = select::select(&mut setup, options)?;
     let prepared = started.elapsed();
@@ -106,6 +107,7 @@ fn empty_run(setup: &Setup, options: &Options, selection: Selection) -> Run {
         warnings: Vec::new(),
         stages: Stages::default(),
         threshold: options.measuring.threshold,
+        gates: options.measuring.gates.clone(),
         alpha: options.measuring.alpha,
         interrupted: false,
     }

@@ -2,8 +2,8 @@
 
 use crate::build;
 use crate::git::Request;
-use crate::measure::Placement;
-use crate::model::{TargetId, TargetKind};
+use crate::measure::{Instructions, Placement};
+use crate::model::{Metric, TargetId, TargetKind};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -110,6 +110,10 @@ pub struct Measuring {
     pub equal_seeds: bool,
     /// Whether layouts are matched.
     pub placement: Placement,
+    /// The metrics that decide the verdicts, each once.
+    pub gates: Vec<Metric>,
+    /// Where instructions come from.
+    pub instructions: Instructions,
 }
 
 impl Default for Measuring {
@@ -124,6 +128,8 @@ impl Default for Measuring {
             seed: 0,
             equal_seeds: true,
             placement: Placement::default(),
+            gates: vec![Metric::Time],
+            instructions: Instructions::default(),
         }
     }
 }

@@ -51,6 +51,7 @@ fn notes(run: &Run) -> Vec<String> {
     if !reasons.is_empty() {
         notes.extend(within_reach_of_layout(run));
     }
+    notes.extend(unknown_gates(run));
     if !run.environment.paired_address_space {
         let layouts = &run.environment.layouts;
         let fixed = layouts.values().filter(|state| state.as_ref().is_ok_and(|layout| layout.fixed_addresses)).count();
@@ -70,6 +71,20 @@ fn random_addresses(fixed: usize, targets: usize) -> &'static str {
             "base and head ran with random addresses of their own; code and data were linked to fixed ones only in some targets"
         }
     }
+}
+
+/// What decides and is not known, with how many tests it leaves open.
+fn unknown_gates(run: &Run) -> Vec<String> {
+    let mut unknown: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for outcome in &run.outcomes {
+        if let Some(Reason::MetricUnknown { metric, detail }) = &outcome.reason {
+            *unknown.entry((metric, detail)).or_default() += 1;
+        }
+    }
+    let note = |((metric, detail), tests): ((&str, &str), usize)| {
+        format!("--metric {metric} cannot decide about {}: {}", count(tests, "test"), one_line(detail))
+    };
+    unknown.into_iter().map(note).collect()
 }
 
 /// Up to this one layout was seen to fake a change of code that had not changed (docs/measurements.md).
@@ -138,6 +153,14 @@ mod tests {
         check(&run, expected);
         run.outcomes.clear();
         check(&run, "");
+    }
+
+    #[test]
+    fn what_decides_and_is_not_known_is_said_once() {
+        let mut open = outcome("a", Verdict::Inconclusive, Some(figures(1e3, 0.0)));
+        open.reason = Some(Reason::MetricUnknown { metric: "instructions".into(), detail: "no counter".into() });
+        let run = run(vec![open.clone(), open]);
+        check(&run, "        Note  --metric instructions cannot decide about 2 tests: no counter\n");
     }
 
     #[test]

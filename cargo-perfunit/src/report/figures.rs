@@ -1,9 +1,10 @@
 //! A measured test as a row of figures.
 
 use super::format::{self, Glyphs};
+use super::metrics;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{COLUMNS, Row};
-use crate::model::{EffectClass, Measured, Mode, Outcome, Verdict};
+use crate::model::{EffectClass, Measured, Metric, Mode, Outcome, Verdict};
 use anstyle::Style;
 use std::cmp::Ordering;
 
@@ -32,21 +33,39 @@ fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
 }
 
 /// The row of one test.
-pub fn row(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
-    let (status, style) = status(outcome.verdict);
+pub fn row(outcome: &Outcome, words: Words, detail: Detail, glyphs: Glyphs) -> Row {
+    let (status, style) = status(outcome.verdict, words);
     Row {
         status,
         style,
         name: test_id(&outcome.test),
         cells: outcome.measured.as_ref().map(|m| cells(m, style, glyphs)).unwrap_or_default(),
         remark: outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string())),
-        details: if detail == Detail::Full { details(outcome) } else { Vec::new() },
+        details: details(outcome, detail, glyphs),
+    }
+}
+
+/// What verdicts are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// Slower and faster: time alone decides.
+    OfTime,
+    /// Worse and better.
+    OfAny,
+}
+
+impl Words {
+    /// The words for verdicts by these metrics.
+    pub fn of(gates: &[Metric]) -> Self {
+        if gates.iter().all(|metric| *metric == Metric::Time) { Self::OfTime } else { Self::OfAny }
     }
 }
 
 /// The status word of a verdict.
-fn status(verdict: Verdict) -> (&'static str, Style) {
+fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
     match verdict {
+        Verdict::Slower if words == Words::OfAny => ("Worse", BAD),
+        Verdict::Faster if words == Words::OfAny => ("Better", GOOD),
         Verdict::Slower => ("Slower", BAD),
         Verdict::Faster => ("Faster", GOOD),
         Verdict::ChangedBelowThreshold => ("Changed", WARN),
@@ -86,11 +105,16 @@ pub fn phrase(measured: &Measured) -> String {
     format!("{estimate}{difference} [{low}, {high}]{cold}")
 }
 
-fn details(outcome: &Outcome) -> Vec<String> {
+fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
+    let check = outcome.cross_check.as_ref().map(ToString::to_string);
+    if detail == Detail::Brief {
+        return metrics::changed(outcome, glyphs).into_iter().chain(check).collect();
+    }
     let selected = (!outcome.selected_because.is_empty())
         .then(|| format!("selected: {}", format::one_line(&outcome.selected_because)));
     let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(note)));
-    outcome.measured.iter().map(statistics).chain(selected).chain(notes).collect()
+    let costs = metrics::all(outcome, glyphs);
+    outcome.measured.iter().map(statistics).chain(costs).chain(check).chain(selected).chain(notes).collect()
 }
 
 fn statistics(measured: &Measured) -> String {

@@ -56,6 +56,34 @@ pub fn duration(ns: f64, glyphs: Glyphs) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
+/// A number of bytes, three significant digits from a KiB on: `640 B`, `1.20 KiB`.
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])
+}
+
+/// A number of events, to the last one as long as that can be read: `0`, `99999`, `1.23 M`.
+pub fn large_count(count: f64) -> String {
+    scaled(count, 1e5, 1e3, ["", "k", "M", "G"]).trim_end().to_owned()
+}
+
+/// In full below `exact`, else with three significant digits in the first unit that is not `step` times too small.
+fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    if value.abs() < exact {
+        return format!("{value:.0} {}", units[0]);
+    }
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled.abs() >= step.min(999.5) && unit + 1 < units.len() {
+        scaled /= step;
+        unit += 1;
+    }
+    let decimals = if scaled.abs() >= 99.95 { 0 } else { 1 + usize::from(scaled.abs() < 9.995) };
+    format!("{scaled:.decimals$} {}", units[unit])
+}
+
 /// A difference of `ns` nanoseconds, signed, as coarse as two times of three digits allow: `+1.2 ns`, `-0.35 ns`.
 pub fn difference(ns: f64) -> String {
     signed(ns, "ns")
@@ -177,6 +205,25 @@ mod tests {
             ],
         );
         assert_eq!(duration(1_580.0, Glyphs::Ascii), "1.58 us");
+    }
+
+    #[test]
+    fn amounts_are_exact_while_they_are_small() {
+        check(
+            bytes,
+            &[
+                (0.0, "0 B"),
+                (1023.0, "1023 B"),
+                (1024.0, "1.00 KiB"),
+                (1228.8, "1.20 KiB"),
+                (1_048_000.0, "1.00 MiB"),
+                (f64::NAN, "?"),
+            ],
+        );
+        check(
+            large_count,
+            &[(0.0, "0"), (99_999.0, "99999"), (123_456.0, "123 k"), (1.234e6, "1.23 M"), (5e12, "5000 G")],
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
-use super::wire::{Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
+use super::metered::{CrossCheck, MetricResult, metrics};
+use super::wire::{Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
 use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, TargetId, Verdict};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,6 +111,10 @@ pub struct TestResult {
     pub p_value: Option<f64>,
     /// Effect size.
     pub cohens_d: Option<CohensD>,
+    /// Every metric by name, time among them.
+    pub metrics: Option<BTreeMap<String, MetricResult>>,
+    /// Whether time and work go together: what does not.
+    pub cross_check: Option<CrossCheck>,
     /// `macro` or `runner`, once known.
     pub capture: Option<String>,
     /// Why it was selected, in words; empty if it was not.
@@ -117,17 +123,6 @@ pub struct TestResult {
     pub why: Option<Why>,
     /// Remarks beside the verdict.
     pub notes: Vec<String>,
-}
-
-/// A relative change as fractions of base; positive is slower.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Change {
-    /// Best estimate.
-    pub estimate: Option<f64>,
-    /// Lower end of the confidence interval.
-    pub low: Option<f64>,
-    /// Upper end of the confidence interval.
-    pub high: Option<f64>,
 }
 
 /// Cohen's d and its class.
@@ -150,6 +145,8 @@ pub struct Summary {
     pub found: usize,
     /// Gate, as a fraction of base.
     pub threshold: Option<f64>,
+    /// The metrics that decide.
+    pub gates: Vec<String>,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: Option<f64>,
     /// Wall time of the stages.
@@ -256,17 +253,13 @@ impl From<&Outcome> for TestResult {
             detectable: measured.and_then(|m| finite(m.detectable)),
             p_value: measured.and_then(|m| finite(m.p_value)),
             cohens_d: measured.map(CohensD::from),
+            metrics: metrics(&outcome.metrics),
+            cross_check: outcome.cross_check.as_ref().map(CrossCheck::from),
             capture: outcome.capture.map(capture),
             selected_because: outcome.selected_because.clone(),
             why: outcome.why.as_ref().map(Why::from),
             notes: outcome.notes.clone(),
         }
-    }
-}
-
-impl From<model::Change> for Change {
-    fn from(change: model::Change) -> Self {
-        Self { estimate: finite(change.estimate), low: finite(change.low), high: finite(change.high) }
     }
 }
 
@@ -299,6 +292,7 @@ impl From<&Run> for Summary {
             measured: run.outcomes.len() - verdicts.not_measured,
             found: run.selection.found,
             threshold: finite(run.threshold),
+            gates: run.gates.iter().map(|metric| metric.name().to_owned()).collect(),
             alpha: finite(run.alpha),
             seconds: Seconds { prepare, build, select, measure },
         }
@@ -380,7 +374,7 @@ mod tests {
                     "slower": 2, "faster": 1, "changed-below-threshold": 2, "same": 1, "inconclusive": 1,
                     "not-measured": 3,
                 },
-                "measured": 7, "found": 412, "threshold": 0.1, "alpha": 0.01,
+                "measured": 7, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
                 "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3},
             },
             "warnings": ["git is slow today"],
@@ -397,7 +391,7 @@ mod tests {
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
             "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "detectable": 0.0041,
-            "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "capture": "macro",
+            "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
             "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null,
             "notes": ["differs from call to call"],
         });
@@ -415,7 +409,7 @@ mod tests {
                 "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
             },
             "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "detectable": null,
-            "p_value": null, "cohens_d": null, "capture": null, "selected_because": "", "why": null, "notes": [],
+            "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "notes": [],
         });
         assert_eq!(*test, expected);
     }

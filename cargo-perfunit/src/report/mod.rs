@@ -13,6 +13,8 @@ mod figures;
 pub mod format;
 pub mod json;
 pub mod list;
+mod metered;
+mod metrics;
 mod screen;
 mod style;
 mod table;

@@ -1,8 +1,9 @@
 //! Runs that the tests of this module render.
 
 use crate::model::{
-    Capture, Change, EffectClass, EffectSize, Environment, LayoutMatch, Measured, Mode, Outcome, Reason, Run,
-    Selection, Stages, TargetId, TargetKind, TestId, Verdict, VersionName,
+    Basis, Capture, Change, EffectClass, EffectSize, Environment, LayoutMatch, Measured, Metered, Metric,
+    MetricVerdict, Metrics, Mode, Outcome, Readings, Reason, Run, Selection, Sides, Stages, TargetId, TargetKind,
+    TestId, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -53,12 +54,27 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
     }
 }
 
+/// A metric of which every later call says the same.
+pub fn metered(verdict: MetricVerdict, base: f64, head: f64) -> Metered {
+    let reading = |value| Readings { value, low: value, high: value };
+    let estimate = head / base - 1.0;
+    Metered {
+        verdict,
+        readings: Sides { base: reading(base), head: reading(head) },
+        change: Some(Change { estimate, low: estimate, high: estimate }),
+        threshold: 0.01,
+        basis: Basis::Calls(5),
+    }
+}
+
 pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outcome {
     Outcome {
         test: test(name),
         verdict,
         reason: None,
         measured,
+        metrics: Metrics::new(),
+        cross_check: None,
         capture: Some(Capture::Macro),
         selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
         why: None,
@@ -115,6 +131,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             measure: Duration::from_millis(8_300),
         },
         threshold: 0.1,
+        gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,
     }

@@ -24,7 +24,7 @@ const MODULE: Style = AnsiColor::Cyan.on_default();
 const NAME: Style = AnsiColor::Blue.on_default().bold();
 
 /// Units that no line break may separate from their number.
-const UNITS: [&str; 7] = ["%", "ns", "µs", "us", "ms", "s", "min"];
+const UNITS: [&str; 14] = ["%", "ns", "µs", "us", "ms", "s", "min", "B", "KiB", "MiB", "GiB", "k", "M", "G"];
 
 /// Characters, each with its style.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,18 +1,21 @@
 //! The terminal summary, read in five seconds: what got slower, what got faster, and how much to believe of it.
 
 use super::caveats;
-use super::figures::{Detail, phrase, row, sorted};
+use super::figures::{Detail, Words, phrase, row, sorted};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use super::metrics;
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::unmeasured;
-use crate::model::{LayoutMatch, Outcome, Run, Selection, Stages, Verdict, VersionName};
+use crate::model::{CrossCheck, LayoutMatch, Outcome, Run, Selection, Stages, Verdict, VersionName};
 use anstyle::Style;
 use std::collections::BTreeMap;
 
 /// Inconclusive tests shown unless everything is asked for.
 const INCONCLUSIVE: usize = 10;
+/// Tests shown whose work changed and whose time did not, unless everything is asked for.
+const WORK_ALONE: usize = 5;
 
 /// What the terminal can show and the reader wants to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +112,9 @@ fn circumstances(run: &Run, screen: &mut Screen) {
         let state = state.as_ref().map_or_else(|_| "not controlled".to_owned(), layout);
         screen.status("Layout", GOOD, &Text::plain(format!("{target}: {state}")));
     }
+    for missing in metrics::for_none(&run.outcomes) {
+        screen.status("Without", GOOD, &Text::plain(one_line(&missing)));
+    }
     let mut changes = run.selection.changes.iter().map(|change| Text::plain(one_line(change)));
     if let Some(first) = changes.next() {
         screen.status("Changes", GOOD, &first);
@@ -153,7 +159,7 @@ fn nothing(run: &Run, because: &str, screen: &mut Screen) {
 }
 
 fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
-    let rows_of = |verdict| rows(&run.outcomes, verdict, detail, screen.glyphs());
+    let rows_of = |verdict| rows(run, verdict, detail, screen.glyphs());
     let [slower, faster, changed, same] =
         [Verdict::Slower, Verdict::Faster, Verdict::ChangedBelowThreshold, Verdict::Same].map(rows_of);
     let mut inconclusive = rows_of(Verdict::Inconclusive);
@@ -182,20 +188,42 @@ fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
         layout.write(row, screen);
     }
     same_line(run, screen);
+    if detail == Detail::Brief {
+        work_alone(run, screen);
+    }
 }
 
-fn rows(outcomes: &[Outcome], verdict: Verdict, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
-    let mut group = sorted(outcomes, verdict);
+/// What changed of tests that have no row of their own, and should have shown in their time.
+fn work_alone(run: &Run, screen: &mut Screen) {
+    let has_no_row = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Same | Verdict::ChangedBelowThreshold);
+    let alone = |outcome: &&Outcome| matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
+    let tests: Vec<&Outcome> = run.outcomes.iter().filter(has_no_row).filter(alone).collect();
+    for outcome in tests.iter().take(WORK_ALONE) {
+        let changed = metrics::changed(outcome, screen.glyphs()).unwrap_or_default();
+        let text = test_id(&outcome.test).and(": ").with(WARN, changed).and(", although its time is about the same");
+        screen.status("More work", WARN, &text);
+    }
+    if tests.len() > WORK_ALONE {
+        screen.below(INDENT, &Text::new(DIM, format!("... and {} more (-v)", tests.len() - WORK_ALONE)));
+    }
+}
+
+fn rows(run: &Run, verdict: Verdict, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
+    let mut group = sorted(&run.outcomes, verdict);
     // The least interesting tests are easier to find by name.
     if verdict == Verdict::Same {
         group.sort_by(|a, b| a.test.cmp(&b.test));
     }
-    group.into_iter().map(|outcome| row(outcome, detail, glyphs)).collect()
+    group.into_iter().map(|outcome| row(outcome, Words::of(&run.gates), detail, glyphs)).collect()
 }
 
 fn changed_line(run: &Run, screen: &mut Screen) {
     let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
     let Some(largest) = changed.first() else { return };
+    if Words::of(&run.gates) == Words::OfAny {
+        let text = Text::new(STRONG, count(changed.len(), "test")).and(" by less than counts (-v)");
+        return screen.status("Changed", WARN, &text);
+    }
     let which = if changed.len() == 1 { ": " } else { ", the largest is " };
     let mut text = Text::new(STRONG, count(changed.len(), "test"))
         .and(format!(" by less than {}{which}", threshold(largest_threshold(&changed, run))))
@@ -217,6 +245,11 @@ fn largest_threshold(outcomes: &[&Outcome], run: &Run) -> f64 {
 
 fn same_line(run: &Run, screen: &mut Screen) {
     let same = sorted(&run.outcomes, Verdict::Same);
+    if Words::of(&run.gates) == Words::OfAny && !same.is_empty() {
+        let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
+        let text = Text::new(STRONG, count(same.len(), "test")).and(format!(": no change of {}", gates.join(", ")));
+        return screen.status("Same", GOOD, &text);
+    }
     // Where less cannot be told, a test's own threshold is larger than the run's.
     let mut groups: BTreeMap<u64, Vec<&Outcome>> = BTreeMap::new();
     for outcome in same {
@@ -257,10 +290,13 @@ fn summary(run: &Run, screen: &mut Screen) {
 }
 
 fn counts(run: &Run) -> Text {
-    let changed = format!("changed below {}", threshold(run.threshold));
+    let (slower, faster, changed) = match Words::of(&run.gates) {
+        Words::OfTime => ("slower", "faster", format!("changed below {}", threshold(run.threshold))),
+        Words::OfAny => ("worse", "better", "changed by less than counts".to_owned()),
+    };
     let words: [(Verdict, &str, Style); 6] = [
-        (Verdict::Slower, "slower", BAD),
-        (Verdict::Faster, "faster", GOOD),
+        (Verdict::Slower, slower, BAD),
+        (Verdict::Faster, faster, GOOD),
         (Verdict::ChangedBelowThreshold, &changed, WARN),
         (Verdict::Same, "same", STRONG),
         (Verdict::Inconclusive, "inconclusive", WARN),

@@ -101,7 +101,8 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::SameExecutable) => (16, "cannot have changed: the same executable"),
         Some(Reason::SameCode) => (17, "cannot have changed: the same machine code"),
         Some(Reason::NotExecuted { .. }) => (18, "do not execute what changed"),
-        None => (19, "no reason was recorded; please report this"),
+        Some(Reason::MetricUnknown { .. }) => (19, "what decides is not known"),
+        None => (20, "no reason was recorded; please report this"),
     }
 }
 

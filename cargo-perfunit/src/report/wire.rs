@@ -127,6 +127,17 @@ impl From<&TestId> for Test {
     }
 }
 
+/// A relative change as fractions of base; positive is slower.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Best estimate.
+    pub estimate: Option<f64>,
+    /// Lower end of the confidence interval.
+    pub low: Option<f64>,
+    /// Upper end of the confidence interval.
+    pub high: Option<f64>,
+}
+
 /// Why a test has no verdict, or less of one. Of the fields after `text` only those of its kind are present.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
@@ -140,6 +151,9 @@ pub struct Reason {
     /// Panic message, signal, exit status, or what stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The metric that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// The changed item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,
@@ -160,6 +174,12 @@ pub struct Reason {
     pub path: Option<String>,
 }
 
+impl From<model::Change> for Change {
+    fn from(change: model::Change) -> Self {
+        Self { estimate: finite(change.estimate), low: finite(change.low), high: finite(change.high) }
+    }
+}
+
 impl From<&model::Reason> for Reason {
     fn from(reason: &model::Reason) -> Self {
         use model::Reason as R;
@@ -176,6 +196,7 @@ impl From<&model::Reason> for Reason {
             R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
             R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
             R::NotCaptured { detail } => plain.because(detail),
+            R::MetricUnknown { metric, detail } => Self { metric: Some(metric.clone()), ..plain }.because(detail),
             R::Ignored
             | R::New
             | R::Removed
@@ -254,6 +275,10 @@ mod tests {
         );
         check(&R::TestChanged { item: "fn t".into() }, &json!({"kind": "test-changed", "item": "fn t"}));
         check(&R::NotCaptured { detail: detail() }, &json!({"kind": "not-captured", "detail": "exit 3"}));
+        check(
+            &R::MetricUnknown { metric: "instructions".into(), detail: detail() },
+            &json!({"kind": "metric-unknown", "metric": "instructions", "detail": "exit 3"}),
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Input: one number per pair of processes, the natural logarithm of head's time over base's. Output: an [`Estimate`]
 //! (20 % trimmed mean, Yuen's interval), a [`Decision`] of the sequential [`Rule`], and Cohen's d as an effect size.
-//! Beside it, for comparison and calibration only: the classical tests, and rates of right answers with their
+//! For what is counted, [`exact`]. Beside it, for comparison and calibration only: the classical tests, and rates of right answers with their
 //! intervals.
 //!
 //! Invariants:
@@ -15,6 +15,7 @@
 
 mod effect;
 mod estimate;
+mod exact;
 mod mann_whitney;
 mod proportion;
 mod quantile;
@@ -26,6 +27,7 @@ mod welch;
 
 pub use effect::cohens_d;
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
+pub use exact::{ExactRule, exact};
 pub use mann_whitney::{RankSum, mann_whitney};
 pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};

@@ -1,7 +1,7 @@
 use super::*;
-use crate::model::{Capture, Measured, Reason};
+use crate::model::{Capture, Measured, Metric, MetricVerdict, NotMetered, Reason};
 use crate::report::format::without_escapes;
-use crate::report::samples::{full, measured, outcome, run, unmeasured};
+use crate::report::samples::{full, measured, metered, outcome, run, unmeasured};
 
 const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };
 
@@ -256,4 +256,59 @@ fn the_summary_is_red_yellow_or_green() {
     assert_eq!(colour(&calm), Some("green"));
     calm.interrupted = true;
     assert_eq!(colour(&calm), Some("yellow"));
+}
+
+/// A test that allocates more in as much time.
+fn more_work(name: &str) -> Outcome {
+    let mut outcome = same(name, 0.01);
+    outcome.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
+    outcome.metrics.insert(Metric::PeakHeap, Ok(metered(MetricVerdict::Same, 80.0, 80.0)));
+    outcome.metrics.insert(Metric::Instructions, Err(NotMetered::SwitchedOff));
+    outcome.cross_check = Some(CrossCheck::WorkAlone(vec![Metric::Allocations]));
+    outcome
+}
+
+#[test]
+fn work_that_time_does_not_show_has_a_line_of_its_own() {
+    let mut slower = outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)));
+    slower.metrics.insert(Metric::AllocatedBytes, Ok(metered(MetricVerdict::More, 640.0, 1280.0)));
+    slower.cross_check = Some(CrossCheck::Suspect);
+    let others = (0..7).map(|n| more_work(&format!("t{n}")));
+    let run = run([slower].into_iter().chain(others).collect());
+    let text = without_escapes(&render(&run, &WIDE));
+    let expected = "
+      Slower  mycrate a  1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
+              bytes allocated 640 B → 1.25 KiB (+100.0 %)
+              suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
+        Same  7 tests: no change of 10 % or more; smallest detectable change 1.0 %
+   More work  mycrate t0: allocations 12 → 18 (+50.0 %), although its time is about the same
+";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(text.matches("More work").count(), 5);
+    assert!(text.contains("same\n              ... and 2 more (-v)\n────"), "{text}");
+    let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }));
+    assert!(text.contains("Without  no instructions: not asked for"), "{text}");
+    assert!(text.contains("metrics: allocations 12 → 18 (+50.0 %), peak heap 80 B\n"), "{text}");
+    assert!(text.contains("warning: more allocations, although") && !text.contains("More work"), "{text}");
+}
+
+#[test]
+fn verdicts_by_other_metrics_than_time_are_not_called_slower() {
+    let mut run = run(vec![
+        Outcome { verdict: Verdict::Slower, ..more_work("a") },
+        outcome("b", Verdict::ChangedBelowThreshold, Some(measured(1e3, 0.001))),
+        same("c", 0.01),
+    ]);
+    run.gates = vec![Metric::Allocations, Metric::PeakHeap];
+    check(&run, WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 3 measured
+────────────
+       Worse  mycrate a  310 ns → 310 ns   +0.10 %  [-0.90 %, +1.1 %]
+              allocations 12 → 18 (+50.0 %)
+              warning: more allocations, although its time is about the same
+     Changed  1 test by less than counts (-v)
+        Same  1 test: no change of allocations, peak heap
+────────────
+     Summary  1 worse, 0 better, 1 changed by less than counts, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+");
 }

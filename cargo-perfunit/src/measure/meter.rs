@@ -1,0 +1,343 @@
+//! The metering pass: what single calls of a body ask of the allocator, the kernel and the processor.
+//!
+//! Its processes are never timed, and each counts one kind of thing: a counting library changes page faults, and callgrind
+//! changes everything. Both sides get the same random numbers and addresses, as a pair does. What differs is read again in
+//! fresh processes with others: only what shows there as well counts.
+
+use super::bench::{Bench, Config, Metering};
+use super::beside;
+use super::gauge::{Gauge, Instructions};
+use super::lockstep::{self, Pads, Programs, Readings, SideEnd, Task, describe};
+use super::screen::Settled;
+use super::seeds;
+use crate::error::Result;
+use crate::fs;
+use crate::interrupt;
+use crate::model::{Basis, Change, Metered, Metric, MetricVerdict, Metrics, NotMetered, Side, Sides};
+use crate::stats::{ExactRule, exact};
+use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+/// Later calls that are read: enough to see that they do not all do the same.
+const LATER: u64 = 5;
+/// Later calls that are read in callgrind.
+const LATER_IN_CALLGRIND: u64 = 4;
+/// How much longer a call takes in callgrind, about.
+const CALLGRIND_SLOWS_DOWN: f64 = 50.0;
+/// Part of a test's budget that reading may take.
+const SHARE_OF_BUDGET: f64 = 0.25;
+/// A counter of the processor is off by some interrupts, and simulated instructions by the alignment of what they copy.
+const COUNTER_RESOLUTION: f64 = 0.001;
+
+const OF_HEAP: [(Metric, usize); 3] = [
+    (Metric::Allocations, reading::ALLOCATIONS),
+    (Metric::AllocatedBytes, reading::ALLOCATED_BYTES),
+    (Metric::PeakHeap, reading::PEAK_HEAP),
+];
+const OF_KERNEL: [(Metric, usize); 4] = [
+    (Metric::PageFaults, reading::PAGE_FAULTS),
+    (Metric::ContextSwitches, reading::CONTEXT_SWITCHES),
+    (Metric::ReadBytes, reading::READ_BYTES),
+    (Metric::WrittenBytes, reading::WRITTEN_BYTES),
+];
+const OF_PROCESSOR: [(Metric, usize); 1] = [(Metric::Instructions, reading::INSTRUCTIONS)];
+
+/// How a counted metric is judged.
+fn rule(metric: Metric) -> ExactRule {
+    match metric {
+        // Of a few it can be the place of the heap's end.
+        Metric::PageFaults => ExactRule { threshold: 0.05, least: 4.0, resolution: 0.0 },
+        Metric::Instructions => ExactRule { threshold: 0.01, least: 1.0, resolution: COUNTER_RESOLUTION },
+        _ => ExactRule { threshold: 0.01, least: 1.0, resolution: 0.0 },
+    }
+}
+
+/// All metrics of a test that are not told by pairs; one run of it takes `ns`.
+pub fn meter(
+    bench: &Bench,
+    config: &Config,
+    metering: &Metering,
+    programs: &Programs<'_>,
+    settled: &Settled,
+    ns: f64,
+    random: &mut fastrand::Rng,
+) -> Result<Metrics> {
+    let steady = matches!(settled.task, Task::Steady(shape) if shape.batches > 1);
+    let mut pass = Pass { bench, config, programs, settled, later: if steady { LATER } else { 0 } };
+    let mut metrics = Metrics::new();
+    let auto = metering.instructions == Instructions::Auto;
+    let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
+    metrics.extend(pass.gauge(Gauge::Heap, ns, random)?);
+    metrics.extend(pass.gauge(kernel, ns, random)?);
+    match metering.instructions {
+        Instructions::Auto => {}
+        Instructions::Callgrind => {
+            pass.later = pass.later.min(LATER_IN_CALLGRIND);
+            metrics.extend(pass.gauge(Gauge::Callgrind, ns, random)?);
+        }
+        Instructions::Never => {
+            metrics.insert(Metric::Instructions, Err(NotMetered::SwitchedOff));
+        }
+    }
+    Ok(metrics)
+}
+
+/// What all processes of the pass share.
+struct Pass<'a> {
+    bench: &'a Bench,
+    config: &'a Config,
+    programs: &'a Programs<'a>,
+    settled: &'a Settled,
+    /// Later calls to read; 0 to read the first one.
+    later: u64,
+}
+
+/// Readings of both sides, counterparts at the same places.
+type Counterparts = Sides<Vec<f64>>;
+
+impl Pass<'_> {
+    /// The metrics of a gauge, read once, and again if something differs. First calls are read twice in any case: there are
+    /// no later ones to see whether they vary.
+    fn gauge(&self, gauge: Gauge, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
+        let wanted = metrics_of(gauge);
+        let mut counted: Vec<std::result::Result<Counterparts, NotMetered>> =
+            vec![Ok(Counterparts::default()); wanted.len()];
+        for round in 0..2 {
+            if let Some(why) = self.obstacle(gauge, ns) {
+                if round == 0 {
+                    return Ok(wanted.into_iter().map(|(metric, _)| (metric, Err(why.clone()))).collect());
+                }
+                break;
+            }
+            let ends = self.both(gauge, random)?;
+            for ((metric, index), counted) in wanted.iter().zip(&mut counted) {
+                match read(*metric, *index, &ends) {
+                    Ok(readings) => {
+                        if let Ok(counted) = counted {
+                            counted.base.extend(readings.base);
+                            counted.head.extend(readings.head);
+                        }
+                    }
+                    Err(why) => *counted = Err(why),
+                }
+            }
+            let differs = wanted.iter().zip(&counted).any(|((metric, _), counted)| {
+                let verdict = counted.as_ref().ok().and_then(|counted| judge(*metric, counted));
+                matches!(verdict, Some(MetricVerdict::More | MetricVerdict::Less))
+            });
+            if gauge == Gauge::Callgrind || !(differs || self.later == 0) {
+                break;
+            }
+        }
+        let metered = |((metric, _), counted): ((Metric, usize), std::result::Result<Counterparts, NotMetered>)| {
+            (metric, counted.and_then(|counted| self.metered(metric, &counted)))
+        };
+        Ok(wanted.into_iter().zip(counted).map(metered).collect())
+    }
+
+    /// Why a gauge cannot be read, as far as that can be said beforehand.
+    fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
+        let calls = if self.later == 0 { 1 } else { 1 + SETTLING_CALLS + self.later };
+        let seconds = ns / 1e9 * (2 * calls) as f64;
+        // Who asks for callgrind has time: it may take as much as the pairs.
+        let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
+        let executables = self.programs.executables;
+        if interrupt::requested() {
+            Some(NotMetered::Interrupted)
+        } else if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            Some(NotMetered::BudgetUsedUp)
+        } else if seconds > share * self.config.per_test_budget.as_secs_f64() {
+            Some(NotMetered::TooLong)
+        } else if gauge != Gauge::Heap {
+            None
+        } else if !seeds::is_dynamic(&executables.base.path) || !seeds::is_dynamic(&executables.head.path) {
+            Some(NotMetered::Static)
+        } else if self.bench.gauges.library.is_none() {
+            Some(NotMetered::NotLoaded)
+        } else {
+            None
+        }
+    }
+
+    /// A process of each side, one after the other, with the same random numbers and shifts.
+    fn both(
+        &self,
+        gauge: Gauge,
+        random: &mut fastrand::Rng,
+    ) -> Result<Sides<std::result::Result<Readings, NotMetered>>> {
+        let pads = self.settled.draw(random);
+        let base = self.one(Side::Base, gauge, pads)?;
+        Ok(Sides { base, head: self.one(Side::Head, gauge, pads)? })
+    }
+
+    fn one(&self, side: Side, gauge: Gauge, pads: Pads) -> Result<std::result::Result<Readings, NotMetered>> {
+        let limit = self.limit(gauge);
+        if gauge == Gauge::Callgrind {
+            fs::remove_dir_all(&self.bench.gauges.folder)?;
+            fs::create_dir_all(&self.bench.gauges.folder)?;
+        }
+        let end = lockstep::run(self.bench, self.programs, Task::Meter(side, gauge, self.later), pads, limit)?;
+        if interrupt::requested() {
+            return Ok(Err(NotMetered::Interrupted));
+        }
+        if end.timed_out.is_some() {
+            return Ok(Err(NotMetered::Failed(format!("it did not end within {:.0} s", limit.as_secs_f64()))));
+        }
+        let end = end.sides.get(side);
+        if end.state != state::DONE {
+            return Ok(Err(NotMetered::Failed(why_failed(end))));
+        }
+        let mut readings = end.readings.clone();
+        if gauge == Gauge::Callgrind {
+            for (at, call) in readings.calls.iter_mut().enumerate() {
+                // Its parts are numbered from 1, and the call of nothing was read twice.
+                let part = self.bench.gauges.out().with_extension((at + 2).to_string());
+                match std::fs::read_to_string(&part).ok().as_deref().and_then(total) {
+                    Some(instructions) => call[reading::INSTRUCTIONS] = instructions,
+                    None => return Ok(Err(NotMetered::Failed("callgrind did not write its counts".to_owned()))),
+                }
+            }
+        }
+        Ok(Ok(readings))
+    }
+
+    /// callgrind takes its time, most of it before the test begins.
+    fn limit(&self, gauge: Gauge) -> Duration {
+        if gauge == Gauge::Callgrind {
+            self.config.timeout.max(self.config.per_test_budget)
+        } else {
+            self.config.timeout
+        }
+    }
+
+    fn metered(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
+        let verdict = judge(metric, counted).ok_or_else(|| NotMetered::Failed("it read nothing".to_owned()))?;
+        let readings = counted.as_ref().map(|values| beside::readings(values));
+        let (base, head) = (readings.base.value, readings.head.value);
+        let relative = (head - base) / base;
+        // Nothing on both sides is no change; nothing on base alone is no number.
+        let relative = if relative.is_finite() { Some(relative) } else { (head <= base).then_some(0.0) };
+        let count = counted.base.len();
+        Ok(Metered {
+            verdict,
+            readings,
+            change: relative.map(|estimate| Change { estimate, low: estimate, high: estimate }),
+            threshold: rule(metric).threshold,
+            basis: if self.later == 0 { Basis::FirstCalls(count) } else { Basis::Calls(count) },
+        })
+    }
+}
+
+fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
+    match gauge {
+        Gauge::Heap => OF_HEAP.to_vec(),
+        Gauge::Kernel => OF_KERNEL.to_vec(),
+        Gauge::Processor => [&OF_KERNEL[..], &OF_PROCESSOR].concat(),
+        Gauge::Callgrind => OF_PROCESSOR.to_vec(),
+    }
+}
+
+fn judge(metric: Metric, counted: &Counterparts) -> Option<MetricVerdict> {
+    exact(&rule(metric), &counted.base, &counted.head)
+}
+
+/// One figure of the calls that count, of both sides.
+fn read(
+    metric: Metric,
+    index: usize,
+    ends: &Sides<std::result::Result<Readings, NotMetered>>,
+) -> std::result::Result<Counterparts, NotMetered> {
+    let side = |end: &std::result::Result<Readings, NotMetered>| {
+        let readings = end.as_ref().map_err(Clone::clone)?;
+        is_counted(metric, readings)?;
+        Ok(figures(index, readings))
+    };
+    Ok(Sides { base: side(&ends.base)?, head: side(&ends.head)? })
+}
+
+/// Whether a figure means anything.
+fn is_counted(metric: Metric, readings: &Readings) -> std::result::Result<(), NotMetered> {
+    match metric {
+        Metric::Allocations | Metric::AllocatedBytes | Metric::PeakHeap => match readings.heap {
+            heap::COUNTED => Ok(()),
+            heap::OWN_ALLOCATOR => Err(NotMetered::OwnAllocator),
+            _ => Err(NotMetered::NotLoaded),
+        },
+        Metric::ReadBytes | Metric::WrittenBytes if !readings.io_is_counted => Err(NotMetered::NotCounted),
+        Metric::Instructions if readings.no_instructions != 0 => {
+            let error = std::io::Error::from_raw_os_error(readings.no_instructions.cast_signed());
+            Err(NotMetered::NoCounter(no_counter(&error)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A figure of later calls or, if there are none, of the first one; without what reading adds.
+fn figures(index: usize, readings: &Readings) -> Vec<f64> {
+    let Some(nothing) = readings.calls.get(NOTHING) else { return Vec::new() };
+    let later = readings.calls.get(FIRST + 1..).unwrap_or_default();
+    let calls = if later.is_empty() { readings.calls.get(FIRST..).unwrap_or_default() } else { later };
+    calls.iter().map(|call| call[index].saturating_sub(nothing[index]) as f64).collect()
+}
+
+fn why_failed(end: &SideEnd) -> String {
+    match end.status {
+        _ if !end.message.is_empty() => end.message.clone(),
+        Some(status) => describe(status),
+        None => "killed".to_owned(),
+    }
+}
+
+/// All that callgrind counted for a part.
+fn total(part: &str) -> Option<u64> {
+    part.lines().find_map(|line| line.strip_prefix("totals:"))?.trim().parse().ok()
+}
+
+/// Why the system gives us no counter of instructions.
+pub fn no_counter(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::PermissionDenied => "refused by kernel.perf_event_paranoid or the container".to_owned(),
+        ErrorKind::NotFound | ErrorKind::Unsupported => "the processor or its virtual machine has no PMU".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reading in which allocation counts are these.
+    fn readings(allocations: &[u64]) -> Readings {
+        let call = |allocations: &u64| {
+            let mut call = [0; reading::COUNT];
+            call[reading::ALLOCATIONS] = *allocations;
+            call
+        };
+        Readings { heap: heap::COUNTED, calls: allocations.iter().map(call).collect(), ..Readings::default() }
+    }
+
+    #[test]
+    fn later_calls_count_without_what_reading_adds() {
+        assert_eq!(figures(reading::ALLOCATIONS, &readings(&[1, 90, 13, 13])), [12.0, 12.0]);
+        assert_eq!(figures(reading::ALLOCATIONS, &readings(&[1, 90])), [89.0]);
+        assert!(figures(reading::ALLOCATIONS, &readings(&[])).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_counted_is_no_zero() {
+        let zero = Readings { heap: heap::OWN_ALLOCATOR, ..readings(&[0, 0, 0]) };
+        let ends = Sides { base: Ok(readings(&[0, 0, 0])), head: Ok(zero) };
+        assert_eq!(read(Metric::Allocations, reading::ALLOCATIONS, &ends), Err(NotMetered::OwnAllocator));
+        assert_eq!(read(Metric::ReadBytes, reading::READ_BYTES, &ends), Err(NotMetered::NotCounted));
+        let refused = Readings { no_instructions: 13, ..readings(&[0, 0, 0]) };
+        let ends = Sides { base: Ok(refused), head: Err(NotMetered::Interrupted) };
+        assert!(matches!(read(Metric::Instructions, reading::INSTRUCTIONS, &ends), Err(NotMetered::NoCounter(_))));
+    }
+
+    #[test]
+    fn the_total_of_a_part_is_found() {
+        assert_eq!(total("summary: 12\n\ntotals: 6017\n"), Some(6017));
+        assert_eq!(total("# callgrind format\n"), None);
+    }
+}

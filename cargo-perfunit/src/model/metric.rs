@@ -1,0 +1,291 @@
+//! What is compared of a test: its time, and what else its runs cost.
+
+use super::{Change, Sides, Verdict};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A cost of running a test; more of it is worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// Wall time of one run.
+    Time,
+    /// Time for which threads of the process ran, for one run.
+    CpuTime,
+    /// Wall time of the first call in a fresh process.
+    Cold,
+    /// Blocks asked for in one run.
+    Allocations,
+    /// Bytes asked for in one run.
+    AllocatedBytes,
+    /// Most bytes alive at a time in one run, beyond those alive before.
+    PeakHeap,
+    /// Most memory in use by the process.
+    PeakRss,
+    /// Page faults of one run.
+    PageFaults,
+    /// Times that a thread gave up its core to wait, in one run.
+    ContextSwitches,
+    /// Bytes read in one run.
+    ReadBytes,
+    /// Bytes written in one run.
+    WrittenBytes,
+    /// Instructions executed in one run, outside of the kernel.
+    Instructions,
+}
+
+/// What a metric is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Bytes.
+    Bytes,
+    /// Events.
+    Count,
+}
+
+impl Metric {
+    /// All of them, in the order of reports.
+    pub const ALL: [Metric; 12] = [
+        Metric::Time,
+        Metric::CpuTime,
+        Metric::Cold,
+        Metric::Allocations,
+        Metric::AllocatedBytes,
+        Metric::PeakHeap,
+        Metric::PeakRss,
+        Metric::PageFaults,
+        Metric::ContextSwitches,
+        Metric::ReadBytes,
+        Metric::WrittenBytes,
+        Metric::Instructions,
+    ];
+
+    /// The name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Time => "time",
+            Metric::CpuTime => "cpu-time",
+            Metric::Cold => "cold",
+            Metric::Allocations => "allocations",
+            Metric::AllocatedBytes => "allocated-bytes",
+            Metric::PeakHeap => "peak-heap",
+            Metric::PeakRss => "peak-rss",
+            Metric::PageFaults => "page-faults",
+            Metric::ContextSwitches => "context-switches",
+            Metric::ReadBytes => "read-bytes",
+            Metric::WrittenBytes => "written-bytes",
+            Metric::Instructions => "instructions",
+        }
+    }
+
+    /// The metric of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// What it is counted in.
+    pub fn unit(self) -> Unit {
+        match self {
+            Metric::Time | Metric::CpuTime | Metric::Cold => Unit::Nanoseconds,
+            Metric::AllocatedBytes | Metric::PeakHeap | Metric::PeakRss | Metric::ReadBytes | Metric::WrittenBytes => {
+                Unit::Bytes
+            }
+            Metric::Allocations | Metric::PageFaults | Metric::ContextSwitches | Metric::Instructions => Unit::Count,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    /// In words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Metric::Time => "time",
+            Metric::CpuTime => "CPU time",
+            Metric::Cold => "first call",
+            Metric::Allocations => "allocations",
+            Metric::AllocatedBytes => "bytes allocated",
+            Metric::PeakHeap => "peak heap",
+            Metric::PeakRss => "peak memory",
+            Metric::PageFaults => "page faults",
+            Metric::ContextSwitches => "context switches",
+            Metric::ReadBytes => "bytes read",
+            Metric::WrittenBytes => "bytes written",
+            Metric::Instructions => "instructions",
+        })
+    }
+}
+
+/// The answer for one metric of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricVerdict {
+    /// Head costs more, at or beyond the metric's threshold.
+    More,
+    /// Head costs less, at or beyond the metric's threshold.
+    Less,
+    /// It differs by less than the threshold.
+    ChangedBelowThreshold,
+    /// No difference; of an estimate, none as large as the threshold.
+    Same,
+    /// Estimated, but the interval is too wide to tell.
+    Inconclusive,
+    /// Counted, but it differs from call to call.
+    Varies,
+}
+
+impl From<Verdict> for MetricVerdict {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Slower => Self::More,
+            Verdict::Faster => Self::Less,
+            Verdict::ChangedBelowThreshold => Self::ChangedBelowThreshold,
+            Verdict::Same => Self::Same,
+            Verdict::Inconclusive | Verdict::NotMeasured => Self::Inconclusive,
+        }
+    }
+}
+
+/// What was read on a side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Readings {
+    /// Their median.
+    pub value: f64,
+    /// The smallest.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+}
+
+/// What readings are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Pairs of processes.
+    Pairs(usize),
+    /// So many later calls, each.
+    Calls(usize),
+    /// First calls of so many processes.
+    FirstCalls(usize),
+}
+
+/// One metric of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metered {
+    /// The answer.
+    pub verdict: MetricVerdict,
+    /// In the metric's unit.
+    pub readings: Sides<Readings>,
+    /// Head against base. What was counted has no interval: both ends are the estimate. `None` if base has none of it.
+    pub change: Option<Change>,
+    /// The smallest change that counts, as a fraction of base.
+    pub threshold: f64,
+    /// What was read.
+    pub basis: Basis,
+}
+
+/// Why there is no figure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotMetered {
+    /// Rust allocates by an allocator of the program's own.
+    OwnAllocator,
+    /// Linked statically: nothing can be loaded before its allocator.
+    Static,
+    /// The library that counts is not there or was not loaded.
+    NotLoaded,
+    /// No counter of instructions, and why.
+    NoCounter(String),
+    /// The kernel does not count it.
+    NotCounted,
+    /// Not asked for.
+    SwitchedOff,
+    /// The calls that it takes would need too much of the test's budget.
+    TooLong,
+    /// The run's time is over.
+    BudgetUsedUp,
+    /// Ctrl-C.
+    Interrupted,
+    /// The process that should count failed.
+    Failed(String),
+}
+
+impl NotMetered {
+    /// The kind as one word, the same as in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OwnAllocator => "own-allocator",
+            Self::Static => "static",
+            Self::NotLoaded => "not-loaded",
+            Self::NoCounter(_) => "no-counter",
+            Self::NotCounted => "not-counted",
+            Self::SwitchedOff => "switched-off",
+            Self::TooLong => "too-long",
+            Self::BudgetUsedUp => "budget-used-up",
+            Self::Interrupted => "interrupted",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+impl fmt::Display for NotMetered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OwnAllocator => f.write_str("own allocator: not counted"),
+            Self::Static => f.write_str("linked statically: not counted"),
+            Self::NotLoaded => f.write_str("the library that counts cannot be loaded"),
+            Self::NoCounter(why) => write!(f, "no counter ({why}; --instructions callgrind does without)"),
+            Self::NotCounted => f.write_str("this kernel does not count it"),
+            Self::SwitchedOff => f.write_str("not asked for"),
+            Self::TooLong => f.write_str("further calls would take too much of the test's budget (--per-test-budget)"),
+            Self::BudgetUsedUp => f.write_str("the run's --budget was used up"),
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::Failed(why) => write!(f, "the process that should count failed: {why}"),
+        }
+    }
+}
+
+/// What is known of a test's metrics.
+pub type Metrics = BTreeMap<Metric, Result<Metered, NotMetered>>;
+
+/// Time and work that do not go together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CrossCheck {
+    /// Time changed, and neither allocations nor instructions did.
+    Suspect,
+    /// These changed, and time did not.
+    WorkAlone(Vec<Metric>),
+}
+
+impl CrossCheck {
+    /// The kind as one word, the same as in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Suspect => "suspect",
+            Self::WorkAlone(_) => "work-alone",
+        }
+    }
+}
+
+impl fmt::Display for CrossCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Suspect => f.write_str(
+                "suspect: allocations and instructions are the same; \
+                 what is left are caches, branches, waiting, and the place of code and data",
+            ),
+            Self::WorkAlone(metrics) => {
+                let named: Vec<String> = metrics.iter().map(Metric::to_string).collect();
+                write!(f, "warning: more {}, although its time is about the same", named.join(" and "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_found_by_their_names() {
+        assert!(Metric::ALL.into_iter().all(|metric| Metric::named(metric.name()) == Some(metric)));
+        assert_eq!(Metric::named("CPU time"), None);
+    }
+}

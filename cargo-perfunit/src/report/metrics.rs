@@ -1,0 +1,141 @@
+//! What a test costs besides time, in words.
+
+use super::format::{self, Glyphs};
+use crate::model::{Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The metrics that changed by as much as counts: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`.
+/// Time stands in the row.
+pub fn changed(outcome: &Outcome, glyphs: Glyphs) -> Option<String> {
+    let changed = besides_time(outcome).filter_map(|(metric, metered)| {
+        let metered = metered.as_ref().ok()?;
+        matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less).then(|| phrase(metric, metered, glyphs))
+    });
+    join(&changed.collect::<Vec<_>>())
+}
+
+/// All metrics that are known, and those that are not with the reason; but for what is the same for all tests.
+pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
+    let known: Vec<String> = besides_time(outcome)
+        .filter_map(|(metric, metered)| Some(phrase(metric, metered.as_ref().ok()?, glyphs)))
+        .collect();
+    let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let missing = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().err()?)));
+    for (metric, why) in missing.filter(|(_, why)| !is_for_all(why)) {
+        unknown.entry(why.to_string()).or_default().push(metric.to_string());
+    }
+    let unknown = unknown.into_iter().map(|(why, metrics)| format!("no {}: {why}", metrics.join(", no ")));
+    join(&known).map(|known| format!("metrics: {known}")).into_iter().chain(unknown).collect()
+}
+
+/// What is not known of any test, with the reason.
+pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
+    let missing = outcomes.iter().flat_map(besides_time).filter_map(|(metric, metered)| {
+        let why = metered.as_ref().err().filter(|why| is_for_all(why))?;
+        Some(format!("no {metric}: {why}"))
+    });
+    missing.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Whether a reason is the machine's or the user's, and not the test's.
+fn is_for_all(why: &NotMetered) -> bool {
+    matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted)
+}
+
+fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Metered, NotMetered>)> {
+    let metrics = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
+    metrics.map(|(metric, metered)| (*metric, metered))
+}
+
+fn join(phrases: &[String]) -> Option<String> {
+    (!phrases.is_empty()).then(|| phrases.join(", "))
+}
+
+fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
+    let unit = metric.unit();
+    let (base, head) =
+        (amount(unit, metered.readings.base.value, glyphs), amount(unit, metered.readings.head.value, glyphs));
+    let arrow = glyphs.arrow();
+    let change = metered.change.map(|change| format::percent(change.estimate));
+    match metered.verdict {
+        MetricVerdict::Same => format!("{metric} {head}"),
+        MetricVerdict::Varies => {
+            let range = |readings: &Readings| {
+                let [low, high] = [readings.low, readings.high].map(|value| amount(unit, value, glyphs));
+                if low == high { low } else { format!("{low} to {high}") }
+            };
+            let [base, head] = [&metered.readings.base, &metered.readings.head].map(range);
+            format!("{metric} {base} {arrow} {head} (differs from call to call)")
+        }
+        MetricVerdict::Inconclusive => format!("{metric} {base} {arrow} {head} (too noisy to tell)"),
+        MetricVerdict::More | MetricVerdict::Less | MetricVerdict::ChangedBelowThreshold => {
+            let change = change.map(|change| format!(" ({change})")).unwrap_or_default();
+            format!("{metric} {base} {arrow} {head}{change}")
+        }
+    }
+}
+
+/// A figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
+fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
+    match unit {
+        Unit::Nanoseconds => format::duration(value, glyphs),
+        Unit::Bytes => format::bytes(value),
+        Unit::Count => format::large_count(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Verdict;
+    use crate::report::samples::{metered, outcome};
+
+    fn sample() -> Outcome {
+        let mut outcome = outcome("a", Verdict::Same, None);
+        let varying = |mut metered: Metered| {
+            (metered.readings.head.low, metered.readings.head.high) = (10.0, 14.0);
+            metered
+        };
+        outcome.metrics = [
+            (Metric::Time, Ok(metered(MetricVerdict::More, 1e3, 2e3))),
+            (Metric::CpuTime, Ok(metered(MetricVerdict::Inconclusive, 1210.0, 1300.0))),
+            (Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0))),
+            (Metric::AllocatedBytes, Ok(metered(MetricVerdict::Less, 1843.2, 1228.8))),
+            (Metric::PeakHeap, Ok(metered(MetricVerdict::Same, 640.0, 640.0))),
+            (Metric::PageFaults, Ok(varying(metered(MetricVerdict::Varies, 12.0, 12.0)))),
+            (Metric::WrittenBytes, Err(NotMetered::TooLong)),
+            (Metric::Instructions, Err(NotMetered::SwitchedOff)),
+        ]
+        .into_iter()
+        .collect();
+        outcome
+    }
+
+    #[test]
+    fn what_changed_is_one_line() {
+        let expected = "allocations 12 -> 18 (+50.0 %), bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %)";
+        assert_eq!(changed(&sample(), Glyphs::Ascii).as_deref(), Some(expected));
+        assert_eq!(changed(&outcome("a", Verdict::Same, None), Glyphs::Ascii), None);
+    }
+
+    #[test]
+    fn all_that_is_known_is_said_and_why_the_rest_is_not() {
+        let expected = [
+            "metrics: CPU time 1.21 us -> 1.30 us (too noisy to tell), allocations 12 -> 18 (+50.0 %), \
+             bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %), peak heap 640 B, \
+             page faults 12 -> 10 to 14 (differs from call to call)",
+            "no bytes written: further calls would take too much of the test's budget (--per-test-budget)",
+        ];
+        assert_eq!(all(&sample(), Glyphs::Ascii), expected);
+        assert_eq!(for_none(&[sample(), sample()]), ["no instructions: not asked for"]);
+    }
+
+    #[test]
+    fn nothing_on_base_has_no_percentage() {
+        let mut outcome = outcome("a", Verdict::Same, None);
+        let mut new = metered(MetricVerdict::More, 0.0, 3.0);
+        new.change = None;
+        outcome.metrics.insert(Metric::Allocations, Ok(new));
+        assert_eq!(changed(&outcome, Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
+    }
+}

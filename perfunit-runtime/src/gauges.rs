@@ -1,0 +1,233 @@
+//! What can be read of a process besides its time: the kernel's figures, the processor's, the allocator's, callgrind's.
+//!
+//! By system calls of our own and without allocating: reading must not show in what is read.
+
+#![allow(unsafe_code, reason = "system calls, and counters that a preloaded library keeps")]
+
+use std::arch::asm;
+use std::ffi::{c_char, c_int, c_long, c_ulong, c_void, CStr};
+use std::io::Error;
+use std::sync::atomic::AtomicU64;
+
+extern "C" {
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
+    fn close(fd: c_int) -> c_int;
+    fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
+    fn getrusage(who: c_int, usage: *mut [c_long; USAGE]) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+const O_CLOEXEC: c_int = 0o2_000_000;
+const RUSAGE_SELF: c_int = 0;
+/// `struct rusage` on the 64-bit platforms that we serve, as words.
+const USAGE: usize = 18;
+const MINOR_FAULTS: usize = 8;
+const MAJOR_FAULTS: usize = 9;
+const VOLUNTARY_SWITCHES: usize = 16;
+
+/// What the library in `meter` counts; the same structure is there.
+#[repr(C)]
+pub struct Counters {
+    /// Blocks handed out.
+    pub allocations: AtomicU64,
+    /// Bytes that they were asked for with.
+    pub bytes: AtomicU64,
+    /// Bytes of those that were not given back.
+    pub live: AtomicU64,
+    /// The most that `live` has been.
+    pub peak: AtomicU64,
+}
+
+impl Counters {
+    /// The counters at an address that the library wrote into our environment.
+    pub fn at(address: usize) -> &'static Self {
+        // SAFETY: a static of that library, which is never unloaded and consists of atomics.
+        unsafe { &*(address as *const Self) }
+    }
+}
+
+/// Page faults and voluntary context switches so far, all threads.
+pub fn usage() -> (u64, u64) {
+    let mut usage = [0; USAGE];
+    // SAFETY: the kernel fills in the structure that it is given, which is as long as it expects.
+    unsafe { getrusage(RUSAGE_SELF, &mut usage) };
+    ((usage[MINOR_FAULTS] + usage[MAJOR_FAULTS]) as u64, usage[VOLUNTARY_SWITCHES] as u64)
+}
+
+/// Bytes read and written so far, all threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Io {
+    /// Read before these figures were asked for.
+    pub read: u64,
+    /// Written.
+    pub written: u64,
+    /// What asking read.
+    pub own: u64,
+}
+
+/// The kernel's count of bytes; `None` where it keeps none.
+pub fn io() -> Option<Io> {
+    let mut text = [0; 256];
+    io_in(contents(c"/proc/self/io", &mut text)?)
+}
+
+fn io_in(text: &[u8]) -> Option<Io> {
+    Some(Io { read: field(text, "rchar:")?, written: field(text, "wchar:")?, own: text.len() as u64 })
+}
+
+/// The most memory that this process had in use, bytes. (`ru_maxrss` would also know of what called `exec`.)
+pub fn peak_rss() -> Option<u64> {
+    let mut text = [0; 4096];
+    field(contents(c"/proc/self/status", &mut text)?, "VmHWM:").map(|kibibytes| kibibytes * 1024)
+}
+
+/// The number behind a name at the beginning of a line.
+fn field(text: &[u8], name: &str) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    value.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// The beginning of a file, as much as one reading gives.
+fn contents<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+    // SAFETY: the path ends in a zero byte, the buffer is as long as we say, and the descriptor is ours.
+    let length = unsafe {
+        let file = open(path.as_ptr(), O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let length = read(file, buffer.as_mut_ptr().cast(), buffer.len());
+        close(file);
+        length
+    };
+    buffer.get(..usize::try_from(length).ok()?)
+}
+
+/// A counter of the instructions that this thread, and those that it starts, executes outside of the kernel.
+pub struct Instructions {
+    descriptor: c_int,
+}
+
+#[cfg(target_arch = "x86_64")]
+const SYS_PERF_EVENT_OPEN: c_long = 298;
+#[cfg(not(target_arch = "x86_64"))]
+const SYS_PERF_EVENT_OPEN: c_long = 241;
+const FD_CLOEXEC: c_ulong = 8;
+/// `struct perf_event_attr` in its first published size of 64 bytes, as words.
+const WORDS: usize = 8;
+/// Type `PERF_TYPE_HARDWARE` (0) in the low half, the size in the high half.
+const HARDWARE: u64 = (WORDS as u64 * 8) << 32;
+/// `PERF_COUNT_HW_INSTRUCTIONS`.
+const EVENT: u64 = 1;
+/// The flags `disabled`, `inherit`, `exclude_kernel` and `exclude_hv`.
+const FLAGS: u64 = 1 | 1 << 1 | 1 << 5 | 1 << 6;
+const ENABLE: c_ulong = 0x2400;
+const DISABLE: c_ulong = 0x2401;
+const RESET: c_ulong = 0x2403;
+
+impl Instructions {
+    /// A counter for this thread, or the system's error number.
+    pub fn open() -> Result<Self, u32> {
+        let mut attributes = [0_u64; WORDS];
+        attributes[..2].copy_from_slice(&[HARDWARE, EVENT]);
+        attributes[5] = FLAGS;
+        // SAFETY: the structure is as long as it says and only read; this thread (0), any core (-1), no group (-1).
+        let opened = unsafe {
+            syscall(SYS_PERF_EVENT_OPEN, attributes.as_ptr(), 0 as c_int, -1 as c_int, -1 as c_int, FD_CLOEXEC)
+        };
+        match c_int::try_from(opened) {
+            Ok(descriptor) if descriptor >= 0 => Ok(Self { descriptor }),
+            _ => Err(Error::last_os_error().raw_os_error().map_or(1, |number| number as u32)),
+        }
+    }
+
+    /// Counts from 0.
+    pub fn start(&self) {
+        // SAFETY: our descriptor; neither request takes a pointer.
+        unsafe {
+            ioctl(self.descriptor, RESET, 0 as c_int);
+            ioctl(self.descriptor, ENABLE, 0 as c_int);
+        }
+    }
+
+    /// Stops and reads.
+    pub fn stop(&self) -> u64 {
+        let mut count = 0_u64;
+        // SAFETY: our descriptor, which gives one number of eight bytes.
+        unsafe {
+            ioctl(self.descriptor, DISABLE, 0 as c_int);
+            read(self.descriptor, std::ptr::from_mut(&mut count).cast(), 8);
+        }
+        count
+    }
+}
+
+/// What callgrind is asked for: 'C' and 'T' in the high bytes, then the number of the request.
+const DUMP_STATS: usize = 0x4354_0000;
+const ZERO_STATS: usize = 0x4354_0001;
+
+/// Has callgrind forget what it counted.
+pub fn callgrind_forget() {
+    callgrind(ZERO_STATS);
+}
+
+/// Has callgrind write what it counted since it was told to forget, as its next file.
+pub fn callgrind_write() {
+    callgrind(DUMP_STATS);
+}
+
+/// A request of valgrind's: instructions that do nothing, in an order that no compiler makes, which it looks for. Without
+/// it they do nothing.
+#[inline]
+fn callgrind(request: usize) {
+    let arguments = [request, 0, 0, 0, 0, 0];
+    let mut result = 0_usize;
+    // SAFETY: rotations that add up to none; valgrind reads the arguments and writes the result.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        asm!("rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
+            inout("rdx") result, in("rax") arguments.as_ptr(), options(nostack));
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        asm!("ror x12, x12, #3", "ror x12, x12, #13", "ror x12, x12, #51", "ror x12, x12, #61", "orr x10, x10, x10",
+            inout("x3") result, in("x4") arguments.as_ptr(), options(nostack));
+    }
+    std::hint::black_box(&mut result);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_figures_are_read_by_their_names() {
+        let text = b"rchar: 6976\nwchar: 17\nsyscr: 10\n";
+        assert_eq!(io_in(text), Some(Io { read: 6976, written: 17, own: text.len() as u64 }));
+        assert_eq!(io_in(b"rchar: 6976\n"), None);
+        assert_eq!(field(b"Name:\tx\nVmHWM:\t    2048 kB\n", "VmHWM:"), Some(2048));
+    }
+
+    #[test]
+    fn this_process_has_memory_and_page_faults() {
+        assert!(peak_rss().is_some_and(|bytes| bytes > 100_000));
+        let before = usage().0;
+        let pages = std::hint::black_box(vec![1_u8; 4 << 20]);
+        assert!(usage().0 >= before + 512, "{} pages", pages.len() / 4096);
+    }
+
+    #[test]
+    fn asking_for_bytes_reads_as_many_as_it_says() {
+        let (Some(one), Some(two)) = (io(), io()) else { return };
+        // Other tests of this process may read meanwhile, never less.
+        assert!(two.read >= one.read + one.own);
+    }
+
+    #[test]
+    fn requests_to_callgrind_do_nothing_without_it() {
+        callgrind_forget();
+        callgrind_write();
+    }
+}

@@ -1,0 +1,138 @@
+//! Readings of single calls: what is counted, not timed.
+//!
+//! A process that reads serves nobody else: it has all turns to itself. Its readings lie inside of each other, the
+//! kernel's figures outermost and instructions innermost, so that none counts what another costs.
+
+use crate::gauges::{self, Counters, Instructions, Io};
+use crate::page::{heap, reading, Page, SideArea, CALLGRIND, INSTRUCTIONS, MAX_READINGS};
+use std::hint::black_box;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// Sizes that tell whether Rust's allocator asks libc: one that keeps small or large blocks itself does not count.
+const TRIED: [usize; 2] = [24, 200_000];
+
+/// The gauges of a process.
+pub struct Gauges {
+    heap: Option<&'static Counters>,
+    instructions: Option<Instructions>,
+    callgrind: bool,
+}
+
+/// The kernel's figures at a moment.
+struct Moment {
+    io: Option<Io>,
+    faults: u64,
+    switches: u64,
+}
+
+impl Moment {
+    /// Before a call: bytes first, so that only asking for them is in the difference.
+    fn before() -> Self {
+        let io = gauges::io();
+        let (faults, switches) = gauges::usage();
+        Self { io, faults, switches }
+    }
+
+    fn after() -> Self {
+        let (faults, switches) = gauges::usage();
+        Self { io: gauges::io(), faults, switches }
+    }
+}
+
+impl Gauges {
+    /// What the page asks for, as far as it is there; notes on the page what is not. To be opened in the thread that calls
+    /// the test, whose instructions count. `counters` is where a preloaded library counts.
+    pub fn open(page: &Page, area: &SideArea, counters: Option<usize>) -> Self {
+        let flags = page.flags.load(Relaxed);
+        let mut instructions = None;
+        if flags & INSTRUCTIONS != 0 {
+            match Instructions::open() {
+                Ok(counter) => instructions = Some(counter),
+                Err(number) => area.no_instructions.store(number, Relaxed),
+            }
+        }
+        area.io_is_counted.store(u32::from(gauges::io().is_some()), Relaxed);
+        let counters = counters.map(Counters::at);
+        let state = match counters {
+            None => heap::NOT_LOADED,
+            Some(counters) if sees_rust(counters) => heap::COUNTED,
+            Some(_) => heap::OWN_ALLOCATOR,
+        };
+        area.heap.store(state, Relaxed);
+        Self { heap: counters, instructions, callgrind: flags & CALLGRIND != 0 }
+    }
+
+    /// Calls `run`, notes on the page what that took as reading number `at`, and returns its result.
+    pub fn read(&self, area: &SideArea, at: usize, run: &mut dyn FnMut() -> bool) -> bool {
+        let before = Moment::before();
+        let heap = self.heap.map(|heap| (heap, Heap::before(heap)));
+        let counted = self.count_instructions(run);
+        let heap = heap.map(|(heap, before)| before.until_now(heap)).unwrap_or_default();
+        let after = Moment::after();
+        let (read, written) = match (before.io, after.io) {
+            (Some(before), Some(after)) => (after.read - before.read - before.own, after.written - before.written),
+            _ => (0, 0),
+        };
+        let Some(figures) = area.figures.get(at.min(MAX_READINGS - 1)) else { return counted.0 };
+        for (index, value) in [
+            (reading::ALLOCATIONS, heap.allocations),
+            (reading::ALLOCATED_BYTES, heap.bytes),
+            (reading::PEAK_HEAP, heap.peak),
+            (reading::PAGE_FAULTS, after.faults - before.faults),
+            (reading::CONTEXT_SWITCHES, after.switches - before.switches),
+            (reading::READ_BYTES, read),
+            (reading::WRITTEN_BYTES, written),
+            (reading::INSTRUCTIONS, counted.1),
+        ] {
+            figures[index].store(value, Relaxed);
+        }
+        area.readings.store(at as u32 + 1, Release);
+        counted.0
+    }
+
+    fn count_instructions(&self, run: &mut dyn FnMut() -> bool) -> (bool, u64) {
+        if self.callgrind {
+            gauges::callgrind_forget();
+            let passed = run();
+            gauges::callgrind_write();
+            return (passed, 0);
+        }
+        let Some(counter) = &self.instructions else { return (run(), 0) };
+        counter.start();
+        let passed = run();
+        (passed, counter.stop())
+    }
+}
+
+/// What the allocator has done, or did meanwhile.
+#[derive(Default)]
+struct Heap {
+    allocations: u64,
+    bytes: u64,
+    peak: u64,
+}
+
+impl Heap {
+    fn before(counters: &Counters) -> Self {
+        let live = counters.live.load(Relaxed);
+        counters.peak.store(live, Relaxed);
+        Self { allocations: counters.allocations.load(Relaxed), bytes: counters.bytes.load(Relaxed), peak: live }
+    }
+
+    fn until_now(&self, counters: &Counters) -> Self {
+        Self {
+            allocations: counters.allocations.load(Relaxed) - self.allocations,
+            bytes: counters.bytes.load(Relaxed) - self.bytes,
+            peak: counters.peak.load(Relaxed) - self.peak,
+        }
+    }
+}
+
+/// Whether what Rust allocates arrives at the counters.
+fn sees_rust(counters: &Counters) -> bool {
+    TRIED.iter().all(|size| {
+        let before = counters.allocations.load(Relaxed);
+        drop(black_box(Vec::<u8>::with_capacity(*size)));
+        counters.allocations.load(Relaxed) > before
+    })
+}

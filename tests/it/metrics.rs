@@ -1,0 +1,186 @@
+//! What a test costs besides time.
+
+use crate::support::Project;
+use serde_json::Value;
+use std::process::Command;
+
+/// Some microseconds of arithmetic, beside which a block or two are nothing, and a map whose order is random.
+fn source(blocks: usize) -> String {
+    format!(
+        "#[inline(never)]\n\
+         pub fn mix(seed: u64) -> u64 {{\n    (0..4000).fold(seed | 1, |state, round| {{\n        \
+         let state = state ^ state << 13;\n        (state ^ state >> 7).wrapping_mul(5) ^ round\n    }})\n}}\n\
+         #[inline(never)]\n\
+         pub fn keep(seed: u64) -> u64 {{\n    \
+         let kept: Vec<Vec<u64>> = (0..{blocks}).map(|n| std::hint::black_box(vec![seed + n; 10])).collect();\n    \
+         mix(kept[1][2])\n}}\n\
+         #[cfg(test)]\nmod tests {{\n    use std::collections::HashMap;\n    use std::io::{{Read, Write}};\n    \
+         #[test]\n    fn keeps() {{\n        assert_ne!(super::keep(7), 1);\n    }}\n    \
+         #[test]\n    fn maps() {{\n        \
+         let map: HashMap<u64, String> = (0..50).map(|n| (n, n.to_string())).collect();\n        \
+         assert_ne!(super::mix(map.values().map(|text| text.len() as u64).sum()), 1);\n    }}\n    \
+         #[test]\n    fn writes() {{\n        \
+         let mut file = std::fs::File::options().write(true).open(\"/dev/null\").unwrap();\n        \
+         file.write_all(&[7; 1000]).unwrap();\n        let mut bytes = [0; 300];\n        \
+         std::fs::File::open(\"/dev/zero\").unwrap().read_exact(&mut bytes).unwrap();\n        \
+         assert_ne!(super::mix(bytes[0].into()), 1);\n    }}\n}}\n"
+    )
+}
+
+/// Free blocks of each power of two in a list, new ones from an array.
+const OWN_ALLOCATOR: &str = r"
+#[cfg(test)]
+mod own {
+    use std::alloc::{GlobalAlloc, Layout};
+    use std::cell::UnsafeCell;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    struct Arena {
+        busy: AtomicBool,
+        free: UnsafeCell<[usize; 64]>,
+        used: UnsafeCell<usize>,
+        room: UnsafeCell<[u128; 1 << 20]>,
+    }
+
+    unsafe impl Sync for Arena {}
+
+    fn class(layout: Layout) -> usize {
+        layout.size().max(layout.align()).max(16).next_power_of_two()
+    }
+
+    impl Arena {
+        fn locked<T>(&self, run: impl FnOnce(&mut [usize; 64], &mut usize) -> T) -> T {
+            while self.busy.swap(true, Ordering::Acquire) {}
+            let result = unsafe { run(&mut *self.free.get(), &mut *self.used.get()) };
+            self.busy.store(false, Ordering::Release);
+            result
+        }
+    }
+
+    unsafe impl GlobalAlloc for Arena {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            let size = class(layout);
+            let start = self.room.get() as usize;
+            self.locked(|free, used| {
+                let list = &mut free[size.trailing_zeros() as usize];
+                if *list != 0 {
+                    let block = *list;
+                    *list = unsafe { *(block as *const usize) };
+                    return block as *mut u8;
+                }
+                let block = (start + *used + size - 1) / size * size;
+                *used = block + size - start;
+                if *used > 16 << 20 { std::ptr::null_mut() } else { block as *mut u8 }
+            })
+        }
+
+        unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+            self.locked(|free, _| {
+                let list = &mut free[class(layout).trailing_zeros() as usize];
+                unsafe { *block.cast::<usize>() = *list };
+                *list = block as usize;
+            });
+        }
+    }
+
+    #[global_allocator]
+    static ARENA: Arena = Arena {
+        busy: AtomicBool::new(false),
+        free: UnsafeCell::new([0; 64]),
+        used: UnsafeCell::new(0),
+        room: UnsafeCell::new([0; 1 << 20]),
+    };
+}
+";
+
+fn test<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let tests = document["tests"].as_array().unwrap();
+    tests.iter().find(|test| test["name"] == name).unwrap_or_else(|| panic!("no {name}: {document}"))
+}
+
+#[track_caller]
+fn check(document: &Value, name: &str, metric: &str, verdict: &str, base: u64, head: u64) {
+    let metric = &test(document, name)["metrics"][metric];
+    assert_eq!(metric["verdict"], verdict, "{metric}");
+    let value = |side: &str| metric[side]["value"].as_f64();
+    assert_eq!((value("base"), value("head")), (Some(base as f64), Some(head as f64)), "{metric}");
+}
+
+#[test]
+fn a_block_more_is_counted_exactly_and_decides_only_if_it_is_asked_to() {
+    let project = Project::library(&source(2), &source(3));
+    let document = project.diff(&["--all-tests", "--skip", "writes"]).expect(0).json();
+    // The vector of vectors, and one of 80 bytes for each.
+    check(&document, "tests::keeps", "allocations", "more", 3, 4);
+    check(&document, "tests::keeps", "allocated-bytes", "more", 2 * (24 + 80), 3 * (24 + 80));
+    check(&document, "tests::keeps", "peak-heap", "more", 2 * (24 + 80), 3 * (24 + 80));
+    let keeps = test(&document, "tests::keeps");
+    assert_eq!(keeps["cross_check"]["kind"], "work-alone", "{keeps}");
+    assert_eq!(keeps["metrics"]["time"]["change"], keeps["change"]);
+    for metric in ["allocations", "allocated-bytes", "peak-heap", "page-faults", "context-switches", "written-bytes"] {
+        assert_eq!(test(&document, "tests::maps")["metrics"][metric]["verdict"], "same", "{metric}: {document}");
+    }
+    assert_eq!(document["summary"]["gates"], serde_json::json!(["time"]));
+
+    let decided = project.diff(&["--metric", "allocations"]).expect(100).json();
+    assert_eq!(test(&decided, "tests::keeps")["verdict"], "slower");
+    let text = project.perfunit(["diff", "HEAD~1", "--metric", "peak-heap,allocations"]).expect(100).stdout;
+    assert!(text.contains("Worse  sample tests::keeps") && text.contains("allocations 3 → 4 (+33.3 %)"), "{text}");
+    let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
+    assert!(text.contains("More work  sample tests::keeps: allocations 3 → 4 (+33.3 %)"), "{text}");
+}
+
+#[test]
+fn bytes_read_and_written_are_those_of_the_test() {
+    let project = Project::library(&source(2), &source(3));
+    let document = project.diff(&["writes", "--all-tests"]).expect(0).json();
+    let writes = test(&document, "tests::writes");
+    let bytes = |metric: &str, side: &str| writes["metrics"][metric][side]["value"].as_f64();
+    assert_eq!((bytes("read-bytes", "base"), bytes("read-bytes", "head")), (Some(300.0), Some(300.0)), "{writes}");
+    assert_eq!(
+        (bytes("written-bytes", "base"), bytes("written-bytes", "head")),
+        (Some(1000.0), Some(1000.0)),
+        "{writes}"
+    );
+}
+
+#[test]
+fn an_allocator_of_the_programs_own_is_named_and_not_counted_as_nothing() {
+    let project = Project::library(&(OWN_ALLOCATOR.to_owned() + &source(2)), &(OWN_ALLOCATOR.to_owned() + &source(3)));
+    let document = project.diff(&["keeps", "--metric", "allocations"]).expect(0).json();
+    let keeps = test(&document, "tests::keeps");
+    assert_eq!(keeps["metrics"]["allocations"]["unavailable"]["kind"], "own-allocator", "{keeps}");
+    assert_eq!(keeps["metrics"]["allocations"]["base"], Value::Null);
+    assert_eq!(keeps["metrics"]["page-faults"]["unavailable"], Value::Null, "{keeps}");
+    assert_eq!((&keeps["verdict"], &keeps["reason"]["kind"]), (&"inconclusive".into(), &"metric-unknown".into()));
+}
+
+#[test]
+fn instructions_come_from_callgrind_where_it_is() {
+    let project = Project::library(&source(2), &source(2).replace("0..4000", "0..4400"));
+    let run =
+        project.diff(&["--all-tests", "--instructions", "callgrind", "--metric", "instructions", "--skip", "writes"]);
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        // What is asked for and not there is an error, before anything is built.
+        assert!(run.expect(102).stderr.contains("needs valgrind"));
+        return;
+    }
+    let document = run.expect(100).json();
+    for name in ["tests::keeps", "tests::maps"] {
+        let instructions = &test(&document, name)["metrics"]["instructions"];
+        assert_eq!(instructions["verdict"], "more", "{instructions}");
+        // Nearly all that the test does is the loop, four to ten instructions a round.
+        let added = instructions["head"]["value"].as_f64().unwrap() - instructions["base"]["value"].as_f64().unwrap();
+        assert!((1600.0..=4000.0).contains(&added), "{instructions}");
+    }
+    let equal = Project::library(&source(2), &(source(2) + "// Nothing.\n"));
+    let document = equal.diff(&["--all-tests", "--instructions", "callgrind", "maps"]).expect(0).json();
+    assert_eq!(test(&document, "tests::maps")["metrics"]["instructions"]["verdict"], "same", "{document}");
+}
+
+#[test]
+fn an_unknown_metric_is_wrong_usage_and_the_nearest_one_is_named() {
+    let project = Project::library(&source(2), &source(3));
+    let stderr = project.perfunit(["diff", "--metric", "time,alocations"]).expect(2).stderr;
+    assert!(stderr.contains("alocations") && stderr.contains("similar value exists: 'allocations'"), "{stderr}");
+}

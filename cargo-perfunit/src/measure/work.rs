@@ -15,8 +15,8 @@ const UNEVEN: f64 = 0.03;
 /// not do that to most batches.
 const DIFFERS: f64 = 0.05;
 /// Batches that have nothing in common differ from each other by 1.4 times what they differ within their side, and equal
-/// work by hardly anything.
-const UNRELATED: f64 = 1.15;
+/// work by hardly anything; 160 of each tell that to about 0.1.
+const UNRELATED: f64 = 1.0;
 /// So much more than the batches within them do processes differ if each does work of its own.
 const UNLIKE_ITS_BATCHES: f64 = 4.0;
 /// Pairs that it takes to tell.
@@ -109,13 +109,14 @@ impl Work {
             return None;
         }
         let (sides, pairs) = (spread(&self.within_sides), spread(&self.within_pairs));
-        if sides > DIFFERS && pairs > UNRELATED * sides {
-            return Some(Differs::Calls);
-        }
         // What a median of so many blocks would vary by.
         let expected = 1.25 * pairs / (self.blocks as f64).sqrt();
         let between = spread(&self.pairs);
-        (between > DIFFERS && between > UNLIKE_ITS_BATCHES * expected).then_some(Differs::Processes)
+        // First: on a busy machine the batches of a process differ as well.
+        if between > DIFFERS && between > UNLIKE_ITS_BATCHES * expected {
+            return Some(Differs::Processes);
+        }
+        (sides > DIFFERS && pairs > UNRELATED * sides).then_some(Differs::Calls)
     }
 }
 

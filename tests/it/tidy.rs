@@ -16,7 +16,7 @@ const MAY_BE_UNSAFE: [&str; 16] = [
     "cargo-perfunit/src/execution/run.rs",
     "cargo-perfunit/src/git/discover.rs",
     "cargo-perfunit/src/measure/common_pages.rs",
-    "cargo-perfunit/src/measure/lockstep.rs",
+    "cargo-perfunit/src/measure/running.rs",
     "cargo-perfunit/src/measure/shared_page.rs",
     "cargo-perfunit/src/process.rs",
     "cargo-perfunit/src/term.rs",

@@ -1,6 +1,7 @@
 //! What a pilot tells about a test: measurable, and how; or not, and why. Pure.
 
-use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd, describe};
+use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
+use super::running::describe;
 use crate::model::{Reason, Side};
 use crate::stats;
 use perfunit_runtime::calibrate::{self, Plan};

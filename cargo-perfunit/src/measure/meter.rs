@@ -7,7 +7,8 @@
 use super::bench::{Bench, Config, Metering};
 use super::beside;
 use super::gauge::{Gauge, Instructions};
-use super::lockstep::{self, Pads, Programs, Readings, SideEnd, Task, describe};
+use super::lockstep::{self, Readings, SideEnd, Task};
+use super::running::{Pads, Programs, describe};
 use super::screen::Settled;
 use super::seeds;
 use crate::error::Result;
@@ -26,7 +27,7 @@ const LATER_IN_CALLGRIND: u64 = 4;
 /// How much longer a call takes in callgrind, about.
 const CALLGRIND_SLOWS_DOWN: f64 = 50.0;
 /// Part of a test's budget that reading may take.
-const SHARE_OF_BUDGET: f64 = 0.25;
+const SHARE_OF_BUDGET: f64 = 0.1;
 /// A counter of the processor is off by some interrupts, and simulated instructions by the alignment of what they copy.
 const COUNTER_RESOLUTION: f64 = 0.001;
 

@@ -19,6 +19,7 @@ mod meter;
 mod noise;
 mod quiet;
 mod record;
+mod running;
 mod schedule;
 mod screen;
 mod seeds;

@@ -3,8 +3,8 @@
 use super::bench::{Bench, Config, Placement};
 use super::confirmed::{confirmed, is_flagged};
 use super::layouts::Layouts;
-use super::lockstep::Programs;
 use super::meter;
+use super::running::Programs;
 use super::screen::{self, Settled};
 use crate::build::{SideBuild, TestExecutable};
 use crate::error::Result;

@@ -1,0 +1,216 @@
+//! A process of a pair: how it is started, and waited for.
+
+use super::bench::Bench;
+use super::gauge::Gauge;
+use super::seeds::Seed;
+use crate::build::{SIDE_VARIABLE, TestExecutable};
+use crate::error::{Error, Result};
+use crate::model::{Side, Sides};
+use crate::process;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::personality::{self, Persona};
+use nix::unistd::Pid;
+use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
+use std::num::NonZeroU64;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
+
+/// The descriptor under which a process finds the page: high, so that it is not one that a test expects to be free.
+const PAGE_DESCRIPTOR: i32 = 200;
+/// The same for the file with the pages that both programs have in common.
+pub const COMMON_DESCRIPTOR: i32 = 201;
+
+/// Random shift of the environment and so of the main thread's stack, bytes.
+const ENVIRONMENT_PAD: usize = 4096;
+
+/// The two executables of a test.
+#[derive(Debug, Clone, Copy)]
+pub struct Programs<'a> {
+    /// Of each side.
+    pub executables: Sides<&'a TestExecutable>,
+    /// Folder of each side, for the binaries that tests start.
+    pub folders: Sides<&'a Path>,
+    /// Name of the test.
+    pub test: &'a str,
+}
+
+/// Random shifts and the seed of all other randomness, equal for both processes of a pair and different between pairs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pads {
+    environment: usize,
+    pub(super) heap: u32,
+    pub(super) stack: u32,
+    pub(super) head_first: bool,
+    seed: Seed,
+}
+
+impl Pads {
+    /// Draws the shifts of a pair.
+    pub fn draw(random: &mut fastrand::Rng) -> Self {
+        Self {
+            environment: random.usize(0..ENVIRONMENT_PAD),
+            heap: random.u32(0..256) * 16,
+            stack: random.u32(0..64),
+            head_first: random.bool(),
+            seed: NonZeroU64::new(random.u64(1..)),
+        }
+    }
+
+    /// The same, but each process draws random numbers of its own.
+    pub fn without_seed(self) -> Self {
+        Self { seed: None, ..self }
+    }
+}
+
+/// A process of a pair, from its start to its end.
+pub struct Running {
+    /// Whose it is.
+    pub side: Side,
+    child: Child,
+    /// Readable once the process has ended.
+    ended: Option<OwnedFd>,
+    /// `None` if we killed it.
+    pub status: Option<ExitStatus>,
+    over: bool,
+}
+
+impl Running {
+    /// Starts it on the bench's core, with what the pair has in common.
+    pub fn start(
+        bench: &Bench,
+        programs: &Programs<'_>,
+        side: Side,
+        pads: Pads,
+        gauge: Option<Gauge>,
+        common: Option<RawFd>,
+    ) -> Result<Self> {
+        let mut command = bench.gauges.command(gauge, &programs.executables.get(side).path);
+        // Only read where libtest and not our runner is in charge.
+        command.args(["--exact", programs.test, "--include-ignored", "--nocapture", "--test-threads=1"]);
+        // Base's environment for both: a longer variable would shift the stack.
+        let environment = programs.executables.base.environment();
+        let seed = bench.seeds.variables(pads.seed, &environment);
+        command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment).envs(seed);
+        let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
+        let counting = bench.gauges.variables(gauge, preloaded);
+        command.envs(counting);
+        command.env("TMPDIR", bench.temporary.get(side));
+        command.env(SIDE_VARIABLE, programs.folders.get(side));
+        command.env("PERFUNIT_PAD", "x".repeat(pads.environment));
+        command.env(SERVE_VARIABLE, format!("{}:{PAGE_DESCRIPTOR}", side.index())).env(TEST_VARIABLE, programs.test);
+        process::mark(&mut command)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut core = CpuSet::new();
+        core.set(bench.core()).map_err(|error| Error::setup(error.to_string()))?;
+        let (descriptor, fixed) = (bench.page.descriptor(), bench.paired_address_space);
+        // SAFETY: only system calls that are safe between fork and exec; no allocation.
+        unsafe {
+            command.pre_exec(move || {
+                for (ours, theirs) in [(Some(descriptor), PAGE_DESCRIPTOR), (common, COMMON_DESCRIPTOR)] {
+                    if ours.is_some_and(|ours| libc::dup2(ours, theirs) < 0) {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
+                let _ = sched_setaffinity(Pid::from_raw(0), &core);
+                if fixed {
+                    personality::set(personality::get()? | Persona::ADDR_NO_RANDOMIZE)?;
+                }
+                // A test that aborts shall not leave a core file.
+                let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
+                Ok(())
+            });
+        }
+        let child = process::spawn(&mut command)?;
+        let ended = pidfd(&child);
+        Ok(Self { side, child, ended, status: None, over: false })
+    }
+
+    /// Looks whether the process has ended.
+    fn look(&mut self) -> bool {
+        if !self.over
+            && let Ok(Some(status)) = self.child.try_wait()
+        {
+            (self.status, self.over) = (Some(status), true);
+        }
+        self.over
+    }
+
+    fn kill(&mut self) {
+        if !self.over {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            self.over = true;
+        }
+    }
+}
+
+/// Waits for all; kills the rest as soon as one has failed or the time is over. Returns the side that used it up.
+pub fn wait(bench: &Bench, running: &mut [Running], deadline: Instant) -> Option<Side> {
+    loop {
+        let mut failed = false;
+        for process in running.iter_mut() {
+            let over = process.look();
+            failed |= over && bench.page.sides[process.side.index()].state.load(Acquire) != state::DONE;
+        }
+        let waiting = running.iter().any(|process| !process.over);
+        if !waiting {
+            return None;
+        }
+        let late = Instant::now() >= deadline;
+        if failed || late || crate::interrupt::requested() {
+            running.iter_mut().for_each(Running::kill);
+            return late.then(|| whose_turn(bench));
+        }
+        sleep_until_end(running, deadline);
+    }
+}
+
+fn whose_turn(bench: &Bench) -> Side {
+    owner(bench, bench.page.turn.load(Acquire) as usize)
+}
+
+/// Whose turn this is.
+pub fn owner(bench: &Bench, turn: usize) -> Side {
+    let owner = bench.page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
+    if owner == 0 { Side::Base } else { Side::Head }
+}
+
+/// Sleeps until a process ends, at most a tenth of a second (so that Ctrl-C is seen).
+fn sleep_until_end(running: &[Running], deadline: Instant) {
+    let left = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
+    let mut polled: Vec<libc::pollfd> = running
+        .iter()
+        .filter(|process| !process.over)
+        .filter_map(|process| process.ended.as_ref())
+        .map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 })
+        .collect();
+    if polled.is_empty() {
+        // No pidfd (Linux before 5.3).
+        std::thread::sleep(left.min(Duration::from_millis(1)));
+        return;
+    }
+    let milliseconds = i32::try_from(left.as_millis()).unwrap_or(100).max(1);
+    // SAFETY: the array lives through the call and its length is given.
+    unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
+}
+
+fn pidfd(child: &Child) -> Option<OwnedFd> {
+    // SAFETY: takes no pointers; a non-negative result is a descriptor that nobody else owns.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, child.id(), 0);
+        i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// In words: `signal 6 (SIGABRT)`, `exit status 1`.
+pub fn describe(status: ExitStatus) -> String {
+    match status.signal() {
+        Some(signal) => nix::sys::signal::Signal::try_from(signal)
+            .map_or_else(|_| format!("signal {signal}"), |name| format!("signal {signal} ({name})")),
+        None => format!("exit status {}", status.code().unwrap_or(-1)),
+    }
+}

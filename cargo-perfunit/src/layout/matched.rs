@@ -16,7 +16,19 @@ use std::time::{Duration, Instant};
 
 /// The sections that a running program reads often. The linker puts them in this order at the addresses that it is told,
 /// what leaves one behind it, and all others behind them.
-const PINNED: [&str; 7] = [".gcc_except_table", ".rodata", ".text", ".data.rel.ro", ".got", ".data", ".bss"];
+const PINNED: [&str; 11] = [
+    ".gcc_except_table",
+    ".rodata",
+    ".text",
+    ".plt",
+    ".plt.sec",
+    ".plt.got",
+    ".data.rel.ro",
+    ".got",
+    ".got.plt",
+    ".data",
+    ".bss",
+];
 /// Addresses of pinned sections are multiples of this: more than a page, so that none shares one.
 const PAGE: u64 = 0x1_0000;
 /// Where lld lets an executable begin that is not free to move; in front of it the kernel may not map anything.

@@ -66,7 +66,7 @@ pub(super) fn compare(images: &Sides<Image>, maps: &Sides<String>) -> Comparison
             base: pieces.base.iter().map(|piece| key(&images.base, piece)).collect::<Vec<_>>(),
             head: pieces.head.iter().map(|piece| key(&images.head, piece)).collect::<Vec<_>>(),
         };
-        for step in capture_diff_slices(Algorithm::Myers, &keys.base, &keys.head) {
+        for step in capture_diff_slices(Algorithm::Patience, &keys.base, &keys.head) {
             let (_, base, head) = step.as_tag_tuple();
             let (base, head) = (&pieces.base[base], &pieces.head[head]);
             if matches!(step, similar::DiffOp::Equal { .. }) {

@@ -36,6 +36,8 @@ fn common_functions_and_loops_of_changed_ones_lie_at_equal_addresses() {
     // The message of the panic is longer in head.
     assert!(count("data") > 200 && count("data_equal") == count("data"), "{layout}");
     assert_eq!(layout["uncontrolled_because"], Value::Null);
+    let warnings = document["warnings"].to_string();
+    assert!(!warnings.contains("could not be moved"), "{warnings}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     process::kill_leftovers();
     let unsettled = |side: &page::SideArea| side.state.load(Acquire) == state::DONE && side.settled.load(Relaxed) == 0;
-    if wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
+    if task.gauge().is_none() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
         bench.note_unsettled();
     }
     let batches = if task == Task::Cold { 0 } else { bench.page.batches.load(Relaxed) };

@@ -7,7 +7,7 @@ use super::layouts::{self, Layouts};
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
 use super::schedule::Figures;
-use super::work::{Comparison, Differs, Work};
+use super::work::{Comparison, Differs, Work, clock_bias};
 use crate::error::Result;
 use crate::interrupt;
 use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Side, Sides, Verdict};
@@ -48,6 +48,8 @@ pub struct Settled {
     pub equal_seeds: bool,
     /// How a pair's estimate is made.
     pub comparison: Comparison,
+    /// What reading the clock can do to a pair's log ratio.
+    pub clock_bias: f64,
 }
 
 impl Settled {
@@ -83,9 +85,11 @@ pub fn settle(
     }
     let whole = end.sides.base.whole_function || end.sides.head.whole_function;
     let capture = if whole { Capture::Runner } else { Capture::Macro };
-    let (equal_seeds, comparison) = (equal_seeds && bench.seeds.are_given(), Comparison::for_pilot(&end));
+    let equal_seeds = equal_seeds && bench.seeds.are_given();
+    let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
     let settled = |task, notes| {
-        Ok(Ok(Settled { task, capture, pairs_per_layout: 1, matched: true, notes, equal_seeds, comparison }))
+        let (pairs_per_layout, matched) = (1, true);
+        Ok(Ok(Settled { task, capture, pairs_per_layout, matched, notes, equal_seeds, comparison, clock_bias }))
     };
     match class {
         Class::Steady(shape) => settled(Task::Steady(shape), apart),
@@ -181,9 +185,10 @@ pub fn measure(
     let mode = if settled.task == Task::Cold { Mode::Cold } else { Mode::Steady };
     let threshold = if mode == Mode::Cold { config.threshold.max(COLD_THRESHOLD) } else { config.threshold };
     let rule = if settled.matched {
-        Rule { alpha, threshold, bias: 0.0 }
+        Rule { alpha, threshold, bias: settled.clock_bias }
     } else {
-        Rule { alpha, threshold: threshold.max(UNMATCHED_THRESHOLD), bias: LAYOUT_BIAS }
+        let bias = LAYOUT_BIAS + settled.clock_bias;
+        Rule { alpha, threshold: threshold.max(UNMATCHED_THRESHOLD), bias }
     };
     let most = if layouts.is_some() { layouts::MOST } else { LOOKS[LOOKS.len() - 1] };
     let per_unit = if layouts.is_some() { settled.pairs_per_layout } else { 1 };

@@ -4,7 +4,7 @@
 //! batches of a side have. So where batches differ, each is compared with its counterpart.
 
 use super::classify::per_run;
-use super::lockstep::PairEnd;
+use super::lockstep::{PairEnd, SideEnd};
 use crate::model::Side;
 use crate::stats;
 
@@ -23,6 +23,9 @@ const UNLIKE_ITS_BATCHES: f64 = 4.0;
 const FEWEST_PAIRS: usize = 8;
 /// Batches of a process that it takes to tell.
 const FEWEST_BATCHES: usize = 4;
+
+/// What the two readings of the clock around a batch add to it at most, ns.
+const CLOCK_NS: f64 = 50.0;
 
 /// How the estimate of a pair is made of its batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +68,16 @@ fn blocks(times: &[f64]) -> Vec<f64> {
 fn log_ratios(pair: &PairEnd) -> Vec<f64> {
     let (base, head) = (blocks(&pair.sides.base.times), blocks(&pair.sides.head.times));
     head.iter().zip(&base).map(|(head, base)| head - base).collect()
+}
+
+/// Both sides' batches have as many runs, and hold the same readings of the clock: of a long one these are a smaller part
+/// than of a short one.
+pub fn clock_bias(pilot: &PairEnd) -> f64 {
+    let part = |side: &SideEnd| {
+        let shortest = side.times.iter().copied().fold(f64::INFINITY, f64::min);
+        CLOCK_NS / shortest.max(CLOCK_NS)
+    };
+    (part(&pilot.sides.head) - part(&pilot.sides.base)).abs()
 }
 
 /// What many pairs tell about the work of a test.
@@ -135,7 +148,7 @@ fn spread(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::lockstep::{Shape, SideEnd};
+    use crate::measure::lockstep::Shape;
     use crate::model::Sides;
     use perfunit_runtime::page::state;
     use std::time::Duration;
@@ -235,5 +248,15 @@ mod tests {
         for comparison in [Comparison::Quantiles, Comparison::Counterparts] {
             assert!((comparison.log_ratio(&pair) - 2.0_f64.ln()).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn reading_the_clock_counts_where_batches_are_of_unequal_length() {
+        let bias =
+            |base: f64, head: f64| clock_bias(&pair(Sides { base: vec![base; 4], head: vec![head, 2.0 * head] }));
+        assert!(bias(100_000.0, 100_000.0).abs() < 1e-12);
+        assert!((bias(100_000.0, 25_000.0) - 0.0015).abs() < 1e-9);
+        assert!((bias(25_000.0, 100_000.0) - 0.0015).abs() < 1e-9);
+        assert!(clock_bias(&pair(Sides { base: Vec::new(), head: Vec::new() })).abs() < 1e-12);
     }
 }

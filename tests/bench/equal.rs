@@ -7,6 +7,7 @@ mod bound;
 mod comparison;
 mod copy;
 mod invocation;
+mod kept;
 #[expect(dead_code, reason = "which tests count is decided by kind here")]
 mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
@@ -18,8 +19,6 @@ use invocation::Place;
 use seen::Seen;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tool::Tool;
@@ -64,7 +63,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let work = place.as_ref();
     let tool = arguments.place.tool(&[])?;
     let path = work.join("equal.jsonl");
-    let known = known(&path, &tool)?;
+    let known = kept::known(&path, |round: &Round| round.tool == tool.key)?;
     let mut rounds: Vec<Round> = Vec::new();
     println!("{:<16}{HEADING}{:>9}", "crate, seed", "seconds");
     for clone in &arguments.clones {
@@ -86,16 +85,6 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn known(path: &Path, tool: &Tool) -> Result<Vec<Round>> {
-    let Ok(file) = File::open(path) else { return Ok(Vec::new()) };
-    let mut rounds = Vec::new();
-    for line in BufReader::new(file).lines() {
-        let round: Round = serde_json::from_str(&line?)?;
-        rounds.extend(Some(round).filter(|round| round.tool == tool.key));
-    }
-    Ok(rounds)
-}
-
 fn measure(tool: &Tool, tree: &Path, name: &str, seed: u64, path: &Path) -> Result<Round> {
     let started = Instant::now();
     let number = seed.to_string();
@@ -107,8 +96,7 @@ fn measure(tool: &Tool, tree: &Path, name: &str, seed: u64, path: &Path) -> Resu
     let tests = document.tests.iter().filter_map(Seen::of).collect();
     let seconds = started.elapsed().as_secs_f64();
     let round = Round { clone: name.to_owned(), tool: tool.key.clone(), seed, tests, seconds };
-    let mut file = File::options().create(true).append(true).open(path)?;
-    writeln!(file, "{}", serde_json::to_string(&round)?)?;
+    kept::keep(path, &round)?;
     Ok(round)
 }
 

@@ -7,13 +7,12 @@ mod commits;
 mod copy;
 mod figures;
 mod invocation;
+mod kept;
 mod tool;
 
 use clap::Parser;
 use figures::{Figures, Row};
 use invocation::Place;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -46,14 +45,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let tree = copy::of(&copy::typed(&arguments.clone), work.as_ref())?;
     let tool = arguments.place.tool(&[])?;
     let path = work.as_ref().join("history.jsonl");
-    let mut known: Vec<Row> = Vec::new();
-    if let Ok(file) = File::open(&path) {
-        for line in BufReader::new(file).lines() {
-            let row: Row = serde_json::from_str(&line?)?;
-            known.extend(Some(row).filter(|row| row.tool == tool.key));
-        }
-    }
-    let mut file = File::options().create(true).append(true).open(&path)?;
+    let known = kept::known(&path, |row: &Row| row.tool == tool.key)?;
     let mut figures = Figures::default();
     println!("{}", Figures::HEADING);
     for commit in commits::touching(&tree, &arguments.from, arguments.commits, &arguments.touching)? {
@@ -63,7 +55,7 @@ fn run(arguments: &Arguments) -> Result<()> {
             // Its manifest tells the tool what there is to build.
             copy::git(&tree, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
             let row = Row::of(&commit, &tool, &tree, figures.known_tests());
-            writeln!(file, "{}", serde_json::to_string(&row)?)?;
+            kept::keep(&path, &row)?;
             row
         };
         println!("{row}");

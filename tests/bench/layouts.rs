@@ -11,6 +11,7 @@ mod edits;
 mod harmless;
 mod hot;
 mod invocation;
+mod kept;
 mod literals;
 mod nulls;
 mod repository;
@@ -104,7 +105,7 @@ fn draw(arguments: &Arguments, sources: &Sources) -> Vec<Null> {
 
 /// Makes edits until so many count, or there are no more.
 fn make(trial: &Trial<'_>, drawn: Vec<Null>, wanted: usize, path: &Path) -> Result<Vec<rows::Row>> {
-    let known = rows::known(path, trial.seed, &trial.tool.key)?;
+    let known = kept::known(path, |row: &rows::Row| row.seed == trial.seed && row.tool == trial.tool.key)?;
     let mut made: Vec<rows::Row> = Vec::new();
     println!("{}", rows::HEADING);
     for null in drawn {
@@ -116,7 +117,7 @@ fn make(trial: &Trial<'_>, drawn: Vec<Null>, wanted: usize, path: &Path) -> Resu
             row.clone()
         } else {
             let row = trial.row(&null)?;
-            rows::keep(path, &row)?;
+            kept::keep(path, &row)?;
             row
         };
         println!("{row}");

@@ -9,6 +9,7 @@ mod commits;
 mod comparison;
 mod copy;
 mod invocation;
+mod kept;
 #[expect(dead_code, reason = "which tests count is decided by the first verdict here")]
 mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
@@ -20,8 +21,6 @@ use comparison::Answer;
 use invocation::Place;
 use seen::Seen;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use tool::Tool;
 
@@ -74,7 +73,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let tree = copy::of(&copy::typed(&arguments.clone), work.as_ref())?;
     let tool = arguments.place.tool(&[])?;
     let path = work.as_ref().join("recurrence.jsonl");
-    let known = known(&path, &tool)?;
+    let known = kept::known(&path, |row: &Row| row.tool == tool.key)?;
     let mut rows: Vec<Row> = Vec::new();
     for commit in commits::touching(&tree, &arguments.from, arguments.look_at, &arguments.touching)? {
         if rows.iter().filter(|row| !row.verdicts.is_empty()).count() >= arguments.commits {
@@ -92,16 +91,6 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn known(path: &Path, tool: &Tool) -> Result<Vec<Row>> {
-    let Ok(file) = File::open(path) else { return Ok(Vec::new()) };
-    let mut rows = Vec::new();
-    for line in BufReader::new(file).lines() {
-        let row: Row = serde_json::from_str(&line?)?;
-        rows.extend(Some(row).filter(|row| row.tool == tool.key));
-    }
-    Ok(rows)
-}
-
 fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result<Row> {
     // Its manifest tells the tool what there is to build.
     copy::git(tree, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
@@ -117,8 +106,7 @@ fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result
     let second = |seen: &Seen| again.iter().find(|other| other.test == seen.test).cloned();
     let verdicts = first.into_iter().map(|seen| (seen.clone(), second(&seen))).collect();
     let row = Row { commit: commit.id.clone(), tool: tool.key.clone(), measured, refused, verdicts };
-    let mut file = File::options().create(true).append(true).open(path)?;
-    writeln!(file, "{}", serde_json::to_string(&row)?)?;
+    kept::keep(path, &row)?;
     Ok(row)
 }
 

@@ -1,14 +1,10 @@
 //! What one null edit did to the verdicts; kept in a file as it comes.
 
-use super::Result;
 use super::nulls::Kind;
 use super::seen::Seen;
 use cargo_perfunit::report::json::Document;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 
 /// One edit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -101,22 +97,4 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.some, self.all)
     }
-}
-
-/// What earlier runs of this tool with this seed left.
-pub fn known(path: &Path, seed: u64, tool: &str) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    if let Ok(file) = File::open(path) {
-        for line in BufReader::new(file).lines() {
-            let row: Row = serde_json::from_str(&line?)?;
-            rows.extend(Some(row).filter(|row| row.seed == seed && row.tool == tool));
-        }
-    }
-    Ok(rows)
-}
-
-/// Adds a row to the file.
-pub fn keep(path: &Path, row: &Row) -> Result<()> {
-    let mut file = File::options().create(true).append(true).open(path)?;
-    Ok(writeln!(file, "{}", serde_json::to_string(row)?)?)
 }

@@ -96,11 +96,11 @@ pub fn after_confirmation(flagged: Verdict, fresh: Verdict) -> Verdict {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::model::{Basis, Change, EffectClass, EffectSize, Measured, Mode, Readings, Sides};
 
-    fn figures(verdict: Verdict, estimate: f64) -> Figures {
+    pub fn figures(verdict: Verdict, estimate: f64) -> Figures {
         let measured = Measured {
             change: Change { estimate, low: estimate - 0.01, high: estimate + 0.01 },
             base_ns: 100.0,

@@ -214,24 +214,7 @@ fn confirm(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Change, EffectClass, EffectSize, Mode};
-
-    fn figures(verdict: Verdict, estimate: f64) -> Figures {
-        let measured = Measured {
-            change: Change { estimate, low: estimate - 0.01, high: estimate + 0.01 },
-            base_ns: 100.0,
-            head_ns: 100.0 * (1.0 + estimate),
-            pairs: 8,
-            layouts: 1,
-            detectable: 0.02,
-            p_value: 0.001,
-            effect: EffectSize { d: 1.0, class: EffectClass::Large },
-            mode: Mode::Steady,
-            threshold: 0.1,
-        };
-        let (notes, metrics) = (Vec::new(), Metrics::new());
-        Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }
-    }
+    use crate::measure::confirmed::tests::figures;
 
     #[track_caller]
     fn check_pairs(estimate: f64, spread: f64, seconds_per_pair: f64, expected: usize) {

@@ -1,9 +1,10 @@
 //! Who compares, and how: all of them measure a pair before the next pair comes.
 
+use super::kept;
 use super::pairs::{DEFAULT_THRESHOLD, Pair};
 use super::program::Said;
 use super::project::{Built, Project};
-use super::rows::{self, Key, Row};
+use super::rows::{Key, Row};
 use super::tango::Design;
 use super::tool::Tool;
 use super::{Result, criterion, divan, ours, pinned, tango};
@@ -101,7 +102,7 @@ impl fmt::Display for Time {
 impl Contest {
     /// What everybody says of a pair; what is known is not measured again.
     pub fn measure(&self, pair: Pair, repeat: usize, pairs: &[Pair]) -> Result<Vec<Row>> {
-        let known = rows::known(&self.rows)?;
+        let known = kept::known(&self.rows, |_: &Row| true)?;
         let mut built = None;
         let mut made = Vec::new();
         for contender in Contender::all(pair, pairs) {
@@ -121,7 +122,7 @@ impl Contest {
                     None => built.insert(self.project.build(pair.head(repeat))?),
                 };
                 let row = self.row(key, built)?;
-                rows::keep(&self.rows, &row)?;
+                kept::keep(&self.rows, &row)?;
                 row
             };
             println!("{row}");

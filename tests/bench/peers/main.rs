@@ -13,6 +13,8 @@ mod criterion;
 mod divan;
 #[path = "../invocation.rs"]
 mod invocation;
+#[path = "../kept.rs"]
+mod kept;
 mod ours;
 mod pairs;
 mod pinned;

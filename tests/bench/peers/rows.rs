@@ -1,14 +1,10 @@
 //! What one contender said of one pair; kept in a file as it comes.
 
-use super::Result;
 use super::contenders::Contender;
 use super::pairs::Pair;
 use super::program::{Claim, Said};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 
 /// One comparison of all workloads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -68,16 +64,4 @@ impl fmt::Display for Row {
         }
         Ok(())
     }
-}
-
-/// What earlier runs left.
-pub fn known(path: &Path) -> Result<Vec<Row>> {
-    let Ok(file) = File::open(path) else { return Ok(Vec::new()) };
-    BufReader::new(file).lines().map(|line| Ok(serde_json::from_str(&line?)?)).collect()
-}
-
-/// Adds a row to the file.
-pub fn keep(path: &Path, row: &Row) -> Result<()> {
-    let mut file = File::options().create(true).append(true).open(path)?;
-    Ok(writeln!(file, "{}", serde_json::to_string(row)?)?)
 }

@@ -28,17 +28,10 @@ static KEEPER: OnceLock<Child> = OnceLock::new();
 
 /// Starts a command in the keeper's group, on standard streams that the caller has set.
 ///
-/// Must be called from the main thread: the kernel ends a child together with the *thread* that started it.
+/// Without code of ours between fork and exec, so that std need not copy our page tables (`posix_spawn`).
 pub fn spawn(command: &mut Command) -> Result<Child> {
     let group = group()?;
-    // SAFETY: only system calls that are safe between fork and exec; no allocation.
-    unsafe {
-        command.pre_exec(move || {
-            nix::unistd::setpgid(Pid::from_raw(0), group)?;
-            die_with_parent()?;
-            Ok(())
-        });
-    }
+    command.process_group(group.as_raw());
     command
         .spawn()
         .map_err(|error| Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy())))

@@ -24,7 +24,7 @@ pub const METER_VARIABLE: &str = "PERFUNIT_METER";
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0003;
+pub const MAGIC: u64 = 0x7065_7266_756e_0004;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -46,6 +46,9 @@ pub const METER: u32 = 4;
 pub const INSTRUCTIONS: u32 = 8;
 /// In [`Page::flags`], with [`METER`]: the process runs in callgrind; have it write its counts after each reading.
 pub const CALLGRIND: u32 = 16;
+
+/// In [`Page::core`]: wherever the scheduler likes.
+pub const ANY_CORE: u32 = u32::MAX;
 
 /// Readings of a process that fit the page.
 pub const MAX_READINGS: usize = 8;
@@ -170,6 +173,8 @@ pub struct Page {
     pub heap_pad: AtomicU32,
     /// Descriptor of the file that begins with [`CommonPages`]; 0 if the program stays where it was loaded.
     pub common: AtomicI32,
+    /// The core to run on; [`ANY_CORE`] leaves that to the system.
+    pub core: AtomicU32,
     /// Who runs in each turn: 0 base, 1 head.
     pub schedule: [AtomicU8; MAX_TURNS],
     /// What each side writes.

@@ -3,8 +3,8 @@
 use crate::calibrate::calibrate;
 use crate::clock::Clock;
 use crate::page::{
-    state, Page, SideArea, COLD, FEW_BATCHES, FIRST, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN, METER, NOTHING,
-    PILOT, SETTLING_CALLS,
+    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN, METER,
+    NOTHING, PILOT, SETTLING_CALLS,
 };
 use crate::readings::Gauges;
 use crate::{gauges, memory, request, sys};
@@ -126,6 +126,11 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     if page.magic.load(Relaxed) != MAGIC {
         page.sides[side].state.store(state::WRONG_VERSION, Relaxed);
         sys::exit_now(2);
+    }
+    let core = page.core.load(Relaxed);
+    if core != ANY_CORE {
+        // Before anything is counted. A container may refuse: then we run where the tool let us start.
+        sys::stay_on(core as usize);
     }
     let counters = request::counters();
     // Programs that the test starts are not part of the protocol.

@@ -20,6 +20,7 @@ extern "C" {
     fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
     fn close(fd: c_int) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
+    fn sched_setaffinity(process: c_int, length: usize, cores: *const c_void) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
     fn _exit(status: c_int) -> !;
 }
@@ -31,6 +32,8 @@ struct Timespec {
     nanoseconds: i64,
 }
 
+/// As many as a `cpu_set_t` holds.
+const MOST_CORES: usize = 1024;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const CLOCK_PROCESS_CPUTIME_ID: c_int = 2;
 const PROT_READ_WRITE: c_int = 3;
@@ -54,6 +57,16 @@ pub fn map_page(descriptor: i32) -> Option<&'static Page> {
         }
         close(descriptor);
         Some(&*address.cast::<Page>())
+    }
+}
+
+/// Keeps this thread, and those that it starts, on one core.
+pub fn stay_on(core: usize) {
+    let mut cores = [0_u64; MOST_CORES / 64];
+    if let Some(word) = cores.get_mut(core / 64) {
+        *word = 1 << (core % 64);
+        // SAFETY: a set of cores as long as we say, which is only read.
+        unsafe { sched_setaffinity(0, std::mem::size_of_val(&cores), cores.as_ptr().cast()) };
     }
 }
 

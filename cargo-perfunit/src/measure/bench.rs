@@ -17,8 +17,9 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
 use std::cell::{Cell, RefCell};
-use std::os::fd::RawFd;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Where the code of the measured executables lies.
@@ -159,9 +160,9 @@ impl Bench {
         remarks
     }
 
-    /// Descriptor of the file with the pages that both programs have in common; `None` if these cannot be moved.
-    pub fn common_pages(&self, executables: Sides<&TestExecutable>) -> Result<Option<RawFd>> {
-        self.common.borrow_mut().descriptor(executables)
+    /// The file with the pages that both programs have in common; `None` if these cannot be moved.
+    pub fn common_pages(&self, executables: Sides<&TestExecutable>) -> Result<Option<Rc<File>>> {
+        self.common.borrow_mut().of(executables)
     }
 
     /// Notes that a process could not move its program to the pages that it should lie in.

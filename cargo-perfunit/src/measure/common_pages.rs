@@ -17,8 +17,8 @@ use perfunit_runtime::page::{CommonPages, MOST_RUNS, PAGE, Run};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
+use std::rc::Rc;
 
 /// Names a file and its content, as long as nobody sets its clock back.
 type Identity = (u64, u64, i64, i64);
@@ -26,21 +26,21 @@ type Identity = (u64, u64, i64, i64);
 /// The file for the pair of executables that is being measured.
 #[derive(Debug, Default)]
 pub struct CommonFile {
-    current: Option<(Sides<Identity>, Option<File>)>,
+    current: Option<(Sides<Identity>, Option<Rc<File>>)>,
 }
 
 impl CommonFile {
-    /// The descriptor that the processes inherit; `None` if the programs have to stay where they are loaded.
-    pub fn descriptor(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<RawFd>> {
+    /// The file; `None` if the programs have to stay where they are loaded.
+    pub fn of(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Rc<File>>> {
         let identities = executables.try_map(|_, executable| {
             let data = fs::metadata(&executable.path)?;
             Ok::<_, Error>((data.dev(), data.ino(), data.mtime(), data.mtime_nsec()))
         })?;
         if self.current.as_ref().is_none_or(|(known, _)| *known != identities) {
             let programs = executables.try_map(|_, executable| fs::read(&executable.path))?;
-            self.current = Some((identities, write(&programs)?));
+            self.current = Some((identities, write(&programs)?.map(Rc::new)));
         }
-        Ok(self.current.as_ref().and_then(|(_, file)| file.as_ref()).map(File::as_raw_fd))
+        Ok(self.current.as_ref().and_then(|(_, file)| file.clone()))
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::bench::Bench;
 use super::gauge::Gauge;
-use super::running::{self, COMMON_DESCRIPTOR, Pads, Programs, Running};
+use super::inheritance::Inheritance;
+use super::running::{self, Pads, Programs, Running};
 use crate::error::Result;
 use crate::model::{Side, Sides};
 use crate::process;
-use perfunit_runtime::page::{self, CALLGRIND, COLD, INSTRUCTIONS, METER, PILOT, SideArea, reading, state};
+use perfunit_runtime::page::{self, ANY_CORE, CALLGRIND, COLD, INSTRUCTIONS, METER, PILOT, SideArea, reading, state};
+use std::os::fd::AsFd;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -122,7 +124,8 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     write_request(bench, task, pads);
     // Nobody times a process that counts, and callgrind would lose sight of code that moves.
     let common = if task.gauge().is_some() { None } else { bench.common_pages(programs.executables)? };
-    bench.page.common.store(common.map_or(0, |_| COMMON_DESCRIPTOR), Relaxed);
+    let inheritance = Inheritance::prepare(bench, common.as_ref().map(|file| file.as_fd()))?;
+    bench.page.common.store(inheritance.common(), Relaxed);
     let wanted: &[Side] = match task.single() {
         Some(Side::Base) => &[Side::Base],
         Some(Side::Head) => &[Side::Head],
@@ -131,8 +134,9 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     };
     let mut processes = Vec::with_capacity(2);
     for side in wanted {
-        processes.push(Running::start(bench, programs, *side, pads, task.gauge(), common)?);
+        processes.push(Running::start(bench, programs, *side, pads, task.gauge(), &inheritance)?);
     }
+    drop(inheritance);
     let timed_out = running::wait(bench, &mut processes, started + limit);
     let mut status = Sides { base: None, head: None };
     for process in processes {
@@ -159,6 +163,7 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.batch_ns.store(BATCH_NS, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
+    page.core.store(u32::try_from(bench.core()).unwrap_or(ANY_CORE), Relaxed);
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),

@@ -12,6 +12,7 @@ mod common_pages;
 mod confirmed;
 mod gates;
 mod gauge;
+mod inheritance;
 pub mod kernel;
 mod layouts;
 mod lockstep;

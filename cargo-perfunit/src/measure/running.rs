@@ -2,27 +2,22 @@
 
 use super::bench::Bench;
 use super::gauge::Gauge;
+use super::inheritance::Inheritance;
 use super::seeds::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Side, Sides};
 use crate::process;
 use nix::sched::{CpuSet, sched_setaffinity};
-use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
 use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
-
-/// The descriptor under which a process finds the page: high, so that it is not one that a test expects to be free.
-const PAGE_DESCRIPTOR: i32 = 200;
-/// The same for the file with the pages that both programs have in common.
-pub const COMMON_DESCRIPTOR: i32 = 201;
 
 /// Random shift of the environment and so of the main thread's stack, bytes.
 const ENVIRONMENT_PAD: usize = 4096;
@@ -86,7 +81,7 @@ impl Running {
         side: Side,
         pads: Pads,
         gauge: Option<Gauge>,
-        common: Option<RawFd>,
+        inheritance: &Inheritance,
     ) -> Result<Self> {
         let mut command = bench.gauges.command(gauge, &programs.executables.get(side).path);
         // Only read where libtest and not our runner is in charge.
@@ -101,30 +96,13 @@ impl Running {
         command.env("TMPDIR", bench.temporary.get(side));
         command.env(SIDE_VARIABLE, programs.folders.get(side));
         command.env("PERFUNIT_PAD", "x".repeat(pads.environment));
-        command.env(SERVE_VARIABLE, format!("{}:{PAGE_DESCRIPTOR}", side.index())).env(TEST_VARIABLE, programs.test);
+        command
+            .env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()))
+            .env(TEST_VARIABLE, programs.test);
         process::mark(&mut command)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut core = CpuSet::new();
-        core.set(bench.core()).map_err(|error| Error::setup(error.to_string()))?;
-        let (descriptor, fixed) = (bench.page.descriptor(), bench.paired_address_space);
-        // SAFETY: only system calls that are safe between fork and exec; no allocation.
-        unsafe {
-            command.pre_exec(move || {
-                for (ours, theirs) in [(Some(descriptor), PAGE_DESCRIPTOR), (common, COMMON_DESCRIPTOR)] {
-                    if ours.is_some_and(|ours| libc::dup2(ours, theirs) < 0) {
-                        return Err(std::io::Error::last_os_error());
-                    }
-                }
-                let _ = sched_setaffinity(Pid::from_raw(0), &core);
-                if fixed {
-                    personality::set(personality::get()? | Persona::ADDR_NO_RANDOMIZE)?;
-                }
-                // A test that aborts shall not leave a core file.
-                let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
-                Ok(())
-            });
-        }
         let child = process::spawn(&mut command)?;
+        keep_on(bench.core(), &child);
         let ended = pidfd(&child);
         Ok(Self { side, child, ended, status: None, over: false })
     }
@@ -196,6 +174,14 @@ fn sleep_until_end(running: &[Running], deadline: Instant) {
     let milliseconds = i32::try_from(left.as_millis()).unwrap_or(100).max(1);
     // SAFETY: the array lives through the call and its length is given.
     unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
+}
+
+/// Pins a process that has not come far yet; it does so by itself, too, before its test begins.
+fn keep_on(core: usize, child: &Child) {
+    let mut cores = CpuSet::new();
+    if cores.set(core).is_ok() {
+        let _ = sched_setaffinity(Pid::from_raw(child.id().cast_signed()), &cores);
+    }
 }
 
 fn pidfd(child: &Child) -> Option<OwnedFd> {

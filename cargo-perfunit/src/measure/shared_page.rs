@@ -6,7 +6,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use perfunit_runtime::page::{MAGIC, PAGE_BYTES, Page, state};
 use std::num::NonZeroUsize;
 use std::ops::Deref;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -31,8 +31,8 @@ impl SharedPage {
     }
 
     /// The descriptor that the processes inherit.
-    pub fn descriptor(&self) -> RawFd {
-        self.file.as_raw_fd()
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 
     /// Clears what an earlier pair left behind; repetitions and plan are kept for the next pair to set.

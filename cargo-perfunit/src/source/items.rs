@@ -2,11 +2,12 @@
 
 use super::attributes::{is_beside_the_work, is_test, is_test_only};
 use super::change::ItemKind;
-use super::macros::{InnerFn, take_functions};
+use super::macros::{InnerFn, makes_tests, take_functions};
 use super::normalise::{Code, bare};
+use super::surroundings::{Owner, Surroundings, impl_header};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
-use syn::{Attribute, ImplItem, ItemFn, ItemImpl, ItemMacro, ItemMod, ItemTrait, ItemUse, TraitItem, Type, UseTree};
+use syn::{Attribute, ImplItem, ItemFn, ItemImpl, ItemMacro, ItemMod, ItemTrait, ItemUse, TraitItem, UseTree};
 
 /// An item of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl Item {
 /// The items of a Rust file in their order, or `None` if it is not Rust that we can parse.
 pub fn items(content: &[u8]) -> Option<Vec<Item>> {
     let file = syn::parse_file(std::str::from_utf8(content).ok()?).ok()?;
-    let mut collector = Collector { test_only: is_test_only(&file.attrs), ..Collector::default() };
+    let mut collector = Collector { found: Vec::new(), around: Surroundings::default().below(&file.attrs) };
     let attributes = Code::of(tokens_of(&file.attrs));
     if !attributes.text.is_empty() {
         collector.add(ItemKind::Attributes, "#![..]".to_owned(), 1, attributes);
@@ -88,37 +89,29 @@ fn line(span: Span) -> usize {
     span.start().line
 }
 
-/// The impl block or trait around an item.
-#[derive(Default, Clone)]
-struct Owner {
-    ident: String,
-    implements: String,
-    header: String,
-}
-
-#[derive(Default)]
 struct Collector {
     found: Vec<Item>,
-    scope: Vec<String>,
-    owner: Owner,
-    test_only: bool,
+    around: Surroundings,
 }
 
 impl Collector {
     fn add(&mut self, kind: ItemKind, ident: String, line: usize, code: Code) -> &mut Item {
-        let inside = Some(&self.owner.ident).filter(|owner| !owner.is_empty() && kind != ItemKind::Impl);
-        let segments = self.scope.iter().chain(inside).chain([&ident]);
-        let name = segments.map(String::as_str).collect::<Vec<_>>().join("::");
+        let Surroundings { scope, owner, test_only } = self.around.clone();
+        let name = match kind {
+            // The block is called like the type, and already around itself for its header.
+            ItemKind::Impl => self.around.owned_by(Owner::default()).name(&ident),
+            _ => self.around.name(&ident),
+        };
         self.found.push(Item {
             name,
             ident,
-            owner: self.owner.ident.clone(),
-            implements: self.owner.implements.clone(),
-            scope: self.scope.join("::"),
-            header: self.owner.header.clone(),
+            owner: owner.ident,
+            implements: owner.implements,
+            scope: scope.join("::"),
+            header: owner.header,
             kind,
             line,
-            test_only: self.test_only,
+            test_only,
             is_test: false,
             code,
             workload: None,
@@ -127,17 +120,16 @@ impl Collector {
     }
 
     fn named(&mut self, kind: ItemKind, ident: &Ident, attributes: &[Attribute], tokens: &dyn ToTokens) {
-        let test_only = self.test_only || is_test_only(attributes);
+        let test_only = self.around.test_only || is_test_only(attributes);
         let code = Code::of(tokens.to_token_stream());
         self.add(kind, bare(ident), line(ident.span()), code).test_only = test_only;
     }
 
-    /// Runs `inside` below attributes that may confine it to tests.
-    fn below(&mut self, attributes: &[Attribute], inside: impl FnOnce(&mut Self)) {
-        let outside = self.test_only;
-        self.test_only = outside || is_test_only(attributes);
+    /// Runs `inside` with other surroundings.
+    fn within(&mut self, around: Surroundings, inside: impl FnOnce(&mut Self)) {
+        let outside = std::mem::replace(&mut self.around, around);
         inside(self);
-        self.test_only = outside;
+        self.around = outside;
     }
 
     fn items(&mut self, items: Vec<syn::Item>) {
@@ -198,7 +190,7 @@ impl Collector {
             Code::of(attributes).text + &body.text
         });
         code.push(body);
-        let test_only = self.test_only || test_only || is_test;
+        let test_only = self.around.test_only || test_only || is_test;
         let item = self.add(kind, bare(ident), line(ident.span()), code);
         (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
     }
@@ -206,20 +198,16 @@ impl Collector {
     fn impl_block(&mut self, mut item: ItemImpl) {
         let inside = std::mem::take(&mut item.items);
         let attributes = std::mem::take(&mut item.attrs);
-        let ident = type_name(&item.self_ty);
-        let implements = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
-        let implements = implements.map(|segment| bare(&segment.ident)).unwrap_or_default();
-        let line = line(item.impl_token.span);
+        let (line, header) = (line(item.impl_token.span), impl_header(&item));
+        let owner = Owner::of_impl(&item, &header);
+        let ident = owner.ident.clone();
         let mut code = Code::of(tokens_of(&attributes));
-        let header = Code::of(item);
-        self.below(&attributes, |collector| {
-            collector.owner = Owner { ident: ident.clone(), implements, header: header.text.clone() };
-            code.push(header);
+        code.push(header);
+        self.within(self.around.below(&attributes).owned_by(owner), |collector| {
             collector.add(ItemKind::Impl, ident, line, code);
             for item in inside {
                 collector.impl_item(item);
             }
-            collector.owner = Owner::default();
         });
     }
 
@@ -239,15 +227,12 @@ impl Collector {
 
     fn trait_block(&mut self, mut item: ItemTrait) {
         let inside = std::mem::take(&mut item.items);
-        let attributes = item.attrs.clone();
-        let ident = bare(&item.ident);
-        self.below(&attributes, |collector| {
-            collector.named(ItemKind::Trait, &item.ident.clone(), &[], &item);
-            collector.owner = Owner { ident, ..Owner::default() };
+        let (around, owner) = (self.around.below(&item.attrs), Owner::of_trait(&item));
+        self.within(around, |collector| collector.named(ItemKind::Trait, &item.ident, &[], &item));
+        self.within(self.around.below(&item.attrs).owned_by(owner), |collector| {
             for item in inside {
                 collector.trait_item(item);
             }
-            collector.owner = Owner::default();
         });
     }
 
@@ -268,13 +253,11 @@ impl Collector {
     fn module(&mut self, mut item: ItemMod) {
         let inside = item.content.take();
         // Without its content an inline module prints like a declaration: `mod a {}` made a file is no change of it.
-        let attributes = item.attrs.clone();
-        self.below(&attributes, |collector| {
-            collector.named(ItemKind::Module, &item.ident.clone(), &[], &item);
+        self.within(self.around.below(&item.attrs), |collector| {
+            collector.named(ItemKind::Module, &item.ident, &[], &item);
             if let Some((_, items)) = inside {
-                collector.scope.push(bare(&item.ident));
-                collector.items(items);
-                collector.scope.pop();
+                let around = collector.around.inside(&bare(&item.ident));
+                collector.within(around, |collector| collector.items(items));
             }
         });
     }
@@ -286,7 +269,7 @@ impl Collector {
         let prefix = if item.leading_colon.is_some() { "::" } else { "" };
         let (line, mut leaves) = (line(item.use_token.span), Vec::new());
         imported(&item.tree, prefix, &mut leaves);
-        self.below(&item.attrs, |collector| {
+        self.within(self.around.below(&item.attrs), |collector| {
             for (ident, path) in leaves {
                 let mut code = before.clone();
                 code.push(Code { text: format!("use {path}"), names: Vec::new() });
@@ -302,9 +285,8 @@ impl Collector {
         let (functions, rest) = take_functions(std::mem::take(&mut item.mac.tokens));
         item.mac.tokens = rest;
         self.macro_call(&item.mac.path, &item.attrs, &item);
-        // The macro makes a test of each function.
-        let all_tests = item.mac.path.segments.last().is_some_and(|last| last.ident == "quickcheck");
-        self.below(&item.attrs, |collector| {
+        let all_tests = makes_tests(&item.mac.path);
+        self.within(self.around.below(&item.attrs), |collector| {
             for function in functions {
                 collector.inner_function(function, all_tests);
             }
@@ -314,33 +296,20 @@ impl Collector {
     fn inner_function(&mut self, function: InnerFn, is_known_test: bool) {
         let InnerFn { scope, ident, attributes, tokens } = function;
         let is_test = is_known_test || is_test(&attributes);
-        let (depth, code) = (self.scope.len(), Code::of(tokens));
-        self.scope.extend(scope);
-        let test_only = self.test_only || is_test || is_test_only(&attributes);
+        let code = Code::of(tokens);
+        let around = scope.iter().fold(self.around.clone(), |around, module| around.inside(module));
+        let test_only = around.test_only || is_test || is_test_only(&attributes);
         let workload = is_test.then(|| code.text.clone());
-        let item = self.add(ItemKind::Function, bare(&ident), line(ident.span()), code);
-        (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
-        self.scope.truncate(depth);
+        self.within(around, |collector| {
+            let item = collector.add(ItemKind::Function, bare(&ident), line(ident.span()), code);
+            (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
+        });
     }
 
     fn macro_call(&mut self, path: &syn::Path, attributes: &[Attribute], tokens: &dyn ToTokens) {
         if let Some(last) = path.segments.last() {
             self.named(ItemKind::MacroCall, &last.ident, attributes, tokens);
         }
-    }
-}
-
-/// The last name of a type: `Foo` of `&'a mut crate::Foo<T>`; the first name in it for other types.
-fn type_name(of: &Type) -> String {
-    match of {
-        Type::Path(path) => path.path.segments.last().map(|segment| bare(&segment.ident)).unwrap_or_default(),
-        Type::Reference(reference) => type_name(&reference.elem),
-        Type::Group(group) => type_name(&group.elem),
-        Type::Paren(paren) => type_name(&paren.elem),
-        Type::Slice(slice) => type_name(&slice.elem),
-        Type::Array(array) => type_name(&array.elem),
-        Type::Ptr(pointer) => type_name(&pointer.elem),
-        other => Code::of(other).names.into_iter().next().unwrap_or_default(),
     }
 }
 

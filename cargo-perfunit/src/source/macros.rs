@@ -4,8 +4,8 @@
 
 use super::normalise::bare;
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
-use syn::Attribute;
 use syn::parse::Parser;
+use syn::{Attribute, Path};
 
 /// A function inside the tokens of a macro call.
 pub(crate) struct InnerFn {
@@ -21,6 +21,11 @@ pub(crate) fn take_functions(tokens: TokenStream) -> (Vec<InnerFn>, TokenStream)
     let mut functions = Vec::new();
     let rest = take(tokens, &mut Vec::new(), &mut functions);
     (functions, rest)
+}
+
+/// True for a macro that makes a test of each function in its call.
+pub(crate) fn makes_tests(path: &Path) -> bool {
+    path.segments.last().is_some_and(|last| last.ident == "quickcheck")
 }
 
 fn take(tokens: TokenStream, scope: &mut Vec<String>, functions: &mut Vec<InnerFn>) -> TokenStream {

@@ -17,6 +17,7 @@ mod modules;
 mod normalise;
 mod overlay;
 mod splice;
+mod surroundings;
 
 pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
 pub use compare::diff;

@@ -3,7 +3,7 @@
 //! Text is cut and pasted by spans and never printed anew: what is not touched keeps its bytes.
 
 use super::attributes::{is_test, is_test_only};
-use super::macros::take_functions;
+use super::macros::{makes_tests, take_functions};
 use super::modules::without_first_line_script;
 use super::normalise::Code;
 use quote::ToTokens;
@@ -205,7 +205,7 @@ fn spells_out_only_tests(item: &ItemMacro) -> bool {
     if item.ident.is_some() {
         return false;
     }
-    let all_tests = item.mac.path.segments.last().is_some_and(|last| last.ident == "quickcheck");
+    let all_tests = makes_tests(&item.mac.path);
     let (functions, _) = take_functions(item.mac.tokens.clone());
     !functions.is_empty() && functions.iter().all(|function| all_tests || is_test(&function.attributes))
 }

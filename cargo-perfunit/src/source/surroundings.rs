@@ -1,0 +1,93 @@
+//! Where in a file an item stands: inline modules, impl block or trait. What an item is called follows from it.
+
+use super::attributes::is_test_only;
+use super::normalise::{Code, bare};
+use syn::{Attribute, ItemImpl, ItemTrait, Type};
+
+/// The impl block or trait around an item.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Owner {
+    /// Type of the impl block or name of the trait.
+    pub ident: String,
+    /// Name of the trait that the impl block implements, otherwise empty.
+    pub implements: String,
+    /// Header of the impl block, otherwise empty.
+    pub header: String,
+}
+
+impl Owner {
+    /// For an impl block with this [header](impl_header).
+    pub fn of_impl(item: &ItemImpl, header: &Code) -> Self {
+        let implements = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
+        let implements = implements.map(|segment| bare(&segment.ident)).unwrap_or_default();
+        Self { ident: type_name(&item.self_ty), implements, header: header.text.clone() }
+    }
+
+    pub fn of_trait(item: &ItemTrait) -> Self {
+        Self { ident: bare(&item.ident), ..Self::default() }
+    }
+}
+
+/// What is around an item.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Surroundings {
+    /// Inline modules, and functions in whose bodies we are.
+    pub scope: Vec<String>,
+    /// The impl block or trait, unless a function inside it is nearer.
+    pub owner: Owner,
+    /// True below `#[cfg(test)]`.
+    pub test_only: bool,
+}
+
+impl Surroundings {
+    /// The name of an item here: `parser::Parser::parse_line`.
+    pub fn name(&self, ident: &str) -> String {
+        let owner = Some(self.owner.ident.as_str()).filter(|owner| !owner.is_empty());
+        let segments = self.scope.iter().map(String::as_str).chain(owner).chain([ident]);
+        segments.collect::<Vec<_>>().join("::")
+    }
+
+    /// Below attributes that may confine an item to tests.
+    pub fn below(&self, attributes: &[Attribute]) -> Self {
+        Self { test_only: self.test_only || is_test_only(attributes), ..self.clone() }
+    }
+
+    /// In an impl block or trait.
+    pub fn owned_by(&self, owner: Owner) -> Self {
+        Self { owner, ..self.clone() }
+    }
+
+    /// In an inline module, or in the body of a function.
+    pub fn inside(&self, ident: &str) -> Self {
+        Self { scope: vec![self.name(ident)], owner: Owner::default(), test_only: self.test_only }
+    }
+}
+
+/// The code of an impl block without attributes and without what is inside.
+pub(super) fn impl_header(item: &ItemImpl) -> Code {
+    Code::of(ItemImpl {
+        attrs: Vec::new(),
+        modifiers: item.modifiers.clone(),
+        unsafety: item.unsafety,
+        impl_token: item.impl_token,
+        generics: item.generics.clone(),
+        trait_: item.trait_.clone(),
+        self_ty: item.self_ty.clone(),
+        brace_token: item.brace_token,
+        items: Vec::new(),
+    })
+}
+
+/// The last name of a type: `Foo` of `&'a mut crate::Foo<T>`; the first name in it for other types.
+fn type_name(of: &Type) -> String {
+    match of {
+        Type::Path(path) => path.path.segments.last().map(|segment| bare(&segment.ident)).unwrap_or_default(),
+        Type::Reference(reference) => type_name(&reference.elem),
+        Type::Group(group) => type_name(&group.elem),
+        Type::Paren(paren) => type_name(&paren.elem),
+        Type::Slice(slice) => type_name(&slice.elem),
+        Type::Array(array) => type_name(&array.elem),
+        Type::Ptr(pointer) => type_name(&pointer.elem),
+        other => Code::of(other).names.into_iter().next().unwrap_or_default(),
+    }
+}

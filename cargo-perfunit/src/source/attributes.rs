@@ -1,7 +1,7 @@
 //! What attributes say about tests.
 
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Meta, Token};
+use syn::{Attribute, Meta, Path, Token};
 
 type Metas = Punctuated<Meta, Token![,]>;
 
@@ -52,6 +52,63 @@ fn is_conditional_beside_the_work(attribute: &Attribute) -> bool {
         && attribute.parse_args_with(Metas::parse_terminated).is_ok_and(|metas| {
             metas.iter().skip(1).all(|meta| ["allow", "expect", "ignore"].iter().any(|name| meta.path().is_ident(name)))
         })
+}
+
+/// What is applied to an item: the names of its attributes, also of those in `cfg_attr(..)` and `unsafe(..)`.
+pub(crate) fn applied(attributes: &[Attribute]) -> Vec<Path> {
+    let mut paths = Vec::new();
+    attributes.iter().for_each(|attribute| add_applied(&attribute.meta, &mut paths));
+    paths
+}
+
+fn add_applied(meta: &Meta, paths: &mut Vec<Path>) {
+    let conditions = match meta.path() {
+        path if path.is_ident("cfg_attr") => 1,
+        path if path.is_ident("unsafe") => 0,
+        path => return paths.push(path.clone()),
+    };
+    let Meta::List(list) = meta else { return };
+    if let Ok(metas) = list.parse_args_with(Metas::parse_terminated) {
+        metas.iter().skip(conditions).for_each(|meta| add_applied(meta, paths));
+    }
+}
+
+/// True for an attribute that is not built into the compiler, and can make anything of the item.
+pub(crate) fn is_attribute_macro(path: &Path) -> bool {
+    const BUILT_IN: [&str; 26] = [
+        "allow",
+        "automatically_derived",
+        "cfg",
+        "cold",
+        "const_trait",
+        "coverage",
+        "deny",
+        "deprecated",
+        "derive",
+        "doc",
+        "expect",
+        "export_name",
+        "forbid",
+        "ignore",
+        "inline",
+        "instruction_set",
+        "link_section",
+        "must_use",
+        "no_mangle",
+        "optimize",
+        "should_panic",
+        "stable",
+        "target_feature",
+        "track_caller",
+        "unstable",
+        "warn",
+    ];
+    const TOOLS: [&str; 5] = ["clippy", "diagnostic", "miri", "rust_analyzer", "rustfmt"];
+    let Some(first) = path.segments.first().map(|first| first.ident.to_string()) else { return false };
+    if path.segments.len() > 1 {
+        return !TOOLS.contains(&first.as_str());
+    }
+    !BUILT_IN.contains(&first.as_str()) && !first.starts_with("rustc_")
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 //!
 //! Each becomes an item of its own, so that a change to one of them is not a change to all.
 
+use super::attributes::is_test;
 use super::normalise::bare;
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::parse::Parser;
 use syn::{Attribute, Path};
 
@@ -26,6 +27,46 @@ pub(crate) fn take_functions(tokens: TokenStream) -> (Vec<InnerFn>, TokenStream)
 /// True for a macro that makes a test of each function in its call.
 pub(crate) fn makes_tests(path: &Path) -> bool {
     path.segments.last().is_some_and(|last| last.ident == "quickcheck")
+}
+
+/// The functions in the definition of a macro, without tests: by name (`$name` if the caller gives it) and its place.
+pub(crate) fn names_in_definition(tokens: &TokenStream) -> Vec<(String, Span)> {
+    let mut names = Vec::new();
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            names.append(&mut names_in_definition(&group.stream()));
+        }
+        let is_function = matches!(tree, TokenTree::Ident(keyword) if keyword == "fn");
+        if !is_function || is_test(&attributes(&trees[start_of_function(&trees[..at])..at])) {
+            continue;
+        }
+        let end = trees[at..].iter().position(ends_function).map(|end| &trees[at + end]);
+        if let (Some(name), Some(TokenTree::Group(_))) = (given_name(&trees[at + 1..]), end) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The body of a function, or the semicolon in its place.
+fn ends_function(tree: &TokenTree) -> bool {
+    match tree {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        _ => false,
+    }
+}
+
+/// The `name` or `$name` at the start of these tokens.
+fn given_name(trees: &[TokenTree]) -> Option<(String, Span)> {
+    match trees {
+        [TokenTree::Ident(name), ..] => Some((bare(name), name.span())),
+        [TokenTree::Punct(dollar), TokenTree::Ident(name), ..] if dollar.as_char() == '$' => {
+            Some((format!("${name}"), name.span()))
+        }
+        _ => None,
+    }
 }
 
 fn take(tokens: TokenStream, scope: &mut Vec<String>, functions: &mut Vec<InnerFn>) -> TokenStream {
@@ -123,7 +164,6 @@ fn module_before(before: &[TokenTree]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::attributes::is_test;
 
     #[track_caller]
     fn check(source: &str, functions: &[&str], rest: &str) {
@@ -154,6 +194,15 @@ mod tests {
     #[test]
     fn modules_inside_a_call_count() {
         check("mod m { #[test] fn a() {} }", &["m::a (test)"], "mod m { }");
+    }
+
+    #[test]
+    fn functions_of_a_definition_may_have_their_name_from_the_caller() {
+        let names = |source: &str| names_in_definition(&source.parse().unwrap());
+        let found = names("($name:ident) => { pub fn $name() {} impl S { fn b() { fn c() {} } fn d(); } };");
+        let found: Vec<String> = found.into_iter().map(|(name, _)| name).collect();
+        assert_eq!(found, ["$name", "b", "c"]);
+        assert!(names("($f:expr) => ($f as fn(u8) -> u8); (fn $name:ident) => {}").is_empty());
     }
 
     #[test]

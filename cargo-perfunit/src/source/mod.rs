@@ -2,7 +2,7 @@
 //!
 //! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`], every changed file accounted for as
 //! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate, and
-//! [`overlay`]: a version with the test code of the other.
+//! [`overlay`]: a version with the test code of the other; and [`instrument`]: a file with probes on its functions.
 //!
 //! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
 //! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
@@ -16,6 +16,7 @@ mod macros;
 mod modules;
 mod normalise;
 mod overlay;
+mod probes;
 mod splice;
 mod surroundings;
 
@@ -25,3 +26,4 @@ pub use items::{Item, items};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub use overlay::{Holder, Holds, holds, overlay};
+pub use probes::{Instrumented, LeftOut, Place, Site, Unprobed, instrument};

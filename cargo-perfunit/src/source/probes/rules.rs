@@ -24,6 +24,8 @@ pub enum Unprobed {
     Allocator,
     /// An `async fn` that an attribute macro, on it or around it, can turn into a function that returns a future.
     RewrittenAsync,
+    /// Below `#[no_implicit_prelude]`.
+    NoPrelude,
     /// In a macro definition, or in the tokens of a macro call.
     InMacro,
     /// Syntax unknown to us: of a function, or of the whole file.
@@ -44,6 +46,7 @@ impl fmt::Display for Unprobed {
             Unprobed::CompilerHook => "called by the compiler",
             Unprobed::Allocator => "part of the memory allocator",
             Unprobed::RewrittenAsync => "an async fn that an attribute macro rewrites",
+            Unprobed::NoPrelude => "below no_implicit_prelude, where the probe has no name",
             Unprobed::InMacro => "written by a macro",
             Unprobed::Unparsed => "not Rust that we can parse",
             Unprobed::Trivial => "too small to be timed",
@@ -56,25 +59,35 @@ impl fmt::Display for Unprobed {
 const COMPILER_HOOKS: [&str; 6] =
     ["proc_macro", "proc_macro_attribute", "proc_macro_derive", "panic_handler", "alloc_error_handler", "lang"];
 
-/// What the attributes of an impl block or trait mean for the functions in it.
+/// What attributes around functions mean for those.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Block {
+pub(super) struct Context {
+    has_no_prelude: bool,
     is_const: bool,
     is_rewritten: bool,
 }
 
-impl Block {
-    pub fn below(attributes: &[Attribute]) -> Self {
-        let is_const = applied(attributes).iter().any(|path| path.is_ident("const_trait"));
-        Self { is_const, is_rewritten: is_rewritten(attributes) }
+impl Context {
+    /// In a module with these attributes; without any, in the body of a function.
+    pub fn in_module(self, attributes: &[Attribute]) -> Self {
+        let has_no_prelude = self.has_no_prelude || has(attributes, &["no_implicit_prelude"]);
+        Self { has_no_prelude, ..Self::default() }
+    }
+
+    /// In an impl block or trait with these attributes.
+    pub fn in_block(self, attributes: &[Attribute]) -> Self {
+        let is_const = has(attributes, &["const_trait"]);
+        Self { is_const, is_rewritten: is_rewritten(attributes), ..self }
     }
 }
 
+fn has(attributes: &[Attribute], names: &[&str]) -> bool {
+    applied(attributes).iter().any(|path| names.iter().any(|name| path.is_ident(name)))
+}
+
 /// The rule by which a function has no probe, if there is one.
-pub(super) fn unprobed(function: &Function<'_>, owner_implements: &str, block: Block) -> Option<Unprobed> {
+pub(super) fn unprobed(function: &Function<'_>, implements: &str, context: Context) -> Option<Unprobed> {
     let Function { attributes, visibility, sig, .. } = function;
-    let applied = applied(attributes);
-    let has = |names: &[&str]| applied.iter().any(|path| names.iter().any(|name| path.is_ident(name)));
     // A library's function of that name takes arguments, is public, or is called from elsewhere in the file at best.
     let is_main = || {
         function.is_at_top
@@ -83,15 +96,17 @@ pub(super) fn unprobed(function: &Function<'_>, owner_implements: &str, block: B
             && matches!(visibility, Visibility::Inherited)
     };
     let rules = [
-        (sig.constness.is_some() || block.is_const, Unprobed::Const),
-        (has(&["naked"]), Unprobed::Naked),
+        (sig.constness.is_some() || context.is_const, Unprobed::Const),
+        (has(attributes, &["naked"]), Unprobed::Naked),
         (sig.variadic.is_some(), Unprobed::Variadic),
-        (has(&COMPILER_HOOKS), Unprobed::CompilerHook),
+        (has(attributes, &COMPILER_HOOKS), Unprobed::CompilerHook),
         // The probe's own memory could come from it.
-        (owner_implements == "GlobalAlloc", Unprobed::Allocator),
+        (implements == "GlobalAlloc", Unprobed::Allocator),
         (is_main(), Unprobed::Main),
+        // The macros of `#[macro_use] extern crate` belong to the prelude.
+        (context.has_no_prelude, Unprobed::NoPrelude),
         // The probe comes last and would then time how long it takes to make the future, not what that does.
-        (sig.asyncness.is_some() && (block.is_rewritten || is_rewritten(attributes)), Unprobed::RewrittenAsync),
+        (sig.asyncness.is_some() && (context.is_rewritten || is_rewritten(attributes)), Unprobed::RewrittenAsync),
     ];
     rules.into_iter().find_map(|(holds, rule)| holds.then_some(rule))
 }

@@ -1,6 +1,6 @@
 //! All functions of a file, with names, keys and places.
 
-use super::rules::{Block, Unprobed, unprobed};
+use super::rules::{Context, Unprobed, unprobed};
 use super::trivial::is_trivial;
 use super::{LeftOut, Place, Site};
 use crate::source::attributes::is_test;
@@ -34,7 +34,7 @@ pub(super) fn functions(text: &str, place: &Place<'_>) -> Option<Found> {
     let mut walker = Walker {
         offset: text.len() - rust.len(),
         around: Surroundings::default().below(&file.attrs),
-        block: Block::default(),
+        context: Context::default().in_module(&file.attrs),
         enclosing: key(&[place.package.as_bytes(), place.path.as_bytes()]),
         equals: BTreeMap::new(),
         found: Found::default(),
@@ -85,7 +85,7 @@ struct Walker {
     /// Bytes before the text that was parsed.
     offset: usize,
     around: Surroundings,
-    block: Block,
+    context: Context,
     /// Key of the function around us, or what stands for the file.
     enclosing: u64,
     /// How many functions there were of one name in one place.
@@ -100,7 +100,7 @@ impl Walker {
         let (is_test, around) = (is_test(attributes), self.around.below(attributes));
         let test_only = around.test_only || is_test;
         let (name, key) = (self.around.name(&ident), self.key(&ident));
-        match unprobed(function, &self.around.owner.implements, self.block) {
+        match unprobed(function, &self.around.owner.implements, self.context) {
             _ if is_test => {}
             Some(why) => self.leave_out(name, sig.ident.span(), why),
             None => {
@@ -112,7 +112,7 @@ impl Walker {
         }
         let inside = Surroundings { test_only, ..around.inside(&ident) };
         let outside = std::mem::replace(&mut self.enclosing, key);
-        self.within(inside, Block::default(), |walker| walker.visit_block(body));
+        self.within(inside, self.context.in_module(&[]), |walker| walker.visit_block(body));
         self.enclosing = outside;
     }
 
@@ -139,10 +139,10 @@ impl Walker {
         }
     }
 
-    fn within(&mut self, around: Surroundings, block: Block, inside: impl FnOnce(&mut Self)) {
-        let outside = (std::mem::replace(&mut self.around, around), std::mem::replace(&mut self.block, block));
+    fn within(&mut self, around: Surroundings, context: Context, inside: impl FnOnce(&mut Self)) {
+        let outside = (std::mem::replace(&mut self.around, around), std::mem::replace(&mut self.context, context));
         inside(self);
-        (self.around, self.block) = outside;
+        (self.around, self.context) = outside;
     }
 
     fn is_at_top(&self) -> bool {
@@ -172,18 +172,18 @@ impl<'ast> Visit<'ast> for Walker {
 
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
         let owner = Owner::of_impl(item, &impl_header(item));
-        let (around, block) = (self.around.below(&item.attrs).owned_by(owner), Block::below(&item.attrs));
-        self.within(around, block, |walker| visit::visit_item_impl(walker, item));
+        let (around, context) = (self.around.below(&item.attrs).owned_by(owner), self.context.in_block(&item.attrs));
+        self.within(around, context, |walker| visit::visit_item_impl(walker, item));
     }
 
     fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
         let around = self.around.below(&item.attrs).owned_by(Owner::of_trait(item));
-        self.within(around, Block::below(&item.attrs), |walker| visit::visit_item_trait(walker, item));
+        self.within(around, self.context.in_block(&item.attrs), |walker| visit::visit_item_trait(walker, item));
     }
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
         let around = self.around.below(&item.attrs).inside(&bare(&item.ident));
-        self.within(around, Block::default(), |walker| visit::visit_item_mod(walker, item));
+        self.within(around, self.context.in_module(&item.attrs), |walker| visit::visit_item_mod(walker, item));
     }
 
     fn visit_item_macro(&mut self, item: &'ast ItemMacro) {

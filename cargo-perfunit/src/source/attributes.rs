@@ -57,7 +57,9 @@ fn is_conditional_beside_the_work(attribute: &Attribute) -> bool {
 /// What is applied to an item: the names of its attributes, also of those in `cfg_attr(..)` and `unsafe(..)`.
 pub(crate) fn applied(attributes: &[Attribute]) -> Vec<Path> {
     let mut paths = Vec::new();
-    attributes.iter().for_each(|attribute| add_applied(&attribute.meta, &mut paths));
+    for attribute in attributes {
+        add_applied(&attribute.meta, &mut paths);
+    }
     paths
 }
 
@@ -124,6 +126,23 @@ mod tests {
         assert!(!is_test_only(&[parse_quote!(#[cfg(any(test, feature = "a"))])]));
         assert!(!is_test_only(&[parse_quote!(#[cfg(not(test))])]));
         assert!(!is_test_only(&[parse_quote!(#[cfg(feature = "test")])]));
+    }
+
+    #[test]
+    fn what_is_applied_may_stand_inside_of_a_condition() {
+        let applied = |attribute: Attribute| applied(&[attribute]).iter().map(|path| path.segments.len()).collect();
+        let counts: Vec<Vec<usize>> = vec![
+            applied(parse_quote!(#[unsafe(naked)])),
+            applied(parse_quote!(#[cfg_attr(a, inline, unsafe(no_mangle), a::b)])),
+            applied(parse_quote!(#[doc = "cold"])),
+        ];
+        assert_eq!(counts, [vec![1], vec![1, 1, 2], vec![1]]);
+    }
+
+    #[test]
+    fn attributes_of_compiler_and_tools_are_no_macros() {
+        assert!(is_attribute_macro(&parse_quote!(async_trait)) && is_attribute_macro(&parse_quote!(tokio::main)));
+        assert!(!is_attribute_macro(&parse_quote!(inline)) && !is_attribute_macro(&parse_quote!(clippy::cost)));
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub struct Site {
     pub test_only: bool,
     /// True if the probe would take longer than the function: a body of one expression out of names, literals, fields,
     /// references, casts, constructors, tuples and arrays, with at most one operator, index, `if` or `match` on other
-    /// things than literals; and all that is given to it by value is in that expression, so that nothing is dropped.
+    /// things than literals. What may be much work is not trivial: to compare two things that are no literals, to look
+    /// up an index that is none, to match texts, and to drop a value that was handed over and is not in the expression.
     pub trivial: bool,
 }
 

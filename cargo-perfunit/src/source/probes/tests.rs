@@ -252,10 +252,19 @@ fn calls_loops_macros_and_two_steps_are_not() {
     check_trivial("fn f(&self) -> String { format!(\"a\") }", false);
     check_trivial("fn f(&self) -> u8 { self.a + self.b + 1 }", false);
     check_trivial("fn f(&self) -> u8 { if self.a == 1 { 2 } else { 3 } }", false);
+    check_trivial("fn f(&self) -> u8 { match self.a { A if self.b => 2, _ => 3 } }", false);
     check_trivial("fn f(&self) -> impl Fn() { || 1 }", false);
     check_trivial("fn f(&self) -> [u8; 4096] { [0; 4096] }", false);
     check_trivial("async fn f(&self) -> u8 { 1 }", false);
     check_trivial("fn f(&self) { let a = 1; }", false);
+}
+
+#[test]
+fn comparing_searching_and_matching_text_is_not_trivial() {
+    check_trivial("fn f(&self, other: &Self) -> bool { self.a == other.a }", false);
+    check_trivial("fn f(&self) -> bool { self.a == 1 }", true);
+    check_trivial("fn f(&self, a: &str) -> u8 { self.map[a] }", false);
+    check_trivial("fn f(a: &str) -> u8 { match a { \"a\" | \"b\" => 1, _ => 2 } }", false);
 }
 
 #[test]

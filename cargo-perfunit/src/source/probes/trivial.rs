@@ -2,7 +2,7 @@
 
 use crate::source::normalise::bare;
 use std::collections::BTreeSet;
-use syn::{Arm, Block, Expr, ExprCall, FnArg, Pat, Receiver, ReceiverKind, Signature, Stmt, Type, UnOp};
+use syn::{Arm, BinOp, Block, Expr, ExprCall, FnArg, Lit, Pat, Receiver, ReceiverKind, Signature, Stmt, Type, UnOp};
 
 /// True if the function does next to nothing, by the rule of [`Site::trivial`](super::Site::trivial).
 pub(super) fn is_trivial(sig: &Signature, body: &Block) -> bool {
@@ -66,8 +66,12 @@ impl Work {
         self.steps += 1;
         match expr {
             Expr::Unary(unary) => self.expr(&unary.expr),
-            Expr::Binary(binary) => self.expr(&binary.left) && self.expr(&binary.right),
-            Expr::Index(index) => self.expr(&index.expr) && self.expr(&index.index),
+            Expr::Binary(binary) => {
+                let is_bounded = !is_comparison(&binary.op) || is_constant(&binary.left) || is_constant(&binary.right);
+                is_bounded && self.expr(&binary.left) && self.expr(&binary.right)
+            }
+            // Of a map another index is a search.
+            Expr::Index(index) => self.expr(&index.expr) && is_constant(&index.index),
             Expr::If(choice) => {
                 let no = choice.else_branch.as_ref().map(|(_, no)| no);
                 self.expr(&choice.cond) && self.block(&choice.then_branch) && no.is_none_or(|no| self.expr(no))
@@ -78,7 +82,7 @@ impl Work {
     }
 
     fn arm(&mut self, arm: &Arm) -> bool {
-        !matches!(arm.pat, Pat::Guard(_)) && self.expr(&arm.body)
+        !matches!(arm.pat, Pat::Guard(_)) && !compares_text(&arm.pat) && self.expr(&arm.body)
     }
 
     /// True if the argument is in the expression: otherwise it is dropped, which can be much work.
@@ -97,6 +101,20 @@ fn is_borrowed(argument: &FnArg) -> bool {
         FnArg::Receiver(Receiver { kind: ReceiverKind::Reference(..), .. }) => true,
         FnArg::Receiver(_) => false,
         FnArg::Typed(typed) => matches!(&*typed.ty, Type::Reference(_) | Type::Ptr(_)),
+    }
+}
+
+/// Two texts or lists can take long to compare.
+fn is_comparison(op: &BinOp) -> bool {
+    matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_))
+}
+
+/// Many short texts, too.
+fn compares_text(pattern: &Pat) -> bool {
+    match pattern {
+        Pat::Lit(literal) => matches!(literal.lit, Lit::Str(_) | Lit::ByteStr(_)),
+        Pat::Or(alternatives) => alternatives.cases.iter().any(compares_text),
+        _ => false,
     }
 }
 

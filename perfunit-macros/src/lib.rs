@@ -3,16 +3,19 @@
 //! Input: the items a user marked `#[test]`, which resolves to [`macro@test`] because the shadow tree adds
 //! `#[cfg(test)] #[macro_use] extern crate perfunit_macros;` to every crate root. Output: the same test for libtest,
 //! whose body is handed to `perfunit_runtime::__private::run` as a function that can be called again and again.
+//! In an instrumented build other functions are marked [`macro@perfunit_probe`], and report each call to the runtime.
 //!
-//! Invariants: no error of ours (what is not understood passes through as a plain test); the user's spans stay, so
+//! Invariants: no error of ours (what is not understood passes through as it was); the user's spans stay, so
 //! compile errors and panic locations do not move; the output names everything by absolute path and depends on
 //! neither edition nor prelude of the user's crate.
 //!
 //! `--cfg perfunit_transparent` leaves constants as they are (see `opaque`), to measure what keeping them opaque
 //! is worth.
 
+mod body;
 mod opaque;
 mod paths;
+mod probe_attr;
 mod test_attr;
 
 use proc_macro::TokenStream;
@@ -21,4 +24,10 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     test_attr::expand(&args.into(), &item.into()).into()
+}
+
+/// `#[perfunit_probe(KEY)]` gives a function a probe: the runtime knows its calls by this 64-bit number.
+#[proc_macro_attribute]
+pub fn perfunit_probe(args: TokenStream, item: TokenStream) -> TokenStream {
+    probe_attr::expand(&args.into(), &item.into()).into()
 }

@@ -18,6 +18,16 @@ pub fn run() -> TokenStream {
     quote!(::perfunit_runtime::__private::run)
 }
 
+/// The type `Site` of the runtime, of which each function with a probe has a static.
+pub fn site() -> TokenStream {
+    quote!(::perfunit_runtime::__private::Site)
+}
+
+/// The function `fn probed<F: Future>(site: &'static Site, future: F) -> impl Future<Output = F::Output>` of the runtime.
+pub fn probed() -> TokenStream {
+    quote!(::perfunit_runtime::__private::probed)
+}
+
 /// `black_box(expr)`: a value the optimiser knows nothing about.
 pub fn black_box(expr: &Expr) -> Expr {
     Expr::Verbatim(quote_spanned!(at(expr)=> ::core::hint::black_box(#expr)))

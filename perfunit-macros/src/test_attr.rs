@@ -13,6 +13,7 @@
 //! The inner function has the test's own name because macros that ask for the name of the function they stand in
 //! take the last segment of its type name: with any other name insta would look for other snapshot files.
 
+use crate::body::braces;
 use crate::{opaque, paths};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{quote, ToTokens};
@@ -58,20 +59,6 @@ impl Parse for TestFn {
             Some(body) if is_plain(&sig) => Ok(TestFn { attrs, vis, sig, body }),
             _ => Err(input.error("not a plain test function")),
         }
-    }
-}
-
-/// Finds the braces of a body, which `macro_rules` may have wrapped (`$body:block`) in groups without delimiters.
-fn braces(tree: TokenTree) -> Option<Group> {
-    let TokenTree::Group(group) = tree else { return None };
-    match group.delimiter() {
-        Delimiter::Brace => Some(group),
-        Delimiter::None => {
-            let mut inside = group.stream().into_iter();
-            let only = inside.next()?;
-            inside.next().is_none().then(|| braces(only))?
-        }
-        _ => None,
     }
 }
 

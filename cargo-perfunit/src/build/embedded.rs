@@ -25,7 +25,10 @@ pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs");
 pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
-pub const MACROS: &[EmbeddedFile] = embed!("macros": "lib.rs", "paths.rs", "test_attr.rs", "opaque/constant.rs", "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs");
+pub const MACROS: &[EmbeddedFile] = embed!(
+    "macros": "lib.rs", "body.rs", "paths.rs", "probe_attr.rs", "test_attr.rs", "opaque/constant.rs",
+    "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs"
+);
 
 /// Our own lock file: the macros are built with the versions that we were tested with. Cargo drops what they do not use.
 pub const LOCK_FILE: &str = include_str!("../../../Cargo.lock");

@@ -1,0 +1,17 @@
+//! The body of a function, found among its tokens.
+
+use proc_macro2::{Delimiter, Group, TokenTree};
+
+/// Finds the braces of a body, which `macro_rules` may have wrapped (`$body:block`) in groups without delimiters.
+pub fn braces(tree: TokenTree) -> Option<Group> {
+    let TokenTree::Group(group) = tree else { return None };
+    match group.delimiter() {
+        Delimiter::Brace => Some(group),
+        Delimiter::None => {
+            let mut inside = group.stream().into_iter();
+            let only = inside.next()?;
+            inside.next().is_none().then(|| braces(only))?
+        }
+        _ => None,
+    }
+}

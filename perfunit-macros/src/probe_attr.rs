@@ -1,0 +1,250 @@
+//! `#[perfunit_probe(KEY)]`: a function that tells the runtime when it is entered and left.
+//!
+//! ```text
+//! fn f(a: A) -> R { BODY }
+//! ```
+//! becomes
+//! ```text
+//! fn f(a: A) -> R {
+//!     let guard = Site::enter({ static SITE: Site = Site::new(KEY); &SITE });
+//!     BODY
+//! }
+//! ```
+//! where BODY is not nested: its own statements follow ours, so that every temporary of its last expression is dropped
+//! when it was. This has a price: what is dropped after the locals of a function (its arguments, in editions before
+//! 2024 also temporaries of the last expression) is dropped when the guard has left, in the time of the caller.
+//!
+//! An `async fn` keeps its signature, and the future of its body is polled under the probe:
+//! ```text
+//! async fn f(a: A, (b, _): (B, C)) -> R { BODY }
+//! ```
+//! becomes
+//! ```text
+//! async fn f(a: A, arg1: (B, C)) -> R {
+//!     probed({ static SITE: Site = Site::new(KEY); &SITE }, async move {
+//!         if let Some(result) = None::<R> { return result; }
+//!         let a = a;
+//!         let mut arg1 = arg1; let (b, _) = arg1;
+//!         let result: R = { BODY };
+//!         result
+//!     }).await
+//! }
+//! ```
+//! That is what the compiler makes of an `async fn` itself: all arguments move into the future, used or not, and are
+//! dropped there in reverse order, after the temporaries of BODY's last expression, which may borrow them. (So here
+//! the time of dropping arguments is the function's.) The type R is not known inside an `async` block as it is inside
+//! a function; where it matters (coercions, `?`, `collect()`), the first line tells it to every `return` and `?`, and
+//! the `let` to BODY's value. An `impl Trait` in R becomes `_` there: inside the function the compiler knows no type
+//! for it either, and infers it from BODY; what it does know is the trait, which matters to closures only
+//! (`impl Fn(&str)`), so that an `async fn` which returns one has no probe.
+//!
+//! A function that does nothing but make a future (`Box::pin(async move { .. })`, which is what `#[async_trait]` makes
+//! of methods) hands out that future under the probe, instead of having one around the making.
+
+use crate::body::braces;
+use crate::paths;
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{format_ident, quote, ToTokens};
+use syn::parse::{Parse, ParseStream};
+use syn::visit_mut::{self, VisitMut};
+use syn::{parse_quote, Attribute, FnArg, LitInt, Pat, PatType, ReturnType, Signature, Type, Visibility};
+
+/// Traits from which the compiler learns what the arguments of a closure are.
+const CLOSURES: [&str; 6] = ["Fn", "FnMut", "FnOnce", "AsyncFn", "AsyncFnMut", "AsyncFnOnce"];
+
+/// Expands `#[perfunit_probe(args)] item`; what is not a function that can have a probe stays as it is.
+pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
+    with_probe(args, item).unwrap_or_else(|| item.clone())
+}
+
+fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
+    let key: LitInt = syn::parse2(args.clone()).ok()?;
+    key.base10_parse::<u64>().ok()?;
+    let mut trees: Vec<TokenTree> = item.clone().into_iter().collect();
+    let body = braces(trees.pop()?)?;
+    let head: TokenStream = trees.into_iter().collect();
+    let function: Head = syn::parse2(head.clone()).ok()?;
+    if !function.can_have_probe() {
+        return None;
+    }
+    let (attributes, statements) = parts(&body);
+    let (head, statements) = if function.sig.asyncness.is_some() {
+        function.into_future(&key, &braced(statements, body.span()))?
+    } else if let Some(future) = made_future(&statements, &key) {
+        (head, future)
+    } else {
+        let (ty, site, guard) = (paths::site(), site(&key), local("guard"));
+        (head, quote!(let #guard = #ty::enter(#site); #statements))
+    };
+    let body = braced(quote!(#attributes #statements), body.span());
+    Some(quote!(#head #body))
+}
+
+/// A function up to its body.
+struct Head {
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    sig: Signature,
+}
+
+impl Parse for Head {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        Ok(Head { attrs: input.call(Attribute::parse_outer)?, vis: input.parse()?, sig: input.parse()? })
+    }
+}
+
+impl Head {
+    /// A `const fn` may run in the compiler, a naked function has no statements, and a variadic one is left alone
+    /// because its arguments lie where it was entered. (`gen fn` is not understood by syn.) Tests are the roots of what
+    /// probes see.
+    fn can_have_probe(&self) -> bool {
+        let is_test = |attr: &Attribute| {
+            attr.path().segments.last().is_some_and(|name| name.ident == "test" || name.ident == "bench")
+        };
+        self.sig.constness.is_none()
+            && self.sig.variadic.is_none()
+            && !self.attrs.iter().any(|attr| is_test(attr) || mentions(&attr.to_token_stream(), &["naked"]))
+    }
+
+    /// Head and statements of the `async fn`, see above.
+    fn into_future(mut self, key: &LitInt, body: &Group) -> Option<(TokenStream, TokenStream)> {
+        let output = known_output(&self.sig.output)?;
+        let (probed, site, result) = (paths::probed(), site(key), local("result"));
+        let arguments: Vec<TokenStream> = self.sig.inputs.iter_mut().enumerate().map(argument).collect();
+        let inside = match output {
+            // No value has this type, and it cannot be named in other places.
+            Type::Never(_) => body.to_token_stream(),
+            Type::Infer(_) => quote!(let #result = #body; #result),
+            _ => quote!(let #result: #output = #body; #result),
+        };
+        let told = match output {
+            Type::Never(_) | Type::Infer(_) => TokenStream::new(),
+            _ => quote! {
+                if let ::core::option::Option::Some(#result) = ::core::option::Option::None::<#output> { return #result; }
+            },
+        };
+        let Head { attrs, vis, sig } = self;
+        Some((quote!(#(#attrs)* #vis #sig), quote!(#probed(#site, async move { #told #(#arguments)* #inside }).await)))
+    }
+}
+
+/// The `#![..]` at the start of a body, which must stay there, and its statements.
+fn parts(body: &Group) -> (TokenStream, TokenStream) {
+    let mut trees: Vec<TokenTree> = body.stream().into_iter().collect();
+    let is = |tree: &TokenTree, symbol| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == symbol);
+    let is_attribute = |three: &&[TokenTree]| is(&three[0], '#') && is(&three[1], '!');
+    let count = trees.chunks_exact(3).take_while(is_attribute).count();
+    let statements = trees.split_off(3 * count);
+    (trees.into_iter().collect(), statements.into_iter().collect())
+}
+
+/// Moves an argument into the future of an `async fn`. One that is not just a name gets one in the signature.
+fn argument((number, argument): (usize, &mut FnArg)) -> TokenStream {
+    let PatType { attrs, pat, .. } = match argument {
+        // Borrowed as a whole, it is moved as a whole, not only the fields that are used.
+        FnArg::Receiver(receiver) => {
+            let this = receiver.self_token;
+            return quote!(let _ = &#this;);
+        }
+        FnArg::Typed(typed) => typed,
+    };
+    // Other attributes of arguments mean nothing at a `let`.
+    let cfgs: Vec<&Attribute> = attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
+    if let Pat::Ident(name) = &**pat {
+        if name.by_ref.is_none() && name.subpat.is_none() {
+            let ident = &name.ident;
+            return quote!(#(#cfgs)* let #name = #ident;);
+        }
+    }
+    let name = local(&format!("arg{number}"));
+    let moved = quote!(#(#cfgs)* let mut #name = #name; #(#cfgs)* let #pat = #name;);
+    **pat = parse_quote!(#name);
+    moved
+}
+
+/// The type of what a function returns, with `_` for each `impl Trait`; nothing if that may leave out too much.
+fn known_output(output: &ReturnType) -> Option<Type> {
+    let mut known = Known { enough: true };
+    let ReturnType::Type(_, ty) = output else { return Some(parse_quote!(())) };
+    let mut ty = (**ty).clone();
+    while let Type::Group(group) = ty {
+        ty = *group.elem;
+    }
+    known.visit_type_mut(&mut ty);
+    known.enough.then_some(ty)
+}
+
+struct Known {
+    enough: bool,
+}
+
+impl VisitMut for Known {
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        match ty {
+            Type::ImplTrait(some) => {
+                self.enough &= !mentions(&some.to_token_stream(), &CLOSURES);
+                *ty = parse_quote!(_);
+            }
+            // May be an `impl Trait` when expanded.
+            Type::Macro(_) | Type::Verbatim(_) => self.enough = false,
+            _ => visit_mut::visit_type_mut(self, ty),
+        }
+    }
+}
+
+/// The statements of a function that only makes a future, `async move { .. }` or `Box::pin(async move { .. })`, with
+/// that future under the probe.
+fn made_future(statements: &TokenStream, key: &LitInt) -> Option<TokenStream> {
+    let mut trees: Vec<TokenTree> = statements.clone().into_iter().collect();
+    let (probed, site) = (paths::probed(), site(key));
+    if is_async_block(&trees) {
+        return Some(quote!(#probed(#site, #statements)));
+    }
+    let Some(TokenTree::Group(argument)) = trees.pop() else { return None };
+    let pin: String = trees.iter().map(ToString::to_string).collect();
+    let future = argument.stream();
+    let is_pinned = argument.delimiter() == Delimiter::Parenthesis
+        && (pin == "Box::pin" || pin.ends_with("::Box::pin"))
+        && is_async_block(&future.clone().into_iter().collect::<Vec<_>>());
+    is_pinned.then(|| quote!(#(#trees)*(#probed(#site, #future))))
+}
+
+fn is_async_block(trees: &[TokenTree]) -> bool {
+    let is_keyword = |tree: &TokenTree, word| matches!(tree, TokenTree::Ident(name) if name == word);
+    let is_block = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+    match trees {
+        [first, block] => is_keyword(first, "async") && is_block(block),
+        [first, second, block] => is_keyword(first, "async") && is_keyword(second, "move") && is_block(block),
+        _ => false,
+    }
+}
+
+/// A reference to the site of this function, the same one however often a generic function is compiled.
+fn site(key: &LitInt) -> TokenStream {
+    let ty = paths::site();
+    quote!({ static __PERFUNIT_SITE: #ty = #ty::new(#key); &__PERFUNIT_SITE })
+}
+
+/// A variable that no code of the user sees.
+fn local(name: &str) -> Ident {
+    format_ident!("__perfunit_{name}", span = Span::mixed_site())
+}
+
+/// A block of the user's: where it comes from decides by which edition's rules its temporaries are dropped.
+fn braced(stream: TokenStream, span: Span) -> Group {
+    let mut group = Group::new(Delimiter::Brace, stream);
+    group.set_span(span);
+    group
+}
+
+/// Whether one of these words stands anywhere in the tokens.
+fn mentions(tokens: &TokenStream, words: &[&str]) -> bool {
+    tokens.clone().into_iter().any(|tree| match tree {
+        TokenTree::Ident(name) => words.iter().any(|word| name == word),
+        TokenTree::Group(group) => mentions(&group.stream(), words),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,13 @@
 //!
 //! std only and silent: outside our protocol a test behaves as if we were not here. Inside it, one process serves one
 //! test: it runs the body in batches, in lockstep with the process of the other version, and leaves the times in a
-//! shared [`page`].
+//! shared [`page`]. Functions with probes leave where the time went in a shared [`tree`].
 //!
 //! Invariants: nothing allocates, locks or prints between the two clock readings of a batch; no global allocator and no
 //! exported symbol is defined; the process never returns into libtest once it has served.
 
 pub mod page;
+pub mod tree;
 
 #[cfg(target_os = "linux")]
 pub mod calibrate;
@@ -17,6 +18,8 @@ mod clock;
 mod gauges;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod probe;
 #[cfg(target_os = "linux")]
 mod readings;
 #[cfg(target_os = "linux")]
@@ -29,6 +32,8 @@ mod sys;
 /// The door for generated code: `perfunit-macros` and the runner. No one else may rely on it.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(target_os = "linux")]
+    pub use crate::probe::{probed, Guard, Site};
     #[cfg(target_os = "linux")]
     pub use crate::request::{request, Request};
     #[cfg(target_os = "linux")]

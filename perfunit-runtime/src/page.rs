@@ -24,7 +24,7 @@ pub const METER_VARIABLE: &str = "PERFUNIT_METER";
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0004;
+pub const MAGIC: u64 = 0x7065_7266_756e_0005;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -173,6 +173,9 @@ pub struct Page {
     pub heap_pad: AtomicU32,
     /// Descriptor of the file that begins with [`CommonPages`]; 0 if the program stays where it was loaded.
     pub common: AtomicI32,
+    /// Descriptor of the file for the calling-context tree, laid out as [`tree`](crate::tree) says; 0 if no probe is to be
+    /// active. Not used with [`COLD`] and [`METER`].
+    pub tree: AtomicI32,
     /// The core to run on; [`ANY_CORE`] leaves that to the system.
     pub core: AtomicU32,
     /// Who runs in each turn: 0 base, 1 head.

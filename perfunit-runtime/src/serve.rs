@@ -6,8 +6,9 @@ use crate::page::{
     state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN, METER,
     NOTHING, PILOT, SETTLING_CALLS,
 };
+use crate::probe::Tree;
 use crate::readings::Gauges;
-use crate::{gauges, memory, request, sys};
+use crate::{gauges, memory, probe, request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{ExitCode, Termination};
@@ -35,6 +36,8 @@ struct Seat {
     counters: Option<usize>,
     /// Set in a process that counts, before the first call.
     gauges: OnceLock<Gauges>,
+    /// Where the probes of an instrumented program leave their figures.
+    tree: Option<&'static Tree>,
 }
 
 impl Seat {
@@ -139,7 +142,14 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     if common != 0 && memory::settle_program(common) {
         page.sides[side].settled.store(1, Relaxed);
     }
-    Some(Seat { page, side, should_panic, counters, gauges: OnceLock::new() })
+    let tree = probe::open(tree_descriptor(page));
+    Some(Seat { page, side, should_panic, counters, gauges: OnceLock::new(), tree })
+}
+
+/// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none.
+fn tree_descriptor(page: &Page) -> Option<i32> {
+    let descriptor = page.tree.load(Relaxed);
+    (descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER) == 0).then_some(descriptor)
 }
 
 /// Everything before the first call: pads, hook, page faults, turn.
@@ -187,25 +197,25 @@ fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
     if page.flags.load(Relaxed) & COLD == 0 && prepare(seat, body, first_ns).is_none() {
         leave(seat, state::FAILED_LATER);
     }
+    if let Some(tree) = seat.tree {
+        tree.measure_costs();
+    }
     seat.end_turn();
     let repetitions = page.repetitions.load(Relaxed);
     let mut done = 0;
     while seat.wait_turn() {
         let warm = u64::from(page.warm.load(Relaxed));
-        if done == 0
-            && page.batches.load(Relaxed) == 1
-            && page.flags.load(Relaxed) & COLD == 0
-            && repetitions == 1
-            && warm == 0
-        {
-            // One long call a process: the first call was the measurement.
+        if done == 0 && is_one_call(page) && !seat.tree.is_some_and(Tree::is_empty) {
+            // The first call was the measurement.
             area.times[0].store(first_ns, Relaxed);
             area.cpu_times[0].store(area.first_cpu_ns.load(Relaxed), Relaxed);
         } else {
-            let Some((ns, cpu_ns)) = warm_batch(seat, body, warm, repetitions) else {
-                leave(seat, state::FAILED_LATER)
-            };
             let at = done.min(MAX_BATCHES - 1);
+            let times = match seat.tree {
+                None => warm_batch(seat, body, warm, repetitions),
+                Some(tree) => recorded_batch(seat, body, warm, repetitions, &Row { tree, at }),
+            };
+            let Some((ns, cpu_ns)) = times else { leave(seat, state::FAILED_LATER) };
             area.times[at].store(ns, Relaxed);
             area.cpu_times[at].store(cpu_ns, Relaxed);
         }
@@ -216,16 +226,47 @@ fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
     leave(seat, state::DONE)
 }
 
+/// Whether the first call is all that is measured: it is so long that a process has time for no other.
+fn is_one_call(page: &Page) -> bool {
+    page.batches.load(Relaxed) == 1
+        && page.flags.load(Relaxed) & COLD == 0
+        && page.repetitions.load(Relaxed) == 1
+        && page.warm.load(Relaxed) == 0
+}
+
 /// The first call, in which much happens that no later one does: whether it passed, and its time, ns.
 fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
     if let Some(gauges) = seat.gauges.get() {
         return (gauges.read(seat.area(), FIRST, &mut || call(seat, body)), 0);
     }
-    let clock = Clock::start();
-    let passed = call(seat, body);
-    let (first_ns, cpu_ns) = clock.stop();
+    let row = seat.tree.filter(|_| is_one_call(seat.page)).map(|tree| Row { tree, at: 0 });
+    let timed = || {
+        let clock = Clock::start();
+        let passed = call(seat, body);
+        (passed, clock.stop())
+    };
+    let (passed, (first_ns, cpu_ns)) = match row {
+        None => timed(),
+        Some(row) => row.record(timed),
+    };
     seat.area().first_cpu_ns.store(cpu_ns, Relaxed);
     (passed, first_ns)
+}
+
+/// Where the tree keeps the figures of a batch.
+struct Row {
+    tree: &'static Tree,
+    at: usize,
+}
+
+impl Row {
+    /// Runs a batch, whose clock readings are in `run`: what the tree does before and after is not in its time.
+    fn record<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.tree.begin_batch();
+        let result = run();
+        self.tree.end_batch(self.at);
+        result
+    }
 }
 
 /// What is asked of a process that counts besides the first call; ends it.
@@ -280,6 +321,18 @@ fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Optio
     }
     let cpu_ns = sys::process_cpu_ns();
     let ns = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions))?;
+    Some((ns, sys::process_cpu_ns() - cpu_ns))
+}
+
+/// As [`warm_batch`], in an instrumented program: the untimed runs are not in the tree.
+fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, row: &Row) -> Option<(u64, u64)> {
+    if has_few_batches(seat) {
+        batch(seat, body, warm)?;
+        return row.record(|| long_batch(seat, body, repetitions));
+    }
+    let cpu_ns = sys::process_cpu_ns();
+    batch(seat, body, warm)?;
+    let ns = row.record(|| batch(seat, body, repetitions))?;
     Some((ns, sys::process_cpu_ns() - cpu_ns))
 }
 

@@ -48,16 +48,24 @@ const SYS_FUTEX: c_long = 98;
 
 /// Maps the page that the tool shares and closes its descriptor, so that the test does not see it.
 pub fn map_page(descriptor: i32) -> Option<&'static Page> {
-    // SAFETY: a fresh shared mapping of a file that the tool made `PAGE_BYTES` long and never shrinks; it is never
-    // unmapped, and `Page` consists of atomics, valid for every bit pattern.
-    unsafe {
-        let address = mmap(std::ptr::null_mut(), PAGE_BYTES, PROT_READ_WRITE, MAP_SHARED, descriptor, 0);
-        if address as isize == -1 {
-            return None;
-        }
-        close(descriptor);
-        Some(&*address.cast::<Page>())
-    }
+    let address = map_file(descriptor, PAGE_BYTES)?;
+    close_file(descriptor);
+    // SAFETY: the tool made the file `PAGE_BYTES` long and never shrinks it; the mapping is never unmapped, and `Page`
+    // consists of atomics, valid for every bit pattern.
+    Some(unsafe { &*address.cast::<Page>() })
+}
+
+/// Maps the beginning of a file that other processes map, too, for as long as this one lives.
+pub fn map_file(descriptor: i32, length: usize) -> Option<*mut c_void> {
+    // SAFETY: a fresh mapping, where nothing else is.
+    let address = unsafe { mmap(std::ptr::null_mut(), length, PROT_READ_WRITE, MAP_SHARED, descriptor, 0) };
+    (address as isize != -1).then_some(address)
+}
+
+/// Closes a descriptor that the tool handed down.
+pub fn close_file(descriptor: i32) {
+    // SAFETY: nobody else knows of the descriptor.
+    unsafe { close(descriptor) };
 }
 
 /// Keeps this thread, and those that it starts, on one core.

@@ -162,6 +162,7 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.reset();
     page.batch_ns.store(BATCH_NS, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
+    page.tree.store(0, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
     page.core.store(u32::try_from(bench.core()).unwrap_or(ANY_CORE), Relaxed);
     let (flags, shape) = match task {

@@ -1,0 +1,98 @@
+//! What probes cost where they cost least: a function that does nothing, called in a row.
+
+use super::site::Site;
+use super::{thread, ticks};
+use crate::tree::{mode, Node, NEVER};
+use std::hint::black_box;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::OnceLock;
+
+/// Rounds, of which the cheapest counts: interrupts only make a round longer.
+const ROUNDS: usize = 30;
+/// Calls in a round: about 15 us with a timing probe.
+const CALLS: u64 = 500;
+
+/// Ticks a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Costs {
+    /// Of a timing probe, in the self time of its own function.
+    pub inside: f64,
+    /// Of a timing probe, in the self time of its caller.
+    pub outside: f64,
+    /// Of a counting probe.
+    pub counting: f64,
+}
+
+static TIMED: Site = Site::with_mode(1, mode::TIMING);
+static COUNTED: Site = Site::with_mode(1, mode::COUNTING);
+
+#[inline(never)]
+fn plain() {
+    black_box(());
+}
+
+#[inline(never)]
+fn timed() {
+    let _guard = TIMED.enter();
+    black_box(());
+}
+
+#[inline(never)]
+fn counted() {
+    let _guard = COUNTED.enter();
+    black_box(());
+}
+
+/// Measures all three, in this thread.
+pub fn measure() -> Costs {
+    let shortest = |measure: &dyn Fn() -> (u64, u64)| {
+        (0..ROUNDS).map(|_| measure()).min_by_key(|(inside, outside)| inside + outside).unwrap_or_default()
+    };
+    let per_call = |ticks: u64, less: u64| ticks.saturating_sub(less) as f64 / CALLS as f64;
+    let plain = shortest(&|| (0, ticks_of(plain)));
+    let timed = shortest(&|| times_of(timed));
+    let counted = shortest(&|| (0, ticks_of(counted)));
+    Costs { inside: per_call(timed.0, 0), outside: per_call(timed.1, plain.1), counting: per_call(counted.1, plain.1) }
+}
+
+/// Ticks of a round by the clock outside.
+fn ticks_of(function: fn()) -> u64 {
+    let mut took = 0;
+    at_scratch_node(|| {
+        let started = ticks::now();
+        repeat(function);
+        took = ticks::now() - started;
+    });
+    took
+}
+
+/// Self ticks of a round: of the function and of its caller.
+fn times_of(function: fn()) -> (u64, u64) {
+    let nodes = at_scratch_node(|| repeat(function));
+    (nodes[1].self_ticks.load(Relaxed), nodes[0].self_ticks.load(Relaxed))
+}
+
+#[inline(never)]
+fn repeat(function: fn()) {
+    // Opaque, so that all rounds make the same calls.
+    let function = black_box(function);
+    for _ in 0..CALLS {
+        function();
+    }
+}
+
+/// Runs something as the only caller of a site with key 1, in a tree of these two nodes.
+fn at_scratch_node(run: impl FnOnce()) -> &'static [Node] {
+    static BEGUN: AtomicU64 = AtomicU64::new(0);
+    static NODES: OnceLock<[Node; 2]> = OnceLock::new();
+    let nodes: &'static [Node] = NODES.get_or_init(Default::default);
+    for node in nodes {
+        node.self_ticks.store(0, Relaxed);
+        node.shortest.store(NEVER, Relaxed);
+    }
+    nodes[0].hot.store(1, Relaxed);
+    nodes[1].key.store(1, Relaxed);
+    thread::elsewhere(nodes, &BEGUN, run);
+    nodes
+}

@@ -1,0 +1,264 @@
+//! Where a thread is in its tree: entering and leaving nodes.
+//!
+//! This is the timed path. It touches the thread's own memory, lines of the tree that only this thread writes, and when the
+//! batch began, which nobody writes meanwhile. Atomics are loaded and stored and never modified in place: a locked
+//! instruction would cost as much as the clock.
+
+use super::arena::{bump, Tree};
+use super::site::{Guard, Site};
+use super::{lookup, ticks, tree};
+use crate::tree::{mode, Node, MOST_NODES, NO_BATCH};
+use std::cell::{Cell, OnceCell};
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// In [`Guard::node`]: the node was not active before.
+const OUTERMOST: u32 = 1 << 31;
+/// In [`Guard::node`]: the probe only counts.
+const COUNTED: u32 = 1 << 30;
+/// In [`Guard::node`]: the index itself.
+const INDEX: u32 = MOST_NODES - 1;
+
+/// A thread's place in a tree.
+struct Thread {
+    /// When the running batch began, ticks, or [`NO_BATCH`].
+    begun: Cell<&'static AtomicU64>,
+    /// None before the thread's first active probe and after its end.
+    nodes: Cell<&'static [Node]>,
+    /// Index of the node whose time is running.
+    current: Cell<u32>,
+    /// The last clock reading, ticks.
+    last: Cell<u64>,
+    /// True while a root is being fetched, which allocates: the allocator may have a probe.
+    settling: Cell<bool>,
+}
+
+static NO_TREE: AtomicU64 = AtomicU64::new(NO_BATCH);
+
+thread_local! {
+    // Constant and without a destructor, so that reaching it takes an addition and no question.
+    static THREAD: Thread = const {
+        Thread {
+            begun: Cell::new(&NO_TREE),
+            nodes: Cell::new(&[]),
+            current: Cell::new(0),
+            last: Cell::new(0),
+            settling: Cell::new(false),
+        }
+    };
+    /// What the thread gives back when it ends. Calls do not touch it.
+    static HOME: OnceCell<Home> = const { OnceCell::new() };
+}
+
+impl Thread {
+    /// Gives the ticks since the last clock reading, as far as they are in the batch, to the node that is current.
+    #[inline(always)]
+    fn pass(&self, current: &Node, now: u64) {
+        let since = self.last.get().max(self.begun.get().load(Relaxed));
+        // Between batches nothing is later than the beginning; nor is another core's clock, if it is a little behind.
+        bump(&current.self_ticks, now.saturating_sub(since));
+        self.last.set(now);
+    }
+}
+
+/// Enters a site, whose `calls` go up by 1 or 0.
+#[inline(never)]
+pub fn enter(site: &'static Site, calls: u64) -> Guard {
+    THREAD.with(|thread| {
+        let mode = site.mode();
+        let nodes = thread.nodes.get();
+        let from = thread.current.get();
+        // Before the clock is read: looking up is the caller's time, for it is the caller's many callees that take long.
+        if let Some(caller) = nodes.get(from as usize) {
+            let hot = caller.hot.load(Relaxed);
+            if let Some(node) = nodes.get(hot as usize) {
+                if node.key.load(Relaxed) == site.key && mode != mode::UNRESOLVED {
+                    return step(thread, mode, (from, caller), (hot, node), calls);
+                }
+            }
+        }
+        enter_slowly(thread, site, calls)
+    })
+}
+
+/// Moves from a node to another one.
+#[inline(always)]
+fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls: u64) -> Guard {
+    let (back, caller) = from;
+    let (index, node) = to;
+    let begun = thread.begun.get().load(Relaxed);
+    bump(&node.calls, if begun == NO_BATCH { 0 } else { calls });
+    thread.current.set(index);
+    if mode == mode::COUNTING {
+        return Guard { node: index | COUNTED, back, stays: PhantomData };
+    }
+    let outermost = node.started.load(Relaxed) == 0;
+    // Last of all, so that the function's self time holds little of what we do.
+    let now = ticks::now();
+    if outermost {
+        node.started.store(now, Relaxed);
+    }
+    thread.pass(caller, now);
+    Guard { node: if outermost { index | OUTERMOST } else { index }, back, stays: PhantomData }
+}
+
+/// Enters what is not where the caller went last, or what is met for the first time.
+#[inline(never)]
+fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
+    let mode = match site.mode() {
+        mode::UNRESOLVED => site.resolve(),
+        known => known,
+    };
+    if !matches!(mode, mode::COUNTING | mode::TIMING) || (thread.nodes.get().is_empty() && !settle()) {
+        return Guard::NONE;
+    }
+    let nodes = thread.nodes.get();
+    let from = thread.current.get();
+    let Some(index) = lookup::find(nodes, from, site.key).or_else(|| add(from, site.key)) else { return Guard::NONE };
+    let (caller, node) = (&nodes[from as usize], &nodes[index as usize]);
+    step(thread, mode, (from, caller), (index, node), calls)
+}
+
+/// Leaves a node and goes back to another one; both are of a [`Guard`].
+#[inline(never)]
+pub fn leave(node: u32, back: u32) {
+    if node & COUNTED != 0 {
+        THREAD.with(|thread| thread.current.set(back));
+        return;
+    }
+    // First of all, as on entering it was the last.
+    let now = ticks::now();
+    THREAD.with(|thread| {
+        let nodes = thread.nodes.get();
+        let index = node & INDEX;
+        let (Some(left), Some(current)) = (nodes.get(index as usize), nodes.get(thread.current.get() as usize)) else {
+            // The thread has given its tree back.
+            return;
+        };
+        thread.pass(current, now);
+        if thread.current.get() != index {
+            leave_out_of_order(thread, nodes, index, now);
+            if left.started.load(Relaxed) == 0 {
+                // It was left with one of its callers.
+                return;
+            }
+        }
+        if node & OUTERMOST != 0 {
+            end(left, thread.begun.get().load(Relaxed), now);
+        }
+        thread.current.set(back);
+    });
+}
+
+/// Ends the outermost activation of a node.
+#[inline(always)]
+fn end(node: &Node, begun: u64, now: u64) {
+    let started = node.started.load(Relaxed).max(begun);
+    node.started.store(0, Relaxed);
+    if begun == NO_BATCH {
+        return;
+    }
+    let ticks = now.saturating_sub(started);
+    bump(&node.total_ticks, ticks);
+    if ticks < node.shortest.load(Relaxed) {
+        node.shortest.store(ticks, Relaxed);
+    }
+    let squares = f64::from_bits(node.squares.load(Relaxed));
+    let ticks = ticks as f64;
+    node.squares.store((squares + ticks * ticks).to_bits(), Relaxed);
+}
+
+/// The node that is left is not the current one: ends what was entered below it and never left.
+#[cold]
+#[inline(never)]
+fn leave_out_of_order(thread: &Thread, nodes: &[Node], left: u32, now: u64) {
+    let path = || lookup::path(nodes, thread.current.get());
+    if path().any(|index| index == left) {
+        end_all(thread, nodes, path().take_while(|index| *index != left), now);
+    }
+}
+
+fn end_all(thread: &Thread, nodes: &[Node], indices: impl Iterator<Item = u32>, now: u64) {
+    for node in indices.map(|index| &nodes[index as usize]).filter(|node| node.started.load(Relaxed) != 0) {
+        end(node, thread.begun.get().load(Relaxed), now);
+    }
+}
+
+/// The tree that a thread has, and its root there.
+struct Home {
+    tree: &'static Tree,
+    root: u32,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        THREAD.with(|thread| {
+            let (nodes, current) = (thread.nodes.replace(&[]), thread.current.replace(0));
+            if let Some(node) = nodes.get(current as usize) {
+                let now = ticks::now();
+                thread.pass(node, now);
+                // A thread that was ended from outside has left nothing.
+                end_all(thread, nodes, lookup::path(nodes, current), now);
+            }
+        });
+        self.tree.give_back(self.root);
+    }
+}
+
+/// Gives this thread a root in the process's tree; false if there is none, or if the thread is about to end.
+#[cold]
+fn settle() -> bool {
+    matches!(tree(), Ok(Some(tree)) if settle_in(tree))
+}
+
+/// Gives this thread a root in a tree unless it has one; false if there is no room, or if the thread is about to end.
+pub fn settle_in(tree: &'static Tree) -> bool {
+    THREAD.with(|thread| {
+        if thread.settling.replace(true) {
+            return false;
+        }
+        let settled = HOME.try_with(|home| {
+            if home.get().is_some() {
+                return true;
+            }
+            let Some(root) = tree.root() else { return false };
+            thread.begun.set(&tree.header.begun);
+            thread.nodes.set(tree.nodes);
+            thread.current.set(root);
+            thread.last.set(ticks::now());
+            home.set(Home { tree, root }).is_ok()
+        });
+        thread.settling.set(false);
+        settled.unwrap_or(false)
+    })
+}
+
+/// A new node for a site that this context calls for the first time.
+#[cold]
+fn add(from: u32, key: u64) -> Option<u32> {
+    HOME.try_with(|home| home.get().and_then(|home| home.tree.add(from, key))).ok()?
+}
+
+/// Gives this thread's ticks up to `now` to its current node.
+pub fn pass_until(now: u64) {
+    THREAD.with(|thread| {
+        if let Some(current) = thread.nodes.get().get(thread.current.get() as usize) {
+            thread.pass(current, now);
+        }
+    });
+}
+
+/// Runs something as if this thread stood at the first of these nodes, in a batch that began at `begun`.
+pub fn elsewhere(nodes: &'static [Node], begun: &'static AtomicU64, run: impl FnOnce()) {
+    THREAD.with(|thread| {
+        let place = (thread.nodes.replace(nodes), thread.begun.replace(begun), thread.current.replace(0));
+        let last = thread.last.replace(ticks::now());
+        run();
+        pass_until(ticks::now());
+        thread.nodes.set(place.0);
+        thread.begun.set(place.1);
+        thread.current.set(place.2);
+        thread.last.set(last);
+    });
+}

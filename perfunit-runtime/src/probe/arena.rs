@@ -1,6 +1,6 @@
 //! The tree's file in this process: the request, room for nodes, and the figures of a batch.
 
-use super::{cost, thread, ticks};
+use super::{cost, home, ticks};
 use crate::sys;
 use crate::tree::{mode, Figures, Header, Layout, Node, MAGIC, MOST_NODES, NEVER, NO_BATCH};
 use std::slice::from_raw_parts;
@@ -88,7 +88,6 @@ impl Tree {
         node.root.store(caller.root.load(Relaxed), Relaxed);
         node.next.store(caller.first.load(Relaxed), Relaxed);
         caller.first.store(index, Relaxed);
-        caller.hot.store(index, Relaxed);
         Some(index)
     }
 
@@ -145,7 +144,7 @@ impl Tree {
     /// beginning.
     pub fn begin_batch(&'static self) {
         // Its root must be there: whatever runs outside of any probe is the root's.
-        thread::settle_in(self);
+        home::settle_in(self);
         self.header.begun.store(ticks::now(), Relaxed);
     }
 
@@ -153,7 +152,7 @@ impl Tree {
     /// have not passed on since their last probe.
     pub fn end_batch(&self, index: usize) {
         let now = ticks::now();
-        thread::pass_until(now);
+        home::pass_until(now);
         self.header.begun.store(NO_BATCH, Relaxed);
         let used = (self.header.used.load(Relaxed) as usize).min(self.nodes.len());
         let capacity = self.nodes.len();

@@ -1,7 +1,7 @@
 //! What probes cost where they cost least: a function that does nothing, called in a row.
 
 use super::site::Site;
-use super::{thread, ticks};
+use super::{home, ticks};
 use crate::tree::{mode, Node, NEVER};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
@@ -93,6 +93,6 @@ fn at_scratch_node(run: impl FnOnce()) -> &'static [Node] {
     }
     nodes[0].hot.store(1, Relaxed);
     nodes[1].key.store(1, Relaxed);
-    thread::elsewhere(nodes, &BEGUN, run);
+    home::elsewhere(nodes, &BEGUN, run);
     nodes
 }

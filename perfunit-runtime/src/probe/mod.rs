@@ -13,6 +13,7 @@
 mod arena;
 mod cost;
 mod future;
+mod home;
 mod lookup;
 mod site;
 mod thread;

@@ -3,7 +3,7 @@
 use super::arena::Tree;
 use super::site::{Guard, Site};
 use super::ticks::set_by_test::{pass, start};
-use super::{cost, probed, thread};
+use super::{cost, home, probed};
 use crate::tree::{mode, Figures, Header, Node, NEVER};
 use std::future::Future;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -32,7 +32,7 @@ fn tree(capacity: usize) -> &'static Tree {
 /// Gives a thread of a test its root and its clock.
 fn settle(tree: &'static Tree) {
     start();
-    assert!(thread::settle_in(tree));
+    assert!(home::settle_in(tree));
 }
 
 fn timed(key: u64) -> &'static Site {

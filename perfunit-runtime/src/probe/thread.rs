@@ -4,11 +4,13 @@
 //! batch began, which nobody writes meanwhile. Atomics are loaded and stored and never modified in place: a locked
 //! instruction would cost as much as the clock.
 
-use super::arena::{bump, Tree};
+use super::arena::bump;
+use super::home::{add, settle};
+use super::lookup::{self, Recent};
 use super::site::{Guard, Site};
-use super::{lookup, ticks, tree};
+use super::ticks;
 use crate::tree::{mode, Node, MOST_NODES, NO_BATCH};
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,24 +23,24 @@ const COUNTED: u32 = 1 << 30;
 const INDEX: u32 = MOST_NODES - 1;
 
 /// A thread's place in a tree.
-struct Thread {
+pub struct Thread {
     /// When the running batch began, ticks, or [`NO_BATCH`].
-    begun: Cell<&'static AtomicU64>,
+    pub begun: Cell<&'static AtomicU64>,
     /// None before the thread's first active probe and after its end.
-    nodes: Cell<&'static [Node]>,
+    pub nodes: Cell<&'static [Node]>,
     /// Index of the node whose time is running.
-    current: Cell<u32>,
+    pub current: Cell<u32>,
     /// The last clock reading, ticks.
-    last: Cell<u64>,
+    pub last: Cell<u64>,
     /// True while a root is being fetched, which allocates: the allocator may have a probe.
-    settling: Cell<bool>,
+    pub settling: Cell<bool>,
 }
 
 static NO_TREE: AtomicU64 = AtomicU64::new(NO_BATCH);
 
 thread_local! {
     // Constant and without a destructor, so that reaching it takes an addition and no question.
-    static THREAD: Thread = const {
+    pub static THREAD: Thread = const {
         Thread {
             begun: Cell::new(&NO_TREE),
             nodes: Cell::new(&[]),
@@ -47,14 +49,14 @@ thread_local! {
             settling: Cell::new(false),
         }
     };
-    /// What the thread gives back when it ends. Calls do not touch it.
-    static HOME: OnceCell<Home> = const { OnceCell::new() };
+    /// By itself, because it is zeros and large.
+    static RECENT: Recent = const { Recent::new() };
 }
 
 impl Thread {
     /// Gives the ticks since the last clock reading, as far as they are in the batch, to the node that is current.
     #[inline(always)]
-    fn pass(&self, current: &Node, now: u64) {
+    pub fn pass(&self, current: &Node, now: u64) {
         let since = self.last.get().max(self.begun.get().load(Relaxed));
         // Between batches nothing is later than the beginning; nor is another core's clock, if it is a little behind.
         bump(&current.self_ticks, now.saturating_sub(since));
@@ -65,21 +67,43 @@ impl Thread {
 /// Enters a site, whose `calls` go up by 1 or 0.
 #[inline(never)]
 pub fn enter(site: &'static Site, calls: u64) -> Guard {
-    THREAD.with(|thread| {
-        let mode = site.mode();
-        let nodes = thread.nodes.get();
-        let from = thread.current.get();
-        // Before the clock is read: looking up is the caller's time, for it is the caller's many callees that take long.
-        if let Some(caller) = nodes.get(from as usize) {
-            let hot = caller.hot.load(Relaxed);
-            if let Some(node) = nodes.get(hot as usize) {
-                if node.key.load(Relaxed) == site.key && mode != mode::UNRESOLVED {
-                    return step(thread, mode, (from, caller), (hot, node), calls);
-                }
+    // `with` is inlined only if little is in it: what it calls is called last, which is a jump.
+    THREAD.with(|thread| enter_from(thread, site, calls))
+}
+
+#[inline(never)]
+fn enter_from(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
+    let mode = site.mode();
+    let nodes = thread.nodes.get();
+    let from = thread.current.get();
+    // Before the clock is read: looking up is the caller's time, for it is the caller's many callees that take long.
+    if let Some(caller) = nodes.get(from as usize) {
+        let hot = caller.hot.load(Relaxed);
+        if let Some(node) = nodes.get(hot as usize) {
+            if node.key.load(Relaxed) == site.key && mode != mode::UNRESOLVED {
+                return step(thread, mode, (from, caller), (hot, node), calls);
             }
         }
-        enter_slowly(thread, site, calls)
-    })
+    }
+    enter_recent(thread, site, calls)
+}
+
+/// Enters where the caller went lately, if not last.
+#[inline(never)]
+fn enter_recent(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
+    let mode = site.mode();
+    let nodes = thread.nodes.get();
+    let from = thread.current.get();
+    if let (Some(caller), true) = (nodes.get(from as usize), mode != mode::UNRESOLVED) {
+        let index = RECENT.with(|recent| recent.led(from, site.key));
+        if let Some(node) = nodes.get(index as usize) {
+            if node.key.load(Relaxed) == site.key {
+                caller.hot.store(index, Relaxed);
+                return step(thread, mode, (from, caller), (index, node), calls);
+            }
+        }
+    }
+    enter_slowly(thread, site, calls)
 }
 
 /// Moves from a node to another one.
@@ -103,7 +127,7 @@ fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls:
     Guard { node: if outermost { index | OUTERMOST } else { index }, back, stays: PhantomData }
 }
 
-/// Enters what is not where the caller went last, or what is met for the first time.
+/// Enters where the caller has not been for long, or what is met for the first time.
 #[inline(never)]
 fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let mode = match site.mode() {
@@ -116,7 +140,9 @@ fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let nodes = thread.nodes.get();
     let from = thread.current.get();
     let Some(index) = lookup::find(nodes, from, site.key).or_else(|| add(from, site.key)) else { return Guard::NONE };
+    RECENT.with(|recent| recent.remember(from, site.key, index));
     let (caller, node) = (&nodes[from as usize], &nodes[index as usize]);
+    caller.hot.store(index, Relaxed);
     step(thread, mode, (from, caller), (index, node), calls)
 }
 
@@ -125,30 +151,33 @@ fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
 pub fn leave(node: u32, back: u32) {
     if node & COUNTED != 0 {
         THREAD.with(|thread| thread.current.set(back));
-        return;
+    } else {
+        // First of all, as on entering it was the last.
+        let now = ticks::now();
+        THREAD.with(|thread| leave_at(thread, node, back, now));
     }
-    // First of all, as on entering it was the last.
-    let now = ticks::now();
-    THREAD.with(|thread| {
-        let nodes = thread.nodes.get();
-        let index = node & INDEX;
-        let (Some(left), Some(current)) = (nodes.get(index as usize), nodes.get(thread.current.get() as usize)) else {
-            // The thread has given its tree back.
+}
+
+#[inline(never)]
+fn leave_at(thread: &Thread, node: u32, back: u32, now: u64) {
+    let nodes = thread.nodes.get();
+    let index = node & INDEX;
+    let (Some(left), Some(current)) = (nodes.get(index as usize), nodes.get(thread.current.get() as usize)) else {
+        // The thread has given its tree back.
+        return;
+    };
+    thread.pass(current, now);
+    if thread.current.get() != index {
+        leave_out_of_order(thread, nodes, index, now);
+        if left.started.load(Relaxed) == 0 {
+            // It was left with one of its callers.
             return;
-        };
-        thread.pass(current, now);
-        if thread.current.get() != index {
-            leave_out_of_order(thread, nodes, index, now);
-            if left.started.load(Relaxed) == 0 {
-                // It was left with one of its callers.
-                return;
-            }
         }
-        if node & OUTERMOST != 0 {
-            end(left, thread.begun.get().load(Relaxed), now);
-        }
-        thread.current.set(back);
-    });
+    }
+    if node & OUTERMOST != 0 {
+        end(left, thread.begun.get().load(Relaxed), now);
+    }
+    thread.current.set(back);
 }
 
 /// Ends the outermost activation of a node.
@@ -179,86 +208,9 @@ fn leave_out_of_order(thread: &Thread, nodes: &[Node], left: u32, now: u64) {
     }
 }
 
-fn end_all(thread: &Thread, nodes: &[Node], indices: impl Iterator<Item = u32>, now: u64) {
+/// Ends the activations of these nodes.
+pub fn end_all(thread: &Thread, nodes: &[Node], indices: impl Iterator<Item = u32>, now: u64) {
     for node in indices.map(|index| &nodes[index as usize]).filter(|node| node.started.load(Relaxed) != 0) {
         end(node, thread.begun.get().load(Relaxed), now);
     }
-}
-
-/// The tree that a thread has, and its root there.
-struct Home {
-    tree: &'static Tree,
-    root: u32,
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        THREAD.with(|thread| {
-            let (nodes, current) = (thread.nodes.replace(&[]), thread.current.replace(0));
-            if let Some(node) = nodes.get(current as usize) {
-                let now = ticks::now();
-                thread.pass(node, now);
-                // A thread that was ended from outside has left nothing.
-                end_all(thread, nodes, lookup::path(nodes, current), now);
-            }
-        });
-        self.tree.give_back(self.root);
-    }
-}
-
-/// Gives this thread a root in the process's tree; false if there is none, or if the thread is about to end.
-#[cold]
-fn settle() -> bool {
-    matches!(tree(), Ok(Some(tree)) if settle_in(tree))
-}
-
-/// Gives this thread a root in a tree unless it has one; false if there is no room, or if the thread is about to end.
-pub fn settle_in(tree: &'static Tree) -> bool {
-    THREAD.with(|thread| {
-        if thread.settling.replace(true) {
-            return false;
-        }
-        let settled = HOME.try_with(|home| {
-            if home.get().is_some() {
-                return true;
-            }
-            let Some(root) = tree.root() else { return false };
-            thread.begun.set(&tree.header.begun);
-            thread.nodes.set(tree.nodes);
-            thread.current.set(root);
-            thread.last.set(ticks::now());
-            home.set(Home { tree, root }).is_ok()
-        });
-        thread.settling.set(false);
-        settled.unwrap_or(false)
-    })
-}
-
-/// A new node for a site that this context calls for the first time.
-#[cold]
-fn add(from: u32, key: u64) -> Option<u32> {
-    HOME.try_with(|home| home.get().and_then(|home| home.tree.add(from, key))).ok()?
-}
-
-/// Gives this thread's ticks up to `now` to its current node.
-pub fn pass_until(now: u64) {
-    THREAD.with(|thread| {
-        if let Some(current) = thread.nodes.get().get(thread.current.get() as usize) {
-            thread.pass(current, now);
-        }
-    });
-}
-
-/// Runs something as if this thread stood at the first of these nodes, in a batch that began at `begun`.
-pub fn elsewhere(nodes: &'static [Node], begun: &'static AtomicU64, run: impl FnOnce()) {
-    THREAD.with(|thread| {
-        let place = (thread.nodes.replace(nodes), thread.begun.replace(begun), thread.current.replace(0));
-        let last = thread.last.replace(ticks::now());
-        run();
-        pass_until(ticks::now());
-        thread.nodes.set(place.0);
-        thread.begun.set(place.1);
-        thread.current.set(place.2);
-        thread.last.set(last);
-    });
 }

@@ -1,0 +1,206 @@
+//! What does a probe cost? Nanoseconds of a call of an empty function without one and with one in each mode, of calls whose
+//! node is not where the caller went last, and the time and memory of ten million recursive calls.
+//!
+//! `cargo bench --bench probes`
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use perfunit_runtime::__private::{Site, serve_function};
+use perfunit_runtime::page::{ANY_CORE, MAGIC, PAGE_BYTES, Page, SERVE_VARIABLE};
+use perfunit_runtime::tree::{self, Header, Layout, mode};
+use std::cell::Cell;
+use std::fs::File;
+use std::hint::black_box;
+use std::mem::offset_of;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::process::Command;
+use std::time::Instant;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Rounds, which are short enough for some to go undisturbed.
+const ROUNDS: usize = 400;
+/// Calls in a round.
+const CALLS: usize = 3_000;
+/// Depth of the recursion, and how often it is entered: ten million calls.
+const DEEP: (usize, usize) = (1_000, 10_000);
+/// The modes by their names.
+const MODES: [(&str, u32); 3] =
+    [("inactive", mode::INACTIVE), ("counting", mode::COUNTING), ("timing", mode::TIMING)];
+/// Batches: [`times`], then [`recursion`].
+const BATCHES: u32 = 2;
+const LAYOUT: Layout = Layout { keys: 0, capacity: 1 << 16, rows: BATCHES };
+
+fn main() -> Result<()> {
+    if std::env::var_os(SERVE_VARIABLE).is_some() {
+        serve_function("probes", false, served);
+    }
+    println!("ns a call more than without a probe: minimum and median of {ROUNDS} rounds of {CALLS} calls\n");
+    for (name, mode) in MODES {
+        println!("{name}");
+        show(mode)?;
+    }
+    Ok(())
+}
+
+/// Has a process of our own serve two batches with all probes in a mode; it prints what it measured.
+fn show(mode: u32) -> Result<()> {
+    let page = shared(PAGE_BYTES)?;
+    let tree = shared(LAYOUT.bytes())?;
+    for (offset, value) in [
+        (offset_of!(Page, batches), BATCHES),
+        (offset_of!(Page, turns), 1 + BATCHES),
+        (offset_of!(Page, core), ANY_CORE),
+        (offset_of!(Page, tree), tree.as_raw_fd() as u32),
+    ] {
+        page.write_all_at(&value.to_ne_bytes(), offset as u64)?;
+    }
+    // The schedule has zeros only: side 0 has all turns.
+    page.write_all_at(&1_u64.to_ne_bytes(), offset_of!(Page, repetitions) as u64)?;
+    page.write_all_at(&MAGIC.to_ne_bytes(), offset_of!(Page, magic) as u64)?;
+    for (offset, value) in [
+        (offset_of!(Header, default_mode), mode),
+        (offset_of!(Header, capacity), LAYOUT.capacity),
+        (offset_of!(Header, rows), LAYOUT.rows),
+    ] {
+        tree.write_all_at(&value.to_ne_bytes(), offset as u64)?;
+    }
+    tree.write_all_at(&tree::MAGIC.to_ne_bytes(), offset_of!(Header, magic) as u64)?;
+    let mut command = Command::new(std::env::current_exe()?);
+    let status = command.env(SERVE_VARIABLE, format!("0:{}", page.as_raw_fd())).status()?;
+    if !status.success() {
+        return Err(format!("the measuring process ended with {status}").into());
+    }
+    show_header(&tree, mode)
+}
+
+/// What the process measured itself, and how much of the tree it used.
+fn show_header(tree: &File, mode: u32) -> Result<()> {
+    let mut word = [0; 8];
+    let mut number = |offset: usize| -> Result<u64> {
+        tree.read_exact_at(&mut word, offset as u64)?;
+        Ok(u64::from_ne_bytes(word))
+    };
+    let used = number(offset_of!(Header, used))? & u64::from(u32::MAX);
+    let ticks_per_ns = f64::from_bits(number(offset_of!(Header, ticks_per_second))?) / 1e9;
+    let mut ns = |offset| -> Result<f64> { Ok(f64::from_bits(number(offset)?) / ticks_per_ns) };
+    let (inside, outside) = (ns(offset_of!(Header, inside))?, ns(offset_of!(Header, outside))?);
+    let counting = ns(offset_of!(Header, counting))?;
+    match mode {
+        mode::TIMING => println!("  calibrated: {inside:.2} inside, {outside:.2} outside"),
+        mode::COUNTING => println!("  calibrated: {counting:.2}"),
+        _ => {}
+    }
+    println!("  {used} nodes, {} KiB of the tree in memory\n", tree.metadata()?.blocks() / 2);
+    Ok(())
+}
+
+/// A file in memory that the next process inherits.
+fn shared(length: usize) -> Result<File> {
+    let file = File::from(memfd_create(c"probes", MFdFlags::empty())?);
+    file.set_len(length as u64)?;
+    Ok(file)
+}
+
+/// The served function: its first call settles in, the others are the batches.
+#[expect(clippy::unnecessary_wraps, reason = "what the runner hands over")]
+fn served() -> std::result::Result<(), String> {
+    thread_local! { static CALLS_BEFORE: Cell<u32> = const { Cell::new(0) }; }
+    match CALLS_BEFORE.replace(CALLS_BEFORE.get() + 1) {
+        0 => {}
+        1 => times(),
+        _ => recursion(),
+    }
+    Ok(())
+}
+
+static EMPTY: Site = Site::new(1);
+static ONE: Site = Site::new(2);
+static TWO: Site = Site::new(3);
+static DEEPER: Site = Site::new(4);
+static HELPER: Site = Site::new(5);
+
+#[inline(never)]
+fn plain() {
+    black_box(());
+}
+
+#[inline(never)]
+fn probed() {
+    let _guard = EMPTY.enter();
+    black_box(());
+}
+
+/// Calls a site that is given, or none.
+#[inline(never)]
+fn call(site: Option<&'static Site>) {
+    let _guard = site.map(Site::enter);
+    black_box(());
+}
+
+fn times() {
+    compare("empty function", &|| (0..CALLS).for_each(|_| plain()), &|| (0..CALLS).for_each(|_| probed()));
+    for callees in [2, 10, 300_usize] {
+        let sites: Vec<&'static Site> =
+            (0..callees).map(|index| &*Box::leak(Box::new(Site::new(1000 * callees as u64 + index as u64)))).collect();
+        let sites = black_box(sites);
+        let turns = |none: bool| (0..CALLS).for_each(|index| call((!none).then(|| sites[index % callees])));
+        compare(&format!("{callees} callees in turn"), &|| turns(black_box(true)), &|| turns(black_box(false)));
+    }
+    compare("two functions that call each other", &|| mutual(false, CALLS), &|| mutual(true, CALLS));
+}
+
+/// Each of two functions calls a third one and then the other.
+#[inline(never)]
+fn mutual(probes: bool, depth: usize) {
+    let probes = black_box(probes);
+    let _guard = probes.then(|| if depth % 2 == 0 { ONE.enter() } else { TWO.enter() });
+    if depth > 1 {
+        mutual(probes, depth - 1);
+    }
+    black_box(());
+}
+
+/// Prints how much longer a call takes with a probe than without.
+fn compare(name: &str, without: &dyn Fn(), with: &dyn Fn()) {
+    let ns = |run: &dyn Fn()| {
+        let started = Instant::now();
+        run();
+        started.elapsed().as_nanos() as f64 / CALLS as f64
+    };
+    // In turns, so that both have the same disturbances.
+    let (mut plain, mut probed): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| (ns(without), ns(with))).unzip();
+    plain.sort_by(f64::total_cmp);
+    probed.sort_by(f64::total_cmp);
+    let [least, median] = [0, ROUNDS / 2].map(|at| probed[at] - plain[at]);
+    println!("  {name}: {least:.2} {median:.2} (without a probe {:.2} {:.2})", plain[0], plain[ROUNDS / 2]);
+}
+
+#[inline(never)]
+fn deep(depth: usize) {
+    let _guard = DEEPER.enter();
+    if depth % 2 == 0 {
+        let _guard = HELPER.enter();
+        black_box(());
+    }
+    if depth > 1 {
+        deep(depth - 1);
+    }
+    black_box(());
+}
+
+fn recursion() {
+    // Every second call has a helper: two thirds of the depth make the calls of the whole.
+    let depth = DEEP.0 * 2 / 3;
+    let calls = depth + depth / 2;
+    let mut ns: Vec<f64> = (0..DEEP.1)
+        .map(|_| {
+            let started = Instant::now();
+            deep(depth);
+            started.elapsed().as_nanos() as f64 / calls as f64
+        })
+        .collect();
+    ns.sort_by(f64::total_cmp);
+    let millions = (calls * DEEP.1) as f64 / 1e6;
+    println!("  {millions:.0} million recursive calls: {:.2} {:.2}, all there is to them", ns[0], ns[DEEP.1 / 2]);
+}

@@ -149,7 +149,11 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
 /// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none.
 fn tree_descriptor(page: &Page) -> Option<i32> {
     let descriptor = page.tree.load(Relaxed);
-    (descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER) == 0).then_some(descriptor)
+    if descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER) != 0 {
+        sys::close_file(descriptor);
+        return None;
+    }
+    (descriptor != 0).then_some(descriptor)
 }
 
 /// Everything before the first call: pads, hook, page faults, turn.

@@ -19,7 +19,9 @@
 //! All times are in *ticks*, of which [`Header::ticks_per_second`] make a second. The figures contain the probes' own cost:
 //! a call adds [`Header::inside`] to its own self time and [`Header::outside`] to its caller's.
 //!
-//! Every field is an atomic, written without order while threads run: read it after the process has ended.
+//! Every field is an atomic, written without order while threads run: read it after the process has ended. If `used` is 0
+//! then, the process had no use for a tree or took this for none. A child that the test forks, and that starts no program,
+//! writes where its parent writes: sums of both may lose some of either.
 
 use crate::page::PAGE;
 use std::mem::size_of;
@@ -99,7 +101,8 @@ pub struct Node {
     pub parent: AtomicU32,
     /// The process's own: index of the node that this one called last.
     pub hot: AtomicU32,
-    /// Calls, recursive ones included. A future counts once, however often it is polled.
+    /// Calls, recursive ones included. A future counts once, in the context of its first poll; its ticks are in the contexts
+    /// that poll it.
     pub calls: AtomicU64,
     /// Ticks in this context outside of its children; those of a root are its thread's outside of any probe.
     pub self_ticks: AtomicU64,

@@ -25,8 +25,7 @@ const CALLS: usize = 3_000;
 /// Depth of the recursion, and how often it is entered: ten million calls.
 const DEEP: (usize, usize) = (1_000, 10_000);
 /// The modes by their names.
-const MODES: [(&str, u32); 3] =
-    [("inactive", mode::INACTIVE), ("counting", mode::COUNTING), ("timing", mode::TIMING)];
+const MODES: [(&str, u32); 3] = [("inactive", mode::INACTIVE), ("counting", mode::COUNTING), ("timing", mode::TIMING)];
 /// Batches: [`times`], then [`recursion`].
 const BATCHES: u32 = 2;
 const LAYOUT: Layout = Layout { keys: 0, capacity: 1 << 16, rows: BATCHES };
@@ -154,7 +153,7 @@ fn times() {
 #[inline(never)]
 fn mutual(probes: bool, depth: usize) {
     let probes = black_box(probes);
-    let _guard = probes.then(|| if depth % 2 == 0 { ONE.enter() } else { TWO.enter() });
+    let _guard = probes.then(|| if depth.is_multiple_of(2) { ONE.enter() } else { TWO.enter() });
     if depth > 1 {
         mutual(probes, depth - 1);
     }
@@ -179,7 +178,7 @@ fn compare(name: &str, without: &dyn Fn(), with: &dyn Fn()) {
 #[inline(never)]
 fn deep(depth: usize) {
     let _guard = DEEPER.enter();
-    if depth % 2 == 0 {
+    if depth.is_multiple_of(2) {
         let _guard = HELPER.enter();
         black_box(());
     }

@@ -1,0 +1,194 @@
+//! A process that serves a test with probes leaves its batches in the tree. The test is this program, started once more, with
+//! the page as standard input and the tree as standard output: both are files that the two share.
+
+use perfunit_runtime::__private::{serve_function, Site};
+use perfunit_runtime::page::{self, state, Page, ANY_CORE, COLD, PAGE_BYTES, SERVE_VARIABLE};
+use perfunit_runtime::tree::{self, mode, Figures, Header, Layout, Node};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::mem::{offset_of, size_of};
+use std::process::{Command, Stdio};
+
+static OUTER: Site = Site::new(11);
+static INNER: Site = Site::new(22);
+static UNWANTED: Site = Site::new(UNWANTED_KEY);
+
+/// In the list of sites that are to be inactive.
+const UNWANTED_KEY: u64 = 33;
+const LAYOUT: Layout = Layout { keys: 1, capacity: 64, rows: 24 };
+
+fn main() {
+    if std::env::var_os(SERVE_VARIABLE).is_some() {
+        serve_function("served", false, body);
+    }
+    many_batches_have_their_rows_without_the_untimed_runs();
+    few_batches_have_their_rows();
+    a_single_long_call_is_the_first_row();
+    a_cold_process_has_no_tree();
+    println!("4 cases passed");
+}
+
+/// Calls `OUTER` once, and `INNER` twice from it and once from a thread of its own.
+fn body() -> Result<(), String> {
+    let _outer = OUTER.enter();
+    for _ in 0..2 {
+        let _unwanted = UNWANTED.enter();
+        let _inner = INNER.enter();
+    }
+    let thread = std::thread::spawn(|| drop(INNER.enter()));
+    thread.join().map_err(|_| "the thread panicked".to_owned())
+}
+
+/// What the tool asks for.
+struct Request {
+    mode: u32,
+    flags: u32,
+    batches: u32,
+    repetitions: u64,
+    warm: u32,
+}
+
+/// The two files after the process has ended.
+struct End {
+    page: Vec<u8>,
+    tree: Vec<u8>,
+}
+
+impl End {
+    fn page32(&self, offset: usize) -> u32 {
+        u32::from_ne_bytes(self.page[offset..][..4].try_into().unwrap())
+    }
+
+    fn tree32(&self, offset: usize) -> u32 {
+        u32::from_ne_bytes(self.tree[offset..][..4].try_into().unwrap())
+    }
+
+    fn tree64(&self, offset: usize) -> u64 {
+        u64::from_ne_bytes(self.tree[offset..][..8].try_into().unwrap())
+    }
+
+    fn node64(&self, node: usize, offset: usize) -> u64 {
+        self.tree64(LAYOUT.nodes() + node * size_of::<Node>() + offset)
+    }
+
+    fn row64(&self, row: usize, node: usize, offset: usize) -> u64 {
+        self.tree64(LAYOUT.row(row) + node * size_of::<Figures>() + offset)
+    }
+
+    /// Keys of the nodes in use, the first one apart.
+    fn keys(&self) -> Vec<u64> {
+        let used = self.tree32(offset_of!(Header, used)) as usize;
+        (1..used).map(|node| self.node64(node, offset_of!(Node, key))).collect()
+    }
+
+    /// Calls of a site in one batch, whatever their context.
+    fn calls(&self, row: usize, key: u64) -> u64 {
+        let nodes = self.keys().into_iter().enumerate().filter(|(_, found)| *found == key);
+        nodes.map(|(index, _)| self.row64(row, index + 1, offset_of!(Figures, calls))).sum()
+    }
+
+    /// Every batch made so many repetitions, and the sums are those of the rows.
+    #[track_caller]
+    fn check_rows(&self, batches: u32, repetitions: u64) {
+        assert_eq!(self.page32(offset_of!(Page, sides)), state::DONE);
+        assert_eq!(self.tree32(offset_of!(Header, batches)), batches);
+        for row in 0..batches as usize {
+            assert_eq!((self.calls(row, 11), self.calls(row, 22)), (repetitions, 3 * repetitions), "in batch {row}");
+        }
+        for node in 1..=self.keys().len() {
+            for (sum, part) in [
+                (offset_of!(Node, calls), offset_of!(Figures, calls)),
+                (offset_of!(Node, self_ticks), offset_of!(Figures, self_ticks)),
+            ] {
+                let parts = (0..batches as usize).map(|row| self.row64(row, node, part));
+                assert_eq!(self.node64(node, sum), parts.sum());
+            }
+        }
+        assert!(f64::from_bits(self.tree64(offset_of!(Header, ticks_per_second))) > 0.0);
+    }
+}
+
+/// An empty file in the temporary folder, which has no name any more.
+fn shared(length: usize, words: &[(usize, &[u8])]) -> File {
+    let path = std::env::temp_dir().join(format!("perfunit-served-{}", std::process::id()));
+    let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let mut content = vec![0; length];
+    for (offset, word) in words {
+        content[*offset..][..word.len()].copy_from_slice(word);
+    }
+    file.write_all(&content).unwrap();
+    file
+}
+
+fn serve(request: &Request) -> End {
+    let mut page = shared(
+        PAGE_BYTES,
+        &[
+            (offset_of!(Page, magic), &page::MAGIC.to_ne_bytes()),
+            (offset_of!(Page, flags), &request.flags.to_ne_bytes()),
+            // The schedule has zeros only: side 0 has all turns.
+            (offset_of!(Page, turns), &(1 + request.batches).to_ne_bytes()),
+            (offset_of!(Page, batches), &request.batches.to_ne_bytes()),
+            (offset_of!(Page, repetitions), &request.repetitions.to_ne_bytes()),
+            (offset_of!(Page, warm), &request.warm.to_ne_bytes()),
+            (offset_of!(Page, core), &ANY_CORE.to_ne_bytes()),
+            (offset_of!(Page, tree), &1_i32.to_ne_bytes()),
+        ],
+    );
+    let mut tree = shared(
+        LAYOUT.bytes(),
+        &[
+            (offset_of!(Header, magic), &tree::MAGIC.to_ne_bytes()),
+            (offset_of!(Header, default_mode), &request.mode.to_ne_bytes()),
+            (offset_of!(Header, listed_mode), &mode::INACTIVE.to_ne_bytes()),
+            (offset_of!(Header, keys), &LAYOUT.keys.to_ne_bytes()),
+            (offset_of!(Header, capacity), &LAYOUT.capacity.to_ne_bytes()),
+            (offset_of!(Header, rows), &LAYOUT.rows.to_ne_bytes()),
+            (Layout::KEYS, &UNWANTED_KEY.to_ne_bytes()),
+        ],
+    );
+    let status = Command::new(std::env::current_exe().unwrap())
+        .env(SERVE_VARIABLE, "0:0")
+        .stdin(Stdio::from(page.try_clone().unwrap()))
+        .stdout(Stdio::from(tree.try_clone().unwrap()))
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status}");
+    let content = |file: &mut File| {
+        let mut content = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut content).unwrap();
+        content
+    };
+    End { page: content(&mut page), tree: content(&mut tree) }
+}
+
+fn many_batches_have_their_rows_without_the_untimed_runs() {
+    let end = serve(&Request { mode: mode::TIMING, flags: 0, batches: 24, repetitions: 3, warm: 1 });
+    end.check_rows(24, 3);
+    // The roots of two threads, however many there were, and three functions in their contexts.
+    let mut keys = end.keys();
+    keys.sort_unstable();
+    assert_eq!(keys, [0, 0, 11, 22, 22]);
+    assert_eq!(end.tree64(offset_of!(Header, overflow)), 0);
+    for cost in [offset_of!(Header, inside), offset_of!(Header, outside), offset_of!(Header, counting)] {
+        assert!(f64::from_bits(end.tree64(cost)).is_finite());
+    }
+}
+
+fn few_batches_have_their_rows() {
+    let end = serve(&Request { mode: mode::COUNTING, flags: 0, batches: 5, repetitions: 2, warm: 0 });
+    end.check_rows(5, 2);
+}
+
+fn a_single_long_call_is_the_first_row() {
+    let end = serve(&Request { mode: mode::TIMING, flags: 0, batches: 1, repetitions: 1, warm: 0 });
+    end.check_rows(1, 1);
+}
+
+fn a_cold_process_has_no_tree() {
+    let end = serve(&Request { mode: mode::TIMING, flags: COLD, batches: 1, repetitions: 1, warm: 0 });
+    assert_eq!(end.page32(offset_of!(Page, sides)), state::DONE);
+    assert_eq!(end.tree32(offset_of!(Header, used)), 0);
+}

@@ -74,7 +74,8 @@ pub struct Header {
     pub begun: AtomicU64,
     /// Ticks in a second, as the bits of an f64; 0 before the end of the first batch.
     pub ticks_per_second: AtomicU64,
-    /// What a timing probe adds to the self time of its own function, ticks a call, as the bits of an f64.
+    /// What a timing probe adds to the self time of its own function, ticks a call, as the bits of an f64. This and the next
+    /// two were measured before the first batch, or behind a single long call; 0 if no probe was met until then.
     pub inside: AtomicU64,
     /// What a timing probe adds to the self time of its caller, ticks a call, as the bits of an f64.
     pub outside: AtomicU64,

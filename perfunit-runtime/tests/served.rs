@@ -172,9 +172,10 @@ fn many_batches_have_their_rows_without_the_untimed_runs() {
     keys.sort_unstable();
     assert_eq!(keys, [0, 0, 11, 22, 22]);
     assert_eq!(end.tree64(offset_of!(Header, overflow)), 0);
-    for cost in [offset_of!(Header, inside), offset_of!(Header, outside), offset_of!(Header, counting)] {
-        assert!(f64::from_bits(end.tree64(cost)).is_finite());
-    }
+    let cost = |offset: usize| f64::from_bits(end.tree64(offset));
+    // Two clock readings take time on every machine.
+    assert!(cost(offset_of!(Header, inside)) + cost(offset_of!(Header, outside)) > 0.0);
+    assert!(cost(offset_of!(Header, counting)).is_finite());
 }
 
 fn few_batches_have_their_rows() {

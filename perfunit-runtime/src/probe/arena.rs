@@ -1,12 +1,13 @@
 //! The tree's file in this process: the request, room for nodes, and the figures of a batch.
 
-use super::{cost, home, ticks};
+use super::cost::Costs;
+use super::{home, ticks};
 use crate::sys;
 use crate::tree::{mode, Figures, Header, Layout, Node, MAGIC, MOST_NODES, NEVER, NO_BATCH};
 use std::slice::from_raw_parts;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// A mapped tree.
@@ -18,6 +19,9 @@ pub struct Tree {
     pub(super) rows: &'static [Figures],
     /// The first root that no thread has; 0 for none.
     free: Mutex<u32>,
+    /// How to measure what probes cost, from the first probe that is met. Named nowhere else: a program without probes is
+    /// linked without what they need, in particular the memory of each of its threads.
+    pub(super) measure: OnceLock<fn() -> Costs>,
     /// The two clocks when the serve began.
     opened: (Instant, u64),
 }
@@ -66,7 +70,8 @@ impl Tree {
     ) -> Self {
         header.used.store(1, Relaxed);
         header.begun.store(NO_BATCH, Relaxed);
-        Self { header, keys, nodes, rows, free: Mutex::new(0), opened: (Instant::now(), ticks::now()) }
+        let opened = (Instant::now(), ticks::now());
+        Self { header, keys, nodes, rows, free: Mutex::new(0), measure: OnceLock::new(), opened }
     }
 
     /// What a site is asked to do.
@@ -126,9 +131,10 @@ impl Tree {
         Some(index)
     }
 
-    /// Measures what the probes cost, for the header.
+    /// Measures what the probes cost, for the header, if any was met.
     pub fn measure_costs(&self) {
-        let costs = cost::measure();
+        let Some(measure) = self.measure.get() else { return };
+        let costs = measure();
         let fields = [&self.header.inside, &self.header.outside, &self.header.counting];
         for (field, ticks) in fields.into_iter().zip([costs.inside, costs.outside, costs.counting]) {
             field.store(ticks.to_bits(), Relaxed);

@@ -1,6 +1,6 @@
 //! A function with a probe, and an activation of it.
 
-use super::{thread, tree, NotYet};
+use super::{cost, thread, tree, NotYet};
 use crate::tree::mode;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU32;
@@ -61,7 +61,10 @@ impl Site {
         self.mode.store(mode::INACTIVE, Relaxed);
         let mode = match tree() {
             Err(NotYet) => mode::UNRESOLVED,
-            Ok(Some(tree)) if self.key != 0 => tree.mode_of(self.key),
+            Ok(Some(tree)) if self.key != 0 => {
+                tree.measure.get_or_init(|| cost::measure);
+                tree.mode_of(self.key)
+            }
             Ok(_) => mode::INACTIVE,
         };
         self.mode.store(mode, Relaxed);

@@ -38,6 +38,8 @@ pub mod layout;
 
 pub mod stats;
 
+pub mod explain;
+
 pub mod measure;
 
 pub mod doctor;

@@ -1,5 +1,6 @@
 //! Base and head: the two versions that are compared.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One of the two versions.
@@ -40,7 +41,7 @@ impl fmt::Display for Side {
 }
 
 /// Something that exists once for each version.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sides<T> {
     /// Of the version compared against.
     pub base: T,

@@ -1,0 +1,276 @@
+//! Who is to blame: the difference of the time at each node, charged to functions.
+//!
+//! A function called `c` times, each call with `s` ns of its own, takes `c * s`. What comes from `s` is the function's
+//! own doing. What comes from `c` is not: some caller on the way from the test calls what it calls more often than it
+//! did, and that caller pays. With base's calls `b` and head's `h`
+//!
+//! ```text
+//! head - base  =  (head - base * h / b)  +  base * (h / b - 1)
+//!                  the function's own        who called it more often
+//! ```
+//!
+//! and h / b is the product, over the way from the test, of how many times as often each node is called by one call of
+//! its caller; the second term is divided among them by the logarithms of these. All charges of all nodes add up to the
+//! difference of the whole test.
+
+use super::differences::{difference, medians};
+use super::merge::{Merged, MergedNode};
+use super::recorded::{ROOT, THREADS};
+use crate::model::{Difference, Sides};
+use std::collections::BTreeMap;
+
+/// Calls that differ by less than this fraction are equal: what differs from run to run is not a change.
+const EQUAL_CALLS: f64 = 1e-3;
+
+/// What a function is charged with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Charge {
+    /// The site's key; of the root for what nobody with a probe did.
+    pub key: u64,
+    /// All of it, ns per run.
+    pub change: Difference,
+    /// Of this what its own calls take more or less, ns per run.
+    pub own_ns: f64,
+    /// Of this what calling others more or less often costs, ns per run, by the key of what is called.
+    pub calling_ns: BTreeMap<u64, f64>,
+}
+
+/// All charges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Charges {
+    /// The largest first, in the direction of the test's difference.
+    pub charges: Vec<Charge>,
+    /// The test's difference.
+    pub whole: Difference,
+}
+
+/// By pair, ns.
+type ByPair = Vec<f64>;
+
+#[derive(Default)]
+struct Account {
+    own: ByPair,
+    calling: BTreeMap<u64, ByPair>,
+}
+
+/// Charges every difference to somebody, such that with probability 1 - `alpha` no interval misses; `None` for fewer
+/// pairs than an interval needs.
+pub fn charges(merged: &Merged, alpha: f64) -> Option<Charges> {
+    let calls: Vec<Sides<f64>> = merged.nodes.iter().map(|node| medians(&node.calls)).collect();
+    let mut accounts: BTreeMap<u64, Account> = BTreeMap::new();
+    let mut whole = vec![0.0; merged.pairs];
+    for (index, node) in merged.nodes.iter().enumerate() {
+        let (own, counted) = parts(node, calls[index]);
+        add(&mut whole, &own, 1.0);
+        add(&mut whole, &counted, 1.0);
+        add(&mut accounts.entry(payer(node.key)).or_default().own, &own, 1.0);
+        for (edge, weight) in culprits(merged, &calls, index) {
+            let called = &merged.nodes[edge];
+            let account = accounts.entry(payer(merged.nodes[called.parent].key)).or_default();
+            add(account.calling.entry(called.key).or_default(), &counted, weight);
+        }
+    }
+    let each = alpha / accounts.len().max(1) as f64;
+    let charges = accounts.into_iter().map(|(key, account)| account.close(key, each)).collect::<Option<Vec<_>>>()?;
+    let whole = difference(&whole, alpha)?;
+    Some(Charges { charges: in_order(charges, &whole), whole })
+}
+
+/// Threads are started by the test as far as we know.
+fn payer(key: u64) -> u64 {
+    if key == THREADS { ROOT } else { key }
+}
+
+fn in_order(mut charges: Vec<Charge>, whole: &Difference) -> Vec<Charge> {
+    let direction = if whole.estimate < 0.0 { -1.0 } else { 1.0 };
+    charges.sort_by(|a, b| (direction * b.change.estimate).total_cmp(&(direction * a.change.estimate)));
+    charges
+}
+
+impl Account {
+    fn close(self, key: u64, alpha: f64) -> Option<Charge> {
+        let mut all = self.own.clone();
+        self.calling.values().for_each(|values| add(&mut all, values, 1.0));
+        let mean = |values: &[f64]| difference(values, alpha).map(|difference| difference.estimate);
+        let calling = self.calling.iter().map(|(callee, values)| Some((*callee, mean(values)?)));
+        Some(Charge {
+            key,
+            change: difference(&all, alpha)?,
+            own_ns: if self.own.is_empty() { 0.0 } else { mean(&self.own)? },
+            calling_ns: calling.collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn add(sum: &mut ByPair, values: &[f64], weight: f64) {
+    sum.resize(values.len().max(sum.len()), 0.0);
+    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+}
+
+/// By pair, what the function's own calls take more, and what more of them take. All of what one side does not call is the
+/// latter.
+fn parts(node: &MergedNode, calls: Sides<f64>) -> (ByPair, ByPair) {
+    let pairs = node.self_ns.base.iter().zip(&node.self_ns.head);
+    match growth(calls) {
+        // Nobody calls the root.
+        _ if node.key == ROOT => pairs.map(|(base, head)| (head - base, 0.0)).unzip(),
+        Some(growth) => pairs.map(|(base, head)| (head - base * growth, base * (growth - 1.0))).unzip(),
+        None => pairs.map(|(base, head)| (0.0, head - base)).unzip(),
+    }
+}
+
+/// How many times as often head calls; `None` if one side does not call at all.
+fn growth(calls: Sides<f64>) -> Option<f64> {
+    match (calls.base > 0.0, calls.head > 0.0) {
+        (true, true) => {
+            let growth = calls.head / calls.base;
+            Some(if (growth - 1.0).abs() < EQUAL_CALLS { 1.0 } else { growth })
+        }
+        // A thread's root is entered by nobody, on either side.
+        (false, false) => Some(1.0),
+        _ => None,
+    }
+}
+
+/// The nodes on the way to this one that their callers call more or less often, with their shares, which add up to 1; none
+/// if it is called as often as before.
+fn culprits(merged: &Merged, calls: &[Sides<f64>], index: usize) -> Vec<(usize, f64)> {
+    let way: Vec<usize> = way_to(merged, index);
+    let growths: Vec<Option<f64>> = way.iter().map(|node| growth(calls[*node])).collect();
+    // What only one side has begins somewhere, and there is the culprit.
+    if let Some(first) = growths.iter().position(Option::is_none) {
+        return vec![(way[first], 1.0)];
+    }
+    let logarithms: Vec<f64> = growths.iter().map(|growth| growth.unwrap_or(1.0).ln()).collect();
+    let whole = logarithms.last().copied().unwrap_or(0.0);
+    if whole == 0.0 {
+        return Vec::new();
+    }
+    let mut before = 0.0;
+    way.iter()
+        .zip(logarithms)
+        .filter_map(|(node, logarithm)| {
+            let step = logarithm - std::mem::replace(&mut before, logarithm);
+            (step.abs() >= EQUAL_CALLS).then_some((*node, step / whole))
+        })
+        .collect()
+}
+
+/// The nodes from below the root to this one; none for the root.
+fn way_to(merged: &Merged, index: usize) -> Vec<usize> {
+    let mut way = Vec::new();
+    let mut at = index;
+    while at != 0 {
+        way.push(at);
+        at = merged.nodes[at].parent;
+    }
+    way.reverse();
+    way
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recorded::{Recorded, RecordedNode};
+    use super::*;
+
+    const NAMES: [&str; 6] = ["test", "threads", "a", "b", "c", "d"];
+
+    /// `a 2 x 10, a>b 4 x 5`: 2 calls of 10 ns each, and so on. Ways are written out, callers first.
+    fn tree(text: &str) -> Recorded {
+        let mut ways = vec![String::new()];
+        let mut nodes = vec![RecordedNode { key: ROOT, parent: 0, calls: 0.0, self_ns: 1.0 }];
+        for entry in text.split(", ").filter(|entry| !entry.is_empty()) {
+            let [way, calls, "x", each] = entry.split(' ').collect::<Vec<_>>()[..] else { panic!("{entry}") };
+            let (caller, name) = way.rsplit_once('>').unwrap_or(("", way));
+            let parent = ways.iter().position(|known| known == caller).unwrap();
+            let key = NAMES.iter().position(|known| *known == name).unwrap() as u64;
+            let calls: f64 = calls.parse().unwrap();
+            nodes.push(RecordedNode { key, parent, calls, self_ns: calls * each.parse::<f64>().unwrap() });
+            ways.push(way.to_owned());
+        }
+        Recorded { nodes }
+    }
+
+    fn charged(base: &str, head: &str) -> Charges {
+        let mut merged = Merged::default();
+        (0..4).for_each(|_| merged.add(&Sides { base: tree(base), head: tree(head) }));
+        charges(&merged, 0.01).unwrap()
+    }
+
+    /// Who pays how much, ns; what is 0 is left out.
+    #[track_caller]
+    fn check(base: &str, head: &str, expected: &[(&str, f64)]) {
+        let charges = charged(base, head);
+        let all = charges.charges.iter().map(|charge| (NAMES[charge.key as usize], charge.change.estimate));
+        let found: Vec<_> = all.filter(|(_, ns)| ns.abs() > 1e-9).collect();
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for ((name, ns), (expected_name, expected_ns)) in found.iter().zip(expected) {
+            assert!(name == expected_name && (ns - expected_ns).abs() < 1e-9, "{found:?}");
+        }
+        let sum: f64 = found.iter().map(|(_, ns)| ns).sum();
+        assert!((sum - charges.whole.estimate).abs() < 1e-9, "{sum} of {:?}", charges.whole);
+    }
+
+    #[test]
+    fn a_slower_function_pays_and_its_callers_do_not() {
+        check("a 1 x 5, a>b 3 x 10", "a 1 x 5, a>b 3 x 14", &[("b", 12.0)]);
+    }
+
+    #[test]
+    fn who_calls_more_often_pays_for_all_below() {
+        check("a 1 x 5, a>b 2 x 10, a>b>c 2 x 3", "a 1 x 5, a>b 4 x 10, a>b>c 4 x 3", &[("a", 26.0)]);
+    }
+
+    #[test]
+    fn each_of_two_pays_his_part() {
+        // b is slower, and called twice as often: 2 x 10 more calls, then 4 x 1 more time.
+        check("a 1 x 5, a>b 2 x 10", "a 1 x 5, a>b 4 x 11", &[("a", 20.0), ("b", 4.0)]);
+        // a calls b twice as often, b calls c twice as often: c's 4 calls more of 8 ns for 2 are halves.
+        check(
+            "a 1 x 5, a>b 1 x 10, a>b>c 1 x 8",
+            "a 1 x 5, a>b 2 x 10, a>b>c 4 x 8",
+            &[("a", 10.0 + 12.0), ("b", 12.0)],
+        );
+    }
+
+    #[test]
+    fn a_new_call_is_the_callers_and_so_is_one_that_is_gone() {
+        check("a 1 x 5", "a 1 x 5, a>b 2 x 10, a>b>c 2 x 1", &[("a", 22.0)]);
+        check("a 1 x 5, a>b 2 x 10", "a 1 x 5, a>c 2 x 13", &[("a", 6.0)]);
+    }
+
+    #[test]
+    fn code_that_moves_into_a_new_function_costs_nobody() {
+        check("a 1 x 50", "a 1 x 30, a>b 1 x 20", &[]);
+    }
+
+    #[test]
+    fn one_function_at_two_places_is_one_payer() {
+        check("a 1 x 1, b 1 x 1, a>c 1 x 5, b>c 3 x 5", "a 1 x 1, b 1 x 1, a>c 1 x 7, b>c 3 x 7", &[("c", 8.0)]);
+    }
+
+    #[test]
+    fn the_largest_in_the_direction_of_the_whole_comes_first() {
+        let order = |base, head| -> Vec<_> {
+            let charges = charged(base, head).charges;
+            charges.iter().map(|charge| NAMES[charge.key as usize]).collect()
+        };
+        assert_eq!(order("a 1 x 10, b 1 x 10", "a 1 x 30, b 1 x 5"), ["a", "test", "b"]);
+        assert_eq!(order("a 1 x 30, b 1 x 5", "a 1 x 10, b 1 x 10"), ["a", "test", "b"]);
+    }
+
+    #[test]
+    fn what_a_function_is_charged_with_is_told_apart() {
+        let charges = charged("a 1 x 5, a>b 2 x 10, a>c 1 x 4", "a 1 x 7, a>b 4 x 10, a>c 2 x 4").charges;
+        let a = &charges[0];
+        assert_eq!((NAMES[a.key as usize], a.own_ns), ("a", 2.0));
+        assert_eq!(a.calling_ns, BTreeMap::from([(3, 20.0), (4, 4.0)]));
+    }
+
+    #[test]
+    fn too_few_pairs_have_no_interval() {
+        let mut merged = Merged::default();
+        merged.add(&Sides { base: tree(""), head: tree("") });
+        assert_eq!(charges(&merged, 0.01), None);
+    }
+}

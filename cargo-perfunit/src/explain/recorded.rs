@@ -1,0 +1,33 @@
+//! One process's call tree, as its probes left it: per run of the test body, probe cost subtracted.
+
+/// The key of a tree's root: no function has it.
+pub const ROOT: u64 = 0;
+/// The key of what stands for all threads that a test started.
+pub const THREADS: u64 = 1;
+
+/// A function at one place of a process's call tree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RecordedNode {
+    /// The site's key; [`ROOT`] and [`THREADS`] are none.
+    pub key: u64,
+    /// Index of the caller; the root is its own.
+    pub parent: usize,
+    /// Calls in one run.
+    pub calls: f64,
+    /// Time in itself in one run, ns.
+    pub self_ns: f64,
+}
+
+/// A process's call tree: the root is the first, callers stand before what they call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recorded {
+    /// The nodes.
+    pub nodes: Vec<RecordedNode>,
+}
+
+impl Recorded {
+    /// Time of one run, ns.
+    pub fn total_ns(&self) -> f64 {
+        self.nodes.iter().map(|node| node.self_ns).sum()
+    }
+}

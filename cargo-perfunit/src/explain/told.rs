@@ -1,0 +1,172 @@
+//! From figures by key to an [`Explanation`] in words that people know.
+
+use super::blame::{Charge, Charges};
+use super::differences::Differences;
+use super::merge::Merged;
+use super::recorded::{ROOT, THREADS};
+use crate::model::{Blame, Blamed, CallNode, Explanation, Function, Sides, Strategy, TestId};
+use std::collections::BTreeMap;
+
+/// Whoever pays less than this part of the test's difference is not named.
+const LEAST_SHARE: f64 = 0.05;
+
+/// What is known besides the trees.
+pub struct Known<'a> {
+    /// Which test.
+    pub test: &'a TestId,
+    /// How it was found out.
+    pub strategy: Strategy,
+    /// Time of one run on base without probes, ns.
+    pub plain_base_ns: f64,
+    /// What the probes cost in one run, ns.
+    pub probe_cost_ns: Sides<f64>,
+    /// The functions with probes, by the keys of their sites.
+    pub functions: &'a Sides<BTreeMap<u64, Function>>,
+    /// Head's functions without a probe, by reason.
+    pub without_probe: BTreeMap<String, usize>,
+    /// What happened to a function's source, in words; `None` if nothing did.
+    pub changed: &'a dyn Fn(&Function) -> Option<String>,
+}
+
+/// Puts it all together.
+pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known: &Known<'_>) -> Explanation {
+    let mut catalogue = Catalogue { known: known.functions, places: BTreeMap::new(), functions: Vec::new() };
+    let nodes = nodes(merged, differences, &mut catalogue);
+    let blamed = charges.charges.iter().filter(|charge| counts(charge, charges));
+    let blamed: Vec<Blamed> =
+        blamed.filter_map(|charge| catalogue.blamed(charge, charges, merged, known.changed)).collect();
+    let ns = differences.nodes[0].total_ns;
+    let distortion = ns.base / known.plain_base_ns;
+    Explanation {
+        test: known.test.clone(),
+        strategy: known.strategy,
+        pairs: merged.pairs,
+        ns,
+        change: charges.whole,
+        distortion,
+        probe_cost_ns: known.probe_cost_ns,
+        without_probe: known.without_probe.clone(),
+        notes: notes(charges, distortion),
+        functions: catalogue.functions,
+        nodes,
+        blamed,
+    }
+}
+
+/// Whether somebody is to blame for a part that is worth naming: certain, and in the direction of the whole.
+fn counts(charge: &Charge, charges: &Charges) -> bool {
+    let share = charge.change.estimate / charges.whole.estimate;
+    charges.whole.is_certain() && charge.change.is_certain() && share >= LEAST_SHARE
+}
+
+/// From this factor on the test with probes is not quite the test without.
+const MUCH_DISTORTED: f64 = 2.0;
+
+fn notes(charges: &Charges, distortion: f64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !charges.whole.is_certain() {
+        notes.push("with probes the difference does not show".to_owned());
+        return notes;
+    }
+    if distortion >= MUCH_DISTORTED {
+        notes.push(format!(
+            "with probes the test takes {distortion:.1} times as long, their own time left out: calls that are inlined without them are not"
+        ));
+    }
+    if let Some(charge) = charges.charges.iter().find(|charge| charge.key == ROOT && counts(charge, charges)) {
+        let share = 100.0 * charge.change.estimate / charges.whole.estimate;
+        notes.push(format!("{share:.0} % of the difference is in code without a probe that the test calls itself"));
+    }
+    notes
+}
+
+fn nodes(merged: &Merged, differences: &Differences, catalogue: &mut Catalogue<'_>) -> Vec<CallNode> {
+    let mut children = merged.children();
+    for below in &mut children {
+        let change = |index: &usize| differences.nodes[*index].total_change.estimate.abs();
+        below.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    }
+    let all = merged.nodes.iter().zip(&differences.nodes).zip(children);
+    all.map(|((node, found), children)| CallNode {
+        function: catalogue.place(node.key),
+        calls: found.calls,
+        self_ns: found.self_ns,
+        total_ns: found.total_ns,
+        self_change: found.self_change,
+        total_change: found.total_change,
+        children,
+    })
+    .collect()
+}
+
+/// The functions named so far.
+struct Catalogue<'a> {
+    known: &'a Sides<BTreeMap<u64, Function>>,
+    places: BTreeMap<u64, usize>,
+    functions: Vec<Function>,
+}
+
+impl Catalogue<'_> {
+    /// The index of the function with this key, as head knows it if it does.
+    fn place(&mut self, key: u64) -> Option<usize> {
+        if key == ROOT || key == THREADS {
+            return None;
+        }
+        if let Some(place) = self.places.get(&key) {
+            return Some(*place);
+        }
+        let function = self.known.head.get(&key).or_else(|| self.known.base.get(&key))?;
+        self.functions.push(function.clone());
+        self.places.insert(key, self.functions.len() - 1);
+        Some(self.functions.len() - 1)
+    }
+
+    fn blamed(
+        &mut self,
+        charge: &Charge,
+        charges: &Charges,
+        merged: &Merged,
+        changed: &dyn Fn(&Function) -> Option<String>,
+    ) -> Option<Blamed> {
+        let function = self.place(charge.key)?;
+        let direction = charge.change.estimate.signum();
+        let calling = charge.calling_ns.iter().max_by(|a, b| (direction * a.1).total_cmp(&(direction * b.1)));
+        let calls = all_calls(merged, charge.key);
+        let callee = calling.filter(|(_, ns)| direction * **ns > direction * charge.own_ns);
+        let callee = callee.and_then(|(callee, _)| Some((*callee, self.place(*callee)?)));
+        Some(Blamed {
+            function,
+            blame: callee.map_or(Blame::ItsOwn, |(_, place)| Blame::CallsOf(place)),
+            change: charge.change,
+            share: charge.change.estimate / charges.whole.estimate,
+            calls,
+            calls_each: callee.map(|(key, _)| calls_each(merged, charge.key, key, calls)),
+            changed: changed(&self.functions[function]),
+        })
+    }
+}
+
+/// Calls of a function in one run, wherever it is called.
+fn all_calls(merged: &Merged, key: u64) -> Sides<f64> {
+    sum_of_calls(merged, |index| merged.nodes[index].key == key)
+}
+
+/// Calls of one function by another, for each call of the caller.
+fn calls_each(merged: &Merged, by: u64, of: u64, calls: Sides<f64>) -> Sides<f64> {
+    let called = sum_of_calls(merged, |index| {
+        let node = &merged.nodes[index];
+        node.key == of && merged.nodes[node.parent].key == by
+    });
+    let each = |called: f64, calls: f64| if calls > 0.0 { called / calls } else { 0.0 };
+    Sides { base: each(called.base, calls.base), head: each(called.head, calls.head) }
+}
+
+fn sum_of_calls(merged: &Merged, takes: impl Fn(usize) -> bool) -> Sides<f64> {
+    let mut sum = Sides { base: 0.0, head: 0.0 };
+    for index in (1..merged.nodes.len()).filter(|index| takes(*index)) {
+        let calls = super::differences::medians(&merged.nodes[index].calls);
+        sum.base += calls.base;
+        sum.head += calls.head;
+    }
+    sum
+}

@@ -1,0 +1,125 @@
+//! Why a test got slower or faster: the functions that are to blame, and the call tree that shows it.
+//!
+//! All times are nanoseconds for one run of the test body, all calls for one run, too.
+
+use super::{Sides, TestId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Head minus base, with the ends of its confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Best estimate, ns.
+    pub estimate: f64,
+    /// Lower end, ns.
+    pub low: f64,
+    /// Upper end, ns.
+    pub high: f64,
+}
+
+impl Difference {
+    /// True if the interval leaves out 0.
+    pub fn is_certain(&self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+}
+
+/// A function of the workspace, as people know it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Function {
+    /// The package.
+    pub package: String,
+    /// The file, from the root of the repository.
+    pub file: String,
+    /// Line of its name, from 1; in head if it is there.
+    pub line: usize,
+    /// Inline modules, type or trait, and name: `parser::Parser::parse_line`.
+    pub name: String,
+}
+
+/// A function at one place of the call tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallNode {
+    /// Index in [`Explanation::functions`]; `None` for the test itself and for threads that it started.
+    pub function: Option<usize>,
+    /// How often it was called.
+    pub calls: Sides<f64>,
+    /// Time in it and in what it calls that carries no probe.
+    pub self_ns: Sides<f64>,
+    /// Time in it and in everything that it calls.
+    pub total_ns: Sides<f64>,
+    /// Difference of the time in itself.
+    pub self_change: Difference,
+    /// Difference of the time in all.
+    pub total_change: Difference,
+    /// Indices in [`Explanation::nodes`] of what it calls, those with the largest difference first.
+    pub children: Vec<usize>,
+}
+
+/// In what way a function is to blame.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Blame {
+    /// A call of it takes longer or shorter, although what it calls does not.
+    ItsOwn,
+    /// It calls this function, an index in [`Explanation::functions`], more or less often than it did.
+    CallsOf(usize),
+}
+
+/// A function that is to blame for a part of the difference.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Blamed {
+    /// Index in [`Explanation::functions`].
+    pub function: usize,
+    /// The larger part of how.
+    pub blame: Blame,
+    /// What it is to blame for.
+    pub change: Difference,
+    /// The same as a fraction of the test's difference; more than 1 where others have become faster.
+    pub share: f64,
+    /// How often it is called.
+    pub calls: Sides<f64>,
+    /// How often it calls the function of [`Blame::CallsOf`], for each of its own calls.
+    pub calls_each: Option<Sides<f64>>,
+    /// What changed in its source, in words; `None` if nothing did.
+    pub changed: Option<String>,
+}
+
+/// What was done to find out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Strategy {
+    /// All functions are timed at once.
+    Complete,
+    /// First what the test calls; then what those call that changed; and so on.
+    Levelwise,
+    /// Only functions on a path from the test to one whose source changed.
+    UntilSourceChange,
+}
+
+/// Why one test got slower or faster.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// Which test.
+    pub test: TestId,
+    /// How it was found out.
+    pub strategy: Strategy,
+    /// Pairs of processes behind the intervals.
+    pub pairs: usize,
+    /// Time of one run with probes, their calibrated cost subtracted, ns.
+    pub ns: Sides<f64>,
+    /// Difference of these.
+    pub change: Difference,
+    /// How many times as long base takes with probes as without, cost subtracted.
+    pub distortion: f64,
+    /// What the probes cost in one run, ns: an upper bound of the bias that may be left.
+    pub probe_cost_ns: Sides<f64>,
+    /// The functions of the tree.
+    pub functions: Vec<Function>,
+    /// The tree; the first is the test.
+    pub nodes: Vec<CallNode>,
+    /// Who is to blame, the largest part first.
+    pub blamed: Vec<Blamed>,
+    /// Head's functions that carry no probe, by reason: their time is their callers'.
+    pub without_probe: BTreeMap<String, usize>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}

@@ -112,6 +112,9 @@ pub mod state {
 /// What one process writes.
 #[repr(C)]
 pub struct SideArea {
+    /// Descriptor of the file for the calling-context tree, laid out as [`tree`](crate::tree) says; 0 if no probe is to be
+    /// active. Not used with [`COLD`] and [`METER`]. Written by the tool.
+    pub tree: AtomicI32,
     /// One of [`state`].
     pub state: AtomicU32,
     /// 1 if the whole test function is called (door 2), 0 if the macro's body is.
@@ -173,9 +176,6 @@ pub struct Page {
     pub heap_pad: AtomicU32,
     /// Descriptor of the file that begins with [`CommonPages`]; 0 if the program stays where it was loaded.
     pub common: AtomicI32,
-    /// Descriptor of the file for the calling-context tree, laid out as [`tree`](crate::tree) says; 0 if no probe is to be
-    /// active. Not used with [`COLD`] and [`METER`].
-    pub tree: AtomicI32,
     /// The core to run on; [`ANY_CORE`] leaves that to the system.
     pub core: AtomicU32,
     /// Who runs in each turn: 0 base, 1 head.

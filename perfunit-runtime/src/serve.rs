@@ -142,13 +142,13 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     if common != 0 && memory::settle_program(common) {
         page.sides[side].settled.store(1, Relaxed);
     }
-    let tree = probe::open(tree_descriptor(page));
+    let tree = probe::open(tree_descriptor(page, &page.sides[side]));
     Some(Seat { page, side, should_panic, counters, gauges: OnceLock::new(), tree })
 }
 
 /// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none.
-fn tree_descriptor(page: &Page) -> Option<i32> {
-    let descriptor = page.tree.load(Relaxed);
+fn tree_descriptor(page: &Page, area: &SideArea) -> Option<i32> {
+    let descriptor = area.tree.load(Relaxed);
     if descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER) != 0 {
         sys::close_file(descriptor);
         return None;

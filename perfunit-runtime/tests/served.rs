@@ -2,7 +2,7 @@
 //! the page as standard input and the tree as standard output: both are files that the two share.
 
 use perfunit_runtime::__private::{serve_function, Site};
-use perfunit_runtime::page::{self, state, Page, ANY_CORE, COLD, PAGE_BYTES, SERVE_VARIABLE};
+use perfunit_runtime::page::{self, state, Page, SideArea, ANY_CORE, COLD, PAGE_BYTES, SERVE_VARIABLE};
 use perfunit_runtime::tree::{self, mode, Figures, Header, Layout, Node};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -90,7 +90,7 @@ impl End {
     /// Every batch made so many repetitions, and the sums are those of the rows.
     #[track_caller]
     fn check_rows(&self, batches: u32, repetitions: u64) {
-        assert_eq!(self.page32(offset_of!(Page, sides)), state::DONE);
+        assert_eq!(self.page32(offset_of!(Page, sides) + offset_of!(SideArea, state)), state::DONE);
         assert_eq!(self.tree32(offset_of!(Header, batches)), batches);
         for row in 0..batches as usize {
             assert_eq!((self.calls(row, 11), self.calls(row, 22)), (repetitions, 3 * repetitions), "in batch {row}");
@@ -133,7 +133,7 @@ fn serve(request: &Request) -> End {
             (offset_of!(Page, repetitions), &request.repetitions.to_ne_bytes()),
             (offset_of!(Page, warm), &request.warm.to_ne_bytes()),
             (offset_of!(Page, core), &ANY_CORE.to_ne_bytes()),
-            (offset_of!(Page, tree), &1_i32.to_ne_bytes()),
+            (offset_of!(Page, sides) + offset_of!(SideArea, tree), &1_i32.to_ne_bytes()),
         ],
     );
     let mut tree = shared(
@@ -190,6 +190,6 @@ fn a_single_long_call_is_the_first_row() {
 
 fn a_cold_process_has_no_tree() {
     let end = serve(&Request { mode: mode::TIMING, flags: COLD, batches: 1, repetitions: 1, warm: 0 });
-    assert_eq!(end.page32(offset_of!(Page, sides)), state::DONE);
+    assert_eq!(end.page32(offset_of!(Page, sides) + offset_of!(SideArea, state)), state::DONE);
     assert_eq!(end.tree32(offset_of!(Header, used)), 0);
 }

@@ -5,7 +5,7 @@
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use perfunit_runtime::__private::{Site, serve_function};
-use perfunit_runtime::page::{ANY_CORE, MAGIC, PAGE_BYTES, Page, SERVE_VARIABLE};
+use perfunit_runtime::page::{ANY_CORE, MAGIC, PAGE_BYTES, Page, SERVE_VARIABLE, SideArea};
 use perfunit_runtime::tree::{self, Header, Layout, mode};
 use std::cell::Cell;
 use std::fs::File;
@@ -50,7 +50,7 @@ fn show(mode: u32) -> Result<()> {
         (offset_of!(Page, batches), BATCHES),
         (offset_of!(Page, turns), 1 + BATCHES),
         (offset_of!(Page, core), ANY_CORE),
-        (offset_of!(Page, tree), tree.as_raw_fd() as u32),
+        (offset_of!(Page, sides) + offset_of!(SideArea, tree), tree.as_raw_fd() as u32),
     ] {
         page.write_all_at(&value.to_ne_bytes(), offset as u64)?;
     }

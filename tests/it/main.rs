@@ -6,6 +6,7 @@ mod clean;
 mod demo;
 mod diff;
 mod doctor;
+mod explain;
 mod harmless;
 mod layout;
 mod link;

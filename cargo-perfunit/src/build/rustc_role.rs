@@ -5,6 +5,7 @@
 //! executable, in a folder named by its content; the environment decides nothing.
 
 use super::link;
+use super::toolchain::Probes;
 use crate::cache::KeyBuilder;
 use crate::error::{Error, Result};
 use crate::{fs, process, shadow};
@@ -36,6 +37,8 @@ pub struct WrapperConfig {
     pub sysroot: PathBuf,
     /// Whether loops begin at multiples of a cache line.
     pub aligned_loops: bool,
+    /// Whether functions carry probes.
+    pub probes: Probes,
 }
 
 impl WrapperConfig {
@@ -108,8 +111,15 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
             command.arg("-C").arg(option);
         }
     }
-    if call.test || call.cfg_test {
-        open_doors(&mut command, &config, &call)?;
+    let probes = config.probes == Probes::With && call.carries_probes();
+    if probes {
+        command.args(["--cfg", shadow::PROBES_CFG]);
+    }
+    if probes || call.test || call.cfg_test {
+        add_our_crates(&mut command, &config, &call)?;
+    }
+    if call.test {
+        open_second_door(&mut command, &config, &call)?;
     }
     for (name, value) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_BIN_EXE_")) {
         command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
@@ -117,8 +127,8 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     Ok(command)
 }
 
-fn open_doors(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
-    let library = |name: &str, path: &Path| format!("{name}={}", path.display());
+/// Makes our crates known, and tells the injected lines which root is compiled.
+fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     if let Some(input) = &call.input {
         let file = std::path::absolute(input).map_err(|error| Error::setup(error.to_string()))?;
         if let Some(place) = shadow::place_in_tree(&file) {
@@ -127,9 +137,18 @@ fn open_doors(command: &mut Command, config: &WrapperConfig, call: &Call) -> Res
     }
     command.args(["--extern", &library("perfunit_runtime", &config.runtime)]);
     command.args(["--extern", &library("perfunit_macros", &config.macros)]);
-    if !call.test {
-        return Ok(());
+    // Where the runtime is found that a dependency with probes names.
+    if let Some(folder) = config.runtime.parent() {
+        command.arg("-L").arg(format!("dependency={}", folder.display()));
     }
+    Ok(())
+}
+
+fn library(name: &str, path: &Path) -> String {
+    format!("{name}={}", path.display())
+}
+
+fn open_second_door(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     if let Some(runner) = &config.runner {
         command.env("RUSTC_BOOTSTRAP", "1");
         // A leading `::` means an external crate only since 2018.
@@ -137,9 +156,6 @@ fn open_doors(command: &mut Command, config: &WrapperConfig, call: &Call) -> Res
         command.arg("-Zcrate-attr=feature(custom_test_frameworks)");
         command.arg(format!("-Zcrate-attr=test_runner({path})"));
         command.args(["--extern", &library("perfunit_runner", runner)]);
-        if let Some(folder) = runner.parent() {
-            command.arg("-L").arg(format!("dependency={}", folder.display()));
-        }
     }
     if let Some(out_dir) = &call.out_dir {
         let name = format!("{}{}{HARNESS_SUFFIX}", call.crate_name, call.extra_filename);
@@ -159,7 +175,8 @@ struct Call {
     input: Option<String>,
     test: bool,
     cfg_test: bool,
-    binary: bool,
+    /// The crate's types; none with `--test`.
+    types: Vec<String>,
     /// The triple, unless it is the compiler's own.
     target: Option<String>,
     /// Everything that tells two compilations of one crate apart: types, features, optimisation.
@@ -190,8 +207,8 @@ impl Call {
             } else if let Some(dir) = value("--out-dir") {
                 call.out_dir = Some(dir);
             } else if let Some(kind) = value("--crate-type") {
-                call.binary |= kind == "bin";
                 call.identity.push(format!("type {kind}"));
+                call.types.push(kind);
             } else if let Some(cfg) = value("--cfg") {
                 call.cfg_test |= cfg == "test";
                 call.identity.push(format!("cfg {cfg}"));
@@ -215,13 +232,23 @@ impl Call {
         !self.crate_name.is_empty() && self.crate_name != "___"
     }
 
+    fn is(&self, kind: &str) -> bool {
+        self.types.iter().any(|known| known == kind)
+    }
+
     fn is_build_script(&self) -> bool {
         self.crate_name.starts_with("build_script_")
     }
 
+    /// True for what can become part of a test executable, and has the injected line that the probes need.
+    fn carries_probes(&self) -> bool {
+        let has_line = |input: &String| fs::read(Path::new(input)).is_ok_and(|text| shadow::has_probes(&text));
+        !self.is_build_script() && !self.is("proc-macro") && self.input.as_ref().is_some_and(has_line)
+    }
+
     /// True for test executables and for the workspace's binaries.
     fn links(&self) -> bool {
-        (self.test || self.binary) && !self.is_build_script()
+        (self.test || self.is("bin")) && !self.is_build_script()
     }
 
     /// The linker that rustc takes by itself; None for targets of which we do not know it, or cannot run the tests.

@@ -8,6 +8,7 @@ use crate::progress::Progress;
 use crate::term::Terminal;
 use crate::workspace::{Cargo, anchored};
 use crate::{fs, process};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -34,6 +35,18 @@ pub struct Variant {
     pub opaque: bool,
     /// Begin loops at multiples of a cache line.
     pub aligned: bool,
+    /// Whether functions carry probes.
+    pub probes: Probes,
+}
+
+/// Whether the functions of the workspace carry probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Probes {
+    /// As written, for measuring.
+    #[default]
+    Without,
+    /// With a probe each, for explaining.
+    With,
 }
 
 /// The prepared parts.
@@ -66,6 +79,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(format!("{chained:?}"))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
         .with(if variant.aligned { "aligned" } else { "" })
+        .with(format!("{:?}", variant.probes))
         .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
@@ -79,6 +93,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             chained: chained.clone(),
             sysroot: cargo.sysroot.clone(),
             aligned_loops: variant.aligned,
+            probes: variant.probes,
         };
         config.save(draft)
     })?;
@@ -93,7 +108,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let Variant { runner, opaque, aligned: _ } = variant;
+    let Variant { runner, opaque, aligned: _, probes: _ } = variant;
     let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");

@@ -292,6 +292,9 @@ pub struct MeasuringArguments {
     /// Longest measuring of one test.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     pub per_test_budget: Duration,
+    /// Find out which functions are to blame for tests that are slower or faster, on executables with probes.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub explain: ExplainTests,
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
@@ -307,6 +310,16 @@ pub struct MeasuringArguments {
     /// Let the loops of the workspace's code begin at cache lines.
     #[arg(long, hide = true)]
     pub aligned_loops: bool,
+}
+
+/// Whether to find out who is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ExplainTests {
+    /// Of all slower and faster tests.
+    Always,
+    /// Of none.
+    #[default]
+    Never,
 }
 
 /// Where instructions come from.

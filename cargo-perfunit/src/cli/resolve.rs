@@ -1,8 +1,8 @@
 //! From arguments as typed to what the stages take.
 
 use super::arguments::{
-    CalibrateArguments, CleanArguments, CommonArguments, CountInstructions, DiffArguments, Layout, ListArguments,
-    PackageArguments, RunIgnored,
+    CalibrateArguments, CleanArguments, CommonArguments, CountInstructions, DiffArguments, ExplainTests, Layout,
+    ListArguments, PackageArguments, RunIgnored,
 };
 use crate::build;
 use crate::calibrate;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::measure::{Instructions, Placement};
 use crate::model::{Metric, TargetKind};
-use crate::pipeline::{Filter, Ignored, Measuring, Options, Scope};
+use crate::pipeline::{Explain, Filter, Ignored, Measuring, Options, Scope};
 use crate::term::{self, Terminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -46,7 +46,16 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         ..Measuring::default()
     };
     let options = options(&arguments.common, measuring)?;
-    Ok(Options { opaque_constants: !typed.transparent_constants, aligned_loops: typed.aligned_loops, ..options })
+    let explain = match typed.explain {
+        ExplainTests::Always => Explain::Always,
+        ExplainTests::Never => Explain::Never,
+    };
+    Ok(Options {
+        opaque_constants: !typed.transparent_constants,
+        aligned_loops: typed.aligned_loops,
+        explain,
+        ..options
+    })
 }
 
 /// Resolves `list`.
@@ -109,6 +118,7 @@ fn options(common: &CommonArguments, measuring: Measuring) -> Result<Options> {
         build: build::Options { profile: cargo.cargo_profile.clone(), arguments: cargo_arguments(common) },
         opaque_constants: true,
         aligned_loops: false,
+        explain: Explain::default(),
         measuring,
     })
 }

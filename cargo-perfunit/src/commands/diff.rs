@@ -79,6 +79,7 @@ mod tests {
             cross_check: None,
             capture: None,
             selected_because: String::new(),
+            explanation: None,
             why: None,
             notes: Vec::new(),
         };

@@ -1,5 +1,6 @@
 //! The place where processes are measured: the core, the scratch folders, the address space.
 
+use super::call_trees::CallTrees;
 use super::common_pages::CommonFile;
 use super::gauge::{Gauges, Instructions};
 use super::kernel;
@@ -71,6 +72,8 @@ pub struct Bench {
     pub seeds: Seeds,
     /// What processes need that count; nothing unless it is set.
     pub gauges: Gauges,
+    /// Where processes leave call trees; nowhere unless it is set.
+    pub trees: RefCell<Option<CallTrees>>,
     /// The page of the running pair.
     pub page: SharedPage,
     /// `TMPDIR` of each side; equally long paths.
@@ -106,6 +109,7 @@ impl Bench {
             paired_address_space: can_fix_addresses(),
             seeds: Seeds::default(),
             gauges: Gauges::default(),
+            trees: RefCell::default(),
             page: SharedPage::new()?,
             temporary,
             core: Cell::new(core),

@@ -5,6 +5,7 @@
 
 use super::bench::Bench;
 use crate::error::{Error, Result};
+use crate::model::{Side, Sides};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc::rlim_t;
 use nix::sys::personality::{self, Persona};
@@ -18,6 +19,7 @@ const FIRST_DESCRIPTOR: RawFd = 200;
 pub struct Inheritance {
     page: OwnedFd,
     common: Option<OwnedFd>,
+    trees: Option<Sides<OwnedFd>>,
     /// Ours, if theirs is another one.
     persona: Option<Persona>,
     core_files: Option<(rlim_t, rlim_t)>,
@@ -26,9 +28,18 @@ pub struct Inheritance {
 impl Inheritance {
     /// Sets up what the next processes get.
     pub fn prepare(bench: &Bench, common: Option<BorrowedFd<'_>>) -> Result<Self> {
-        let mut inheritance =
-            Self { page: inherited(bench.page.descriptor())?, common: None, persona: None, core_files: None };
+        let mut inheritance = Self {
+            page: inherited(bench.page.descriptor())?,
+            common: None,
+            trees: None,
+            persona: None,
+            core_files: None,
+        };
         inheritance.common = common.map(inherited).transpose()?;
+        if let Some(trees) = bench.trees.borrow().as_ref() {
+            let copy = |side: Side| inherited(trees.descriptor(side));
+            inheritance.trees = Some(Sides { base: copy(Side::Base)?, head: copy(Side::Head)? });
+        }
         if bench.paired_address_space {
             let failed = |error| Error::setup(format!("cannot switch off address space randomisation: {error}"));
             let ours = personality::set(personality::get().map_err(failed)? | Persona::ADDR_NO_RANDOMIZE);
@@ -49,6 +60,11 @@ impl Inheritance {
     /// Under which descriptor it finds the pages that both programs have in common; 0 if there are none.
     pub fn common(&self) -> RawFd {
         self.common.as_ref().map_or(0, AsRawFd::as_raw_fd)
+    }
+
+    /// Under which descriptor a side's process finds the file for its call tree; 0 if none is wanted.
+    pub fn tree(&self, side: Side) -> RawFd {
+        self.trees.as_ref().map_or(0, |trees| trees.get(side).as_raw_fd())
     }
 }
 

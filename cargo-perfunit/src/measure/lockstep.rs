@@ -122,10 +122,16 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     let started = Instant::now();
     bench.clean_temporary()?;
     write_request(bench, task, pads);
+    if let Some(trees) = bench.trees.borrow().as_ref() {
+        trees.reset()?;
+    }
     // Nobody times a process that counts, and callgrind would lose sight of code that moves.
     let common = if task.gauge().is_some() { None } else { bench.common_pages(programs.executables)? };
     let inheritance = Inheritance::prepare(bench, common.as_ref().map(|file| file.as_fd()))?;
     bench.page.common.store(inheritance.common(), Relaxed);
+    for side in Side::BOTH {
+        bench.page.sides[side.index()].tree.store(inheritance.tree(side), Relaxed);
+    }
     let wanted: &[Side] = match task.single() {
         Some(Side::Base) => &[Side::Base],
         Some(Side::Head) => &[Side::Head],
@@ -162,7 +168,6 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.reset();
     page.batch_ns.store(BATCH_NS, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
-    page.tree.store(0, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
     page.core.store(u32::try_from(bench.core()).unwrap_or(ANY_CORE), Relaxed);
     let (flags, shape) = match task {

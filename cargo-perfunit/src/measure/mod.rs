@@ -7,6 +7,7 @@
 
 mod bench;
 mod beside;
+mod call_trees;
 mod classify;
 mod common_pages;
 mod confirmed;
@@ -18,6 +19,7 @@ mod layouts;
 mod lockstep;
 mod meter;
 mod noise;
+mod probed;
 mod quiet;
 mod record;
 mod running;
@@ -29,10 +31,13 @@ pub mod spin;
 mod work;
 
 pub use bench::{Bench, Config, Metering, Placement, can_fix_addresses, usable_cores};
+pub use call_trees::{ProbeRequest, ProbedRun};
 pub use confirmed::{TAKEN_BACK, after_confirmation};
 pub use gates::{cross_check, gate};
 pub use gauge::{Gauges, Instructions, find_valgrind};
+pub use layouts::Layouts;
 pub use meter::no_counter;
+pub use probed::ProbedPairs;
 pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
 pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};

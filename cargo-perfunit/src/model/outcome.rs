@@ -1,7 +1,8 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Capture, Change, CrossCheck, EffectSize, LayoutMatch, Metric, Metrics, Mode, Reason, TargetId, TestId, Verdict, Why,
+    Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, TargetId, TestId,
+    Verdict, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub struct Outcome {
     pub selected_because: String,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
+    /// Which functions are to blame, where that was asked for and found out.
+    pub explanation: Option<Explanation>,
     /// Remarks beside the verdict ("differs from call to call").
     pub notes: Vec<String>,
 }

@@ -5,7 +5,7 @@ use super::options::Options;
 use super::pairing::Pairing;
 use super::select::Selected;
 use super::setup::Setup;
-use crate::build::{self, BuildFailure, Built, Request, SideBuild, Toolchain, Variant};
+use crate::build::{self, BuildFailure, Built, Probes, Request, SideBuild, Toolchain, Variant};
 use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::FileSet;
@@ -31,6 +31,8 @@ pub struct BuiltSides {
     pub seeds: Option<PathBuf>,
     /// The library that counts what the allocator is asked for.
     pub meter: Option<PathBuf>,
+    /// With which doors.
+    pub variant: Variant,
     /// Which doors had to be closed, and for whom.
     pub warnings: Vec<String>,
 }
@@ -45,12 +47,13 @@ struct Doors {
 }
 
 /// What both sides are built with.
-struct Job<'a> {
-    options: &'a Options,
-    selected: &'a Selected,
-    targets: &'a BTreeSet<TargetId>,
-    toolchain: &'a Toolchain,
-    injections: &'a BTreeSet<String>,
+pub(super) struct Job<'a> {
+    pub options: &'a Options,
+    pub selected: &'a Selected,
+    pub targets: &'a BTreeSet<TargetId>,
+    pub toolchain: &'a Toolchain,
+    /// Crate roots that get our `#[test]`.
+    pub injections: &'a BTreeSet<String>,
 }
 
 /// Builds both versions of a pairing. Where a test target does not compile with the other version's test code, its own
@@ -64,7 +67,12 @@ pub fn both_sides(
 ) -> Result<BuiltSides> {
     // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
     let roots = roots(selected, &selected.targets.keys().cloned().collect());
-    let variant = Variant { runner: true, opaque: options.opaque_constants, aligned: options.aligned_loops };
+    let variant = Variant {
+        runner: true,
+        opaque: options.opaque_constants,
+        aligned: options.aligned_loops,
+        probes: Probes::Without,
+    };
     let mut doors = Doors { without_macro: BTreeSet::new(), variant, warnings: Vec::new() };
     let cache = cache::folder(&setup.ours)?;
     'doors: loop {
@@ -96,6 +104,7 @@ pub fn both_sides(
             injections: injections.into_iter().collect(),
             seeds: toolchain.seeds,
             meter: toolchain.meter,
+            variant: doors.variant,
             warnings: doors.warnings,
         });
     }
@@ -113,7 +122,8 @@ fn roots(selected: &Selected, targets: &BTreeSet<TargetId>) -> BTreeSet<String> 
 }
 
 impl Job<'_> {
-    fn one_side(&self, setup: &mut Setup, side: Side, files: &FileSet) -> Result<Built> {
+    /// Builds a side in the tree of `setup`.
+    pub fn one_side(&self, setup: &mut Setup, side: Side, files: &FileSet) -> Result<Built> {
         let Self { options, selected, targets, toolchain, injections } = self;
         let progress = Progress::spinner(setup.terminal, "Building");
         progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));

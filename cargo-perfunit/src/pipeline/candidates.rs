@@ -82,6 +82,7 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
         cross_check: None,
         capture,
         selected_because: because.to_owned(),
+        explanation: None,
         why: None,
         notes: Vec::new(),
     }

@@ -180,6 +180,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side, gates: &[Metric]) -
                 measured: Some(figures.measured),
                 capture,
                 selected_because: because,
+                explanation: None,
                 why,
                 notes: figures.notes,
             }

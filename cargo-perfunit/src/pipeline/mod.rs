@@ -8,10 +8,12 @@ mod candidates;
 mod code;
 mod confirm;
 mod environment;
+mod explain;
 mod measure;
 mod names;
 mod options;
 mod pairing;
+mod probes;
 mod remembered;
 mod rounds;
 mod select;
@@ -19,7 +21,7 @@ mod setup;
 mod summary;
 mod units;
 
-pub use options::{Filter, Ignored, Measuring, Options, Scope};
+pub use options::{Explain, Filter, Ignored, Measuring, Options, Scope};
 pub use setup::{Setup, lock, our_folder};
 pub use units::Units;
 

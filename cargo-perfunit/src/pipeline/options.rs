@@ -32,6 +32,18 @@ pub struct Options {
     pub aligned_loops: bool,
     /// How to measure and decide.
     pub measuring: Measuring,
+    /// Whether to find out who is to blame.
+    pub explain: Explain,
+}
+
+/// Whether to find out which functions are to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Explain {
+    /// For no test.
+    #[default]
+    Never,
+    /// For tests that are slower or faster.
+    Always,
 }
 
 /// Cargo's package and target selection.

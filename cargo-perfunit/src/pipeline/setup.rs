@@ -88,7 +88,8 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
     let files = Sides { base: repository.files(&versions.base)?, head: repository.files(&versions.head)? };
     let warnings = files.head.warnings.clone();
     let live = workspace::load(&cargo, repository.root(), &location.workspace_root.join("Cargo.toml"))?;
-    let tree = open_tree(&ours, repository.root(), live.outside.iter().map(PathBuf::as_path))?;
+    let outside = live.outside.iter().map(PathBuf::as_path);
+    let tree = open_tree(&ours.join("shadow"), repository.root(), outside)?;
     Ok(Setup { cargo, repository, location, live, ours, comparison, files, tree, terminal, warnings, _lock: lock })
 }
 
@@ -188,11 +189,12 @@ fn make_lock_file(setup: &mut Setup, path: &Path, kept: &Path) -> Result<Vec<u8>
 }
 
 /// Opens the tree such that relative path dependencies on folders outside the repository resolve.
-fn open_tree<'a>(ours: &Path, root: &Path, outside: impl Iterator<Item = &'a Path>) -> Result<Tree> {
+/// Opens a tree that lives in the folder `home`, with links to what of the project lies outside of the repository.
+pub fn open_tree<'a>(home: &Path, root: &Path, outside: impl Iterator<Item = &'a Path>) -> Result<Tree> {
     let outside: Vec<&Path> = outside.collect();
     let common = outside.iter().fold(root.to_owned(), |common, path| common_ancestor(&common, path));
     let relative = |path: &Path| path.strip_prefix(&common).unwrap_or(path).to_string_lossy().into_owned();
-    let mut tree = Tree::open(&ours.join("shadow"), &if outside.is_empty() { String::new() } else { relative(root) })?;
+    let mut tree = Tree::open(home, &if outside.is_empty() { String::new() } else { relative(root) })?;
     for path in outside {
         tree.link_outside(&relative(path), path);
     }

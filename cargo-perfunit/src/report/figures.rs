@@ -1,5 +1,7 @@
 //! A measured test as a row of figures.
 
+use super::blame;
+use super::call_tree;
 use super::format::{self, Glyphs};
 use super::metrics;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
@@ -107,14 +109,26 @@ pub fn phrase(measured: &Measured) -> String {
 
 fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
+    let blame = outcome.explanation.iter().flat_map(|explanation| blame::lines(explanation, glyphs));
     if detail == Detail::Brief {
-        return metrics::changed(outcome, glyphs).into_iter().chain(check).collect();
+        return metrics::changed(outcome, glyphs).into_iter().chain(check).chain(blame).collect();
     }
+    let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
     let selected = (!outcome.selected_because.is_empty())
         .then(|| format!("selected: {}", format::one_line(&outcome.selected_because)));
     let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(note)));
     let costs = metrics::all(outcome, glyphs);
-    outcome.measured.iter().map(statistics).chain(costs).chain(check).chain(selected).chain(notes).collect()
+    outcome
+        .measured
+        .iter()
+        .map(statistics)
+        .chain(costs)
+        .chain(check)
+        .chain(blame)
+        .chain(tree)
+        .chain(selected)
+        .chain(notes)
+        .collect()
 }
 
 fn statistics(measured: &Measured) -> String {

@@ -1,5 +1,6 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
+use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::wire::{Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
 use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, TargetId, Verdict};
@@ -121,6 +122,8 @@ pub struct TestResult {
     pub selected_because: String,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
+    /// Who is to blame, where that was asked for and found out.
+    pub explanation: Option<Explanation>,
     /// Remarks beside the verdict.
     pub notes: Vec<String>,
 }
@@ -258,6 +261,7 @@ impl From<&Outcome> for TestResult {
             capture: outcome.capture.map(capture),
             selected_because: outcome.selected_because.clone(),
             why: outcome.why.as_ref().map(Why::from),
+            explanation: outcome.explanation.as_ref().map(Explanation::from),
             notes: outcome.notes.clone(),
         }
     }
@@ -392,7 +396,7 @@ mod tests {
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
             "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
-            "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null,
+            "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null,
             "notes": ["differs from call to call"],
         });
         assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
@@ -409,7 +413,7 @@ mod tests {
                 "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
             },
             "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "detectable": null,
-            "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "notes": [],
+            "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "notes": [],
         });
         assert_eq!(*test, expected);
     }

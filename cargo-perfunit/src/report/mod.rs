@@ -6,9 +6,12 @@
 //! verbosity come in as [`TextOptions`], colours go out as ANSI codes that the terminal module strips where they are
 //! not wanted. The order of everything printed follows from the input alone.
 
+mod blame;
 pub mod calibration;
+mod call_tree;
 mod caveats;
 pub mod doctor;
+mod explained;
 mod figures;
 pub mod format;
 pub mod json;

@@ -77,6 +77,7 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         cross_check: None,
         capture: Some(Capture::Macro),
         selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
+        explanation: None,
         why: None,
         notes: Vec::new(),
     }

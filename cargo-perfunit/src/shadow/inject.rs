@@ -17,6 +17,24 @@ pub fn injected_text(place: &Path) -> Result<String> {
     Ok(format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] #[macro_use] extern crate perfunit_macros;\n"))
 }
 
+/// Name of the cfg under which functions carry probes.
+pub const PROBES_CFG: &str = "perfunit_probes";
+/// What the crate of the probes' macro is called in an instrumented crate.
+const PROBES_CRATE: &str = "__perfunit_probes";
+
+/// What is appended to a crate root besides, such that the attributes of probes are found in all of the crate.
+pub fn probes_text(place: &Path) -> Result<String> {
+    let root = root_key(place)?;
+    Ok(format!(
+        "\n#[cfg(all({PROBES_CFG}, {ROOT_CFG} = \"{root}\"))] #[macro_use(perfunit_probe)] extern crate perfunit_macros as {PROBES_CRATE};\n"
+    ))
+}
+
+/// Whether a crate root has [`probes_text`].
+pub fn has_probes(text: &[u8]) -> bool {
+    text.windows(PROBES_CRATE.len()).any(|window| window == PROBES_CRATE.as_bytes())
+}
+
 /// The value of [`ROOT_CFG`] for a crate root: no path, which might need escaping.
 pub fn root_key(place: &Path) -> Result<String> {
     crate::cache::hash(place.as_os_str().as_encoded_bytes())
@@ -44,7 +62,7 @@ impl Injections {
     }
 
     /// All of them.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }
 }

@@ -22,5 +22,5 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use inject::{Injections, ROOT_CFG, injected_text, place_in_tree, root_key};
+pub use inject::{Injections, PROBES_CFG, ROOT_CFG, has_probes, injected_text, place_in_tree, probes_text, root_key};
 pub use tree::{Stats, Tree};

@@ -294,6 +294,10 @@ fn every_file_of_this_repository_keeps_its_lines_and_its_meaning() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let (mut files, mut probes) = (0, 0);
     for path in sources(root) {
+        // What tries the attribute carries it already.
+        if path.parent().is_some_and(|folder| folder.ends_with("tests/probe")) {
+            continue;
+        }
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let Instrumented { text: instrumented, sites, left_out } = with_all(&text);
         if left_out.iter().any(|it| it.why == Unprobed::Unparsed && it.line == 1) {

@@ -1,0 +1,206 @@
+//! The files in which the processes of a pair leave their calling-context trees.
+
+use crate::error::{Error, Result};
+use crate::explain::{ROOT, Recorded, RecordedNode, THREADS};
+use crate::model::{Side, Sides};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use perfunit_runtime::page::MAX_BATCHES;
+use perfunit_runtime::tree::{Figures, Header, Layout, MAGIC, Node};
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Nodes that fit a tree. The file is sparse: 100 bytes and a row's 16 a node are only paid for where they are used.
+const CAPACITY: u32 = 1 << 17;
+/// Keys that fit a request.
+const MOST_KEYS: u32 = 1 << 16;
+/// Of the batches those are kept that took least: what interrupts did to the others is not the test's.
+const KEPT_BATCHES: f64 = 0.5;
+
+/// What the probes of both sides are to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeRequest {
+    /// One of [`perfunit_runtime::tree::mode`], of the sites that are not listed.
+    pub default_mode: u32,
+    /// The same of those that are.
+    pub listed_mode: u32,
+    /// Keys, sorted.
+    pub keys: Vec<u64>,
+}
+
+/// A process's tree with what reading it needs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProbedRun {
+    /// The tree, per run of the test body.
+    pub tree: Recorded,
+    /// What the probes cost in one run, ns; already subtracted.
+    pub cost_ns: f64,
+    /// Calls that found no room in the tree; their time is their callers'.
+    pub overflow: u64,
+}
+
+/// The files of both sides.
+#[derive(Debug)]
+pub struct CallTrees {
+    files: Sides<TreeFile>,
+    request: ProbeRequest,
+}
+
+impl CallTrees {
+    /// New files, for this request.
+    pub fn new(request: ProbeRequest) -> Result<Self> {
+        if request.keys.len() > MOST_KEYS as usize {
+            return Err(Error::setup(format!("more than {MOST_KEYS} functions to time at once")));
+        }
+        let layout = Layout { keys: request.keys.len() as u32, capacity: CAPACITY, rows: MAX_BATCHES as u32 };
+        Ok(Self { files: Sides { base: TreeFile::new(layout)?, head: TreeFile::new(layout)? }, request })
+    }
+
+    /// Empties the files and writes the request into them: before each pair.
+    pub fn reset(&self) -> Result<()> {
+        Side::BOTH.into_iter().try_for_each(|side| self.files.get(side).reset(&self.request))
+    }
+
+    /// The descriptor that a process inherits.
+    pub fn descriptor(&self, side: Side) -> BorrowedFd<'_> {
+        self.files.get(side).file.as_fd()
+    }
+
+    /// What both processes left; `None` unless both recorded something.
+    pub fn read(&self, repetitions: u64) -> Option<Sides<ProbedRun>> {
+        Some(Sides { base: self.files.base.read(repetitions)?, head: self.files.head.read(repetitions)? })
+    }
+}
+
+/// A mapped file; anonymous, so that nothing is left of it after a crash.
+#[derive(Debug)]
+struct TreeFile {
+    layout: Layout,
+    file: OwnedFd,
+    address: NonNull<u8>,
+}
+
+impl TreeFile {
+    fn new(layout: Layout) -> Result<Self> {
+        let failed = |error: nix::Error| Error::setup(format!("cannot create shared memory: {error}"));
+        let file = memfd_create(c"perfunit-tree", MFdFlags::MFD_CLOEXEC).map_err(failed)?;
+        nix::unistd::ftruncate(&file, layout.bytes().cast_signed() as i64).map_err(failed)?;
+        let length = NonZeroUsize::new(layout.bytes()).ok_or_else(|| Error::setup("a tree file is empty"))?;
+        // SAFETY: a new shared mapping of a file that is as long as the mapping.
+        let address =
+            unsafe { mmap(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, &file, 0) };
+        Ok(Self { layout, file, address: address.map_err(failed)?.cast() })
+    }
+
+    fn reset(&self, request: &ProbeRequest) -> Result<()> {
+        let failed = |error: nix::Error| Error::setup(format!("cannot empty shared memory: {error}"));
+        // Drops the pages; what is read afterwards is zeros.
+        nix::unistd::ftruncate(&self.file, 0).map_err(failed)?;
+        nix::unistd::ftruncate(&self.file, self.layout.bytes().cast_signed() as i64).map_err(failed)?;
+        let header = self.header();
+        header.magic.store(MAGIC, Relaxed);
+        header.default_mode.store(request.default_mode, Relaxed);
+        header.listed_mode.store(request.listed_mode, Relaxed);
+        header.capacity.store(self.layout.capacity, Relaxed);
+        header.rows.store(self.layout.rows, Relaxed);
+        header.keys.store(self.layout.keys, Relaxed);
+        for (index, key) in request.keys.iter().enumerate() {
+            // SAFETY: as many keys as there is room for, which `CallTrees::new` checked.
+            unsafe { self.address.add(Layout::KEYS).cast::<u64>().add(index).write(*key) };
+        }
+        Ok(())
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: mapped as long as `self` lives; atomics, valid for every bit pattern.
+        unsafe { self.address.cast().as_ref() }
+    }
+
+    fn nodes(&self) -> &[Node] {
+        let used = self.header().used.load(Relaxed).min(self.layout.capacity) as usize;
+        // SAFETY: the layout has room for `capacity` nodes, which are atomics, valid for every bit pattern.
+        unsafe { NonNull::slice_from_raw_parts(self.address.add(self.layout.nodes()).cast(), used).as_ref() }
+    }
+
+    fn row(&self, index: usize, nodes: usize) -> &[Figures] {
+        // SAFETY: as above, for a row that exists.
+        unsafe { NonNull::slice_from_raw_parts(self.address.add(self.layout.row(index)).cast(), nodes).as_ref() }
+    }
+
+    fn read(&self, repetitions: u64) -> Option<ProbedRun> {
+        let header = self.header();
+        let nodes = self.nodes();
+        let batches = header.batches.load(Relaxed).min(self.layout.rows) as usize;
+        let per_second = f64::from_bits(header.ticks_per_second.load(Relaxed));
+        if nodes.len() < 2 || batches == 0 || per_second <= 0.0 {
+            return None;
+        }
+        let rows: Vec<&[Figures]> = (0..batches).map(|index| self.row(index, nodes.len())).collect();
+        let kept = quickest(&rows);
+        let runs = kept.len() as f64 * repetitions.max(1) as f64;
+        let ns = 1e9 / per_second;
+        let mean = |index: usize, figure: fn(&Figures) -> u64| {
+            kept.iter().map(|row| figure(&row[index]) as f64).sum::<f64>() / runs
+        };
+        let calls: Vec<f64> = (0..nodes.len()).map(|index| mean(index, |row| row.calls.load(Relaxed))).collect();
+        let (inside, outside) =
+            (f64::from_bits(header.inside.load(Relaxed)), f64::from_bits(header.outside.load(Relaxed)));
+        let mut self_ticks: Vec<f64> =
+            (0..nodes.len()).map(|index| mean(index, |row| row.self_ticks.load(Relaxed))).collect();
+        let mut cost = 0.0;
+        for (index, node) in nodes.iter().enumerate().skip(1) {
+            if node.key.load(Relaxed) == ROOT {
+                continue;
+            }
+            let caller = node.parent.load(Relaxed) as usize;
+            self_ticks[index] -= calls[index] * inside;
+            self_ticks[caller] -= calls[index] * outside;
+            cost += calls[index] * (inside + outside);
+        }
+        let tree = tree(nodes, &calls, &self_ticks, ns);
+        Some(ProbedRun { tree, cost_ns: cost * ns, overflow: header.overflow.load(Relaxed) })
+    }
+}
+
+impl Drop for TreeFile {
+    fn drop(&mut self) {
+        // SAFETY: the mapping that `new` made; no reference to it outlives `self`.
+        let _ = unsafe { munmap(self.address.cast(), self.layout.bytes()) };
+    }
+}
+
+/// The rows that took least.
+fn quickest<'a>(rows: &[&'a [Figures]]) -> Vec<&'a [Figures]> {
+    let took = |row: &[Figures]| row.iter().map(|figures| figures.self_ticks.load(Relaxed)).sum::<u64>();
+    let mut rows: Vec<(u64, &[Figures])> = rows.iter().map(|row| (took(row), *row)).collect();
+    rows.sort_by_key(|(took, _)| *took);
+    rows.truncate(((rows.len() as f64 * KEPT_BATCHES).ceil() as usize).max(1));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Puts the threads' trees below one root: that of the first thread, which runs the test.
+fn tree(nodes: &[Node], calls: &[f64], self_ticks: &[f64], ns: f64) -> Recorded {
+    let mut places = vec![0; nodes.len()];
+    let mut found: Vec<RecordedNode> = Vec::with_capacity(nodes.len());
+    for (index, node) in nodes.iter().enumerate().skip(1) {
+        let key = node.key.load(Relaxed);
+        let recorded = match key {
+            ROOT if found.is_empty() => {
+                RecordedNode { key: ROOT, parent: 0, calls: 0.0, self_ns: self_ticks[index] * ns }
+            }
+            // What a thread does outside of probes is mostly waiting.
+            ROOT => RecordedNode { key: THREADS, parent: 0, calls: 0.0, self_ns: 0.0 },
+            _ => RecordedNode {
+                key,
+                parent: places[node.parent.load(Relaxed) as usize],
+                calls: calls[index],
+                self_ns: self_ticks[index] * ns,
+            },
+        };
+        places[index] = found.len();
+        found.push(recorded);
+    }
+    Recorded { nodes: found }
+}

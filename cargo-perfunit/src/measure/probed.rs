@@ -1,0 +1,82 @@
+//! Pairs of one test whose processes leave call trees beside their times.
+
+use super::bench::{Bench, Config, Placement};
+use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
+use super::layouts::Layouts;
+use super::lockstep::{self, Task};
+use super::schedule::{Subject, programs};
+use super::screen;
+use crate::build::SideBuild;
+use crate::error::Result;
+use crate::interrupt;
+use crate::model::Sides;
+use std::time::Instant;
+
+/// Pairs in a row that may fail.
+const FAILURES_BORNE: usize = 2;
+
+/// Pairs of one test.
+#[derive(Debug)]
+pub struct ProbedPairs<'a> {
+    bench: &'a Bench,
+    config: &'a Config,
+    sides: Sides<&'a SideBuild>,
+    subject: Subject<'a>,
+    settled: screen::Settled,
+    random: fastrand::Rng,
+}
+
+impl<'a> ProbedPairs<'a> {
+    /// Settles how to measure with the probes of this request switched on, on the layout that all tests of the target share;
+    /// or says why the test cannot be measured.
+    pub fn open(
+        bench: &'a Bench,
+        config: &'a Config,
+        sides: Sides<&'a SideBuild>,
+        mut subject: Subject<'a>,
+        layouts: &'a mut Layouts,
+        request: ProbeRequest,
+    ) -> Result<std::result::Result<Self, String>> {
+        let mut random = fastrand::Rng::with_seed(config.seed);
+        if config.placement == Placement::Matched
+            && let Some(first) = layouts.first(subject.executables)?
+        {
+            subject.executables = first;
+        }
+        bench.settle();
+        bench.trees.replace(Some(CallTrees::new(request)?));
+        let settled = screen::settle(bench, config, &programs(&sides, &subject), &mut random)?;
+        Ok(match settled {
+            Ok(settled) if matches!(settled.task, Task::Steady(_)) => {
+                Ok(Self { bench, config, sides, subject, settled, random })
+            }
+            Ok(settled) => Err(settled.notes.join("; ")),
+            Err(reason) => Err(reason.to_string()),
+        })
+    }
+
+    /// The next pair; `None` after Ctrl-C, at the deadline, or when processes fail again and again.
+    pub fn pair(&mut self) -> Result<Option<Sides<ProbedRun>>> {
+        for _ in 0..=FAILURES_BORNE {
+            let late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if late || interrupt::requested() {
+                return Ok(None);
+            }
+            let pads = self.settled.draw(&mut self.random);
+            let programs = programs(&self.sides, &self.subject);
+            let end = lockstep::run(self.bench, &programs, self.settled.task, pads, self.config.timeout)?;
+            let trees = self.bench.trees.borrow();
+            let runs = trees.as_ref().filter(|_| end.complete()).and_then(|trees| trees.read(end.shape.repetitions));
+            if let Some(runs) = runs {
+                return Ok(Some(runs));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for ProbedPairs<'_> {
+    fn drop(&mut self) {
+        self.bench.trees.replace(None);
+    }
+}

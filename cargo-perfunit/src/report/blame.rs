@@ -1,0 +1,74 @@
+//! Who is to blame, in a line each.
+
+use super::format::{self, Glyphs};
+use crate::model::{Blame, Blamed, Explanation, Function, Sides};
+
+/// Functions named below a test unless everything is asked for.
+const NAMED: usize = 3;
+
+/// The functions that are to blame, and what else is known.
+pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
+    let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
+    blamed.chain(explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note)))).collect()
+}
+
+fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {
+    let function = &explanation.functions[blamed.function];
+    let [change, low, high] =
+        [blamed.change.estimate, blamed.change.low, blamed.change.high].map(|ns| signed(ns, glyphs));
+    let share = 100.0 * blamed.share;
+    let how = how(explanation, blamed);
+    let source = blamed.changed.as_ref().map_or_else(|| "its source is the same".to_owned(), Clone::clone);
+    format!("blame: {}: {change} [{low}, {high}], {share:.0} % of the difference: {how} ({source})", place(function))
+}
+
+/// `parser::parse_line (src/parser.rs:88)`.
+fn place(function: &Function) -> String {
+    format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
+}
+
+fn how(explanation: &Explanation, blamed: &Blamed) -> String {
+    if let (Blame::CallsOf(callee), Some(each)) = (&blamed.blame, blamed.calls_each) {
+        let callee = &explanation.functions[*callee].name;
+        return format!("each call of it calls {callee} {} instead of {}", times(each.head), times(each.base));
+    }
+    let longer = if blamed.change.estimate > 0.0 { "longer" } else { "shorter" };
+    format!("takes {longer}{}", called(blamed.calls))
+}
+
+fn called(calls: Sides<f64>) -> String {
+    if (calls.head - calls.base).abs() < 0.01 * calls.base.max(0.1) {
+        format!(", {} a run", calls_in_words(calls.head))
+    } else {
+        format!(", {} a run instead of {}", calls_in_words(calls.head), number(calls.base))
+    }
+}
+
+fn calls_in_words(calls: f64) -> String {
+    if (calls - 1.0).abs() < 0.005 { "1 call".to_owned() } else { format!("{} calls", number(calls)) }
+}
+
+fn times(calls: f64) -> String {
+    if (calls - 1.0).abs() < 0.005 { "once".to_owned() } else { format!("{} times", number(calls)) }
+}
+
+/// A whole number where it is one, as nearly all are.
+fn number(calls: f64) -> String {
+    if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
+}
+
+fn signed(ns: f64, glyphs: Glyphs) -> String {
+    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, format::duration(ns.abs(), glyphs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_whole_numbers_where_they_can_be() {
+        assert_eq!([0.9999, 3.0001, 2.5, 1234.4].map(times), ["once", "3 times", "2.50 times", "1234 times"]);
+        assert_eq!(called(Sides { base: 3.0, head: 5.0 }), ", 5 calls a run instead of 3");
+        assert_eq!(called(Sides { base: 1.0, head: 1.0 }), ", 1 call a run");
+    }
+}

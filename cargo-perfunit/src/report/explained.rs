@@ -1,0 +1,165 @@
+//! Explanations in JSON, described in `docs/json.md`.
+
+use super::wire::finite;
+use crate::model::{self, Blame, CallNode, Strategy};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Why a test got slower or faster. Times are ns, calls are calls, both of one run of the test body.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// `complete`, `levelwise` or `until-source-change`.
+    pub strategy: String,
+    /// Pairs of processes behind the intervals.
+    pub pairs: usize,
+    /// Time with probes, their calibrated cost subtracted.
+    pub ns: PerSide,
+    /// Head minus base of that.
+    pub difference: Difference,
+    /// How many times as long base takes with probes as without, cost subtracted.
+    pub distortion: Option<f64>,
+    /// What the probes cost, which was subtracted.
+    pub probe_cost_ns: PerSide,
+    /// Who is to blame, the largest part first.
+    pub blamed: Vec<Blamed>,
+    /// The functions of the tree.
+    pub functions: Vec<model::Function>,
+    /// The call tree; the first is the test.
+    pub nodes: Vec<Node>,
+    /// Head's functions without a probe, by reason.
+    pub without_probe: BTreeMap<String, usize>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+/// A figure of both versions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PerSide {
+    /// Of base.
+    pub base: Option<f64>,
+    /// Of head.
+    pub head: Option<f64>,
+}
+
+/// Head minus base, with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Best estimate, ns.
+    pub estimate: Option<f64>,
+    /// Lower end, ns.
+    pub low: Option<f64>,
+    /// Upper end, ns.
+    pub high: Option<f64>,
+}
+
+/// A function that is to blame.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Blamed {
+    /// Index in `functions`.
+    pub function: usize,
+    /// `own`: its calls take longer or shorter; `calls`: it calls another one more or less often.
+    pub kind: String,
+    /// What it is to blame for.
+    pub difference: Difference,
+    /// As a fraction of the test's difference.
+    pub share: Option<f64>,
+    /// How often it is called.
+    pub calls: PerSide,
+    /// With `calls`: index in `functions` of what it calls more or less often.
+    pub callee: Option<usize>,
+    /// With `calls`: how often each call of it calls that one.
+    pub calls_each: Option<PerSide>,
+    /// What happened to its source, in words; null if nothing did.
+    pub changed: Option<String>,
+}
+
+/// A function at one place of the call tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// Index in `functions`; null for the test and for threads that it starts.
+    pub function: Option<usize>,
+    /// How often it is called there.
+    pub calls: PerSide,
+    /// Time in itself.
+    pub self_ns: PerSide,
+    /// Time in all that it does.
+    pub total_ns: PerSide,
+    /// Difference of `self_ns`.
+    pub self_difference: Difference,
+    /// Difference of `total_ns`.
+    pub total_difference: Difference,
+    /// Indices in `nodes`.
+    pub children: Vec<usize>,
+}
+
+impl From<&model::Explanation> for Explanation {
+    fn from(explanation: &model::Explanation) -> Self {
+        Self {
+            strategy: strategy(explanation.strategy).to_owned(),
+            pairs: explanation.pairs,
+            ns: explanation.ns.into(),
+            difference: explanation.change.into(),
+            distortion: finite(explanation.distortion),
+            probe_cost_ns: explanation.probe_cost_ns.into(),
+            blamed: explanation.blamed.iter().map(Blamed::from).collect(),
+            functions: explanation.functions.clone(),
+            nodes: explanation.nodes.iter().map(Node::from).collect(),
+            without_probe: explanation.without_probe.clone(),
+            notes: explanation.notes.clone(),
+        }
+    }
+}
+
+fn strategy(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Complete => "complete",
+        Strategy::Levelwise => "levelwise",
+        Strategy::UntilSourceChange => "until-source-change",
+    }
+}
+
+impl From<model::Sides<f64>> for PerSide {
+    fn from(sides: model::Sides<f64>) -> Self {
+        Self { base: finite(sides.base), head: finite(sides.head) }
+    }
+}
+
+impl From<model::Difference> for Difference {
+    fn from(difference: model::Difference) -> Self {
+        let model::Difference { estimate, low, high } = difference;
+        Self { estimate: finite(estimate), low: finite(low), high: finite(high) }
+    }
+}
+
+impl From<&model::Blamed> for Blamed {
+    fn from(blamed: &model::Blamed) -> Self {
+        let (kind, callee) = match blamed.blame {
+            Blame::ItsOwn => ("own", None),
+            Blame::CallsOf(callee) => ("calls", Some(callee)),
+        };
+        Self {
+            function: blamed.function,
+            kind: kind.to_owned(),
+            difference: blamed.change.into(),
+            share: finite(blamed.share),
+            calls: blamed.calls.into(),
+            callee,
+            calls_each: blamed.calls_each.map(PerSide::from),
+            changed: blamed.changed.clone(),
+        }
+    }
+}
+
+impl From<&CallNode> for Node {
+    fn from(node: &CallNode) -> Self {
+        Self {
+            function: node.function,
+            calls: node.calls.into(),
+            self_ns: node.self_ns.into(),
+            total_ns: node.total_ns.into(),
+            self_difference: node.self_change.into(),
+            total_difference: node.total_change.into(),
+            children: node.children.clone(),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `--explain`: the function that is to blame.
+
+use crate::support::Project;
+use serde_json::Value;
+
+/// Functions in several shapes, all called by one test, each of which takes about a microsecond.
+const LIBRARY: &str = r"//! Sums.
+
+use std::hint::black_box;
+
+pub fn sum(numbers: &[u64]) -> u64 {
+    step(numbers) + Totals.of(numbers) + fold(numbers, 0) + early(numbers).unwrap_or(0)
+}
+
+fn step(numbers: &[u64]) -> u64 {
+    let rounds = black_box(1);
+    (0..rounds).map(|_| spin(numbers)).sum()
+}
+
+pub fn spin(numbers: &[u64]) -> u64 {
+    let mut state = 1;
+    for number in black_box(numbers) {
+        state = black_box(state ^ number);
+    }
+    state
+}
+
+struct Totals;
+
+impl Totals {
+    fn of(&self, numbers: &[u64]) -> u64 {
+        numbers.iter().map(|number| black_box(*number)).sum()
+    }
+}
+
+fn fold(numbers: &[u64], depth: u64) -> u64 {
+    match numbers {
+        [] => depth,
+        [first, rest @ ..] if depth < 20 => black_box(*first) + fold(rest, depth + 1),
+        _ => depth,
+    }
+}
+
+fn early(numbers: &[u64]) -> Option<u64> {
+    let first = numbers.first()?;
+    for number in numbers {
+        if black_box(number) > black_box(first) && *number == 400 {
+            return Some(*number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sums() {
+        let numbers: Vec<u64> = (0..1000).collect();
+        assert!(super::sum(&numbers) > 0);
+    }
+}
+";
+
+/// The explanation of the only test after a replacement in the library.
+fn explanation(from: &str, to: &str) -> (Project, Value) {
+    let project = Project::library(LIBRARY, &LIBRARY.replace(from, to));
+    let run = project.diff(&["--explain", "always"]).expect(100);
+    let test = run.json()["tests"][0].clone();
+    assert_eq!(project.status(), [""; 0]);
+    (project, test["explanation"].clone())
+}
+
+/// Name, kind and source of the first that is to blame.
+#[track_caller]
+fn check(from: &str, to: &str, name: &str, kind: &str) {
+    let (_, found) = explanation(from, to);
+    let first = &found["blamed"][0];
+    let function = &found["functions"][first["function"].as_u64().unwrap_or(u64::MAX) as usize];
+    assert_eq!((function["name"].as_str(), first["kind"].as_str()), (Some(name), Some(kind)), "{found:#}");
+    assert_eq!(function["file"], "src/lib.rs");
+    let line = LIBRARY
+        .replace(from, to)
+        .lines()
+        .position(|line| line.contains(&format!("fn {}(", name.rsplit(':').next().unwrap())));
+    assert_eq!(function["line"].as_u64(), line.map(|line| line as u64 + 1));
+    assert_eq!(first["changed"], "changed");
+    let share = first["share"].as_f64().unwrap();
+    assert!((0.7..1.3).contains(&share), "{found:#}");
+}
+
+#[test]
+fn a_function_that_takes_longer_is_to_blame_and_its_callers_are_not() {
+    check("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|", "Totals::of", "own");
+}
+
+#[test]
+fn who_calls_a_helper_more_often_is_to_blame_and_the_helper_is_not() {
+    check("let rounds = black_box(1)", "let rounds = black_box(3)", "step", "calls");
+}
+
+#[test]
+fn an_early_return_that_is_gone_is_the_functions_own() {
+    check("*number == 400", "*number == 4000", "early", "own");
+}
+
+#[test]
+fn calls_and_recursion_are_counted() {
+    let (_, found) = explanation("let rounds = black_box(1)", "let rounds = black_box(3)");
+    let index = |name: &str| {
+        let functions = found["functions"].as_array().unwrap();
+        functions.iter().position(|function| function["name"] == name).map(|index| index as u64)
+    };
+    let calls = |name: &str| {
+        let nodes = found["nodes"].as_array().unwrap();
+        let node = nodes.iter().find(|node| node["function"].as_u64() == index(name)).unwrap();
+        ["base", "head"].map(|side| node["calls"][side].as_f64().unwrap().round() as u64)
+    };
+    assert_eq!(calls("spin"), [1, 3]);
+    assert_eq!(calls("fold"), [21, 21]);
+    assert_eq!(calls("sum"), [1, 1]);
+    let each = &found["blamed"][0]["calls_each"];
+    assert_eq!(["base", "head"].map(|side| each[side].as_f64().unwrap().round() as u64), [1, 3]);
+}

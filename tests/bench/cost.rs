@@ -7,7 +7,8 @@
 use cargo_perfunit::binary;
 use cargo_perfunit::build::{LinkRecord, SideBuild, TestExecutable, list_tests};
 use cargo_perfunit::execution::{self, Executed, Places, Program};
-use cargo_perfunit::model::Sides;
+use cargo_perfunit::measure::{Bench, Config, Placement, Recorder, Subject};
+use cargo_perfunit::model::{Sides, TestId};
 use cargo_perfunit::pipeline::Units;
 use cargo_perfunit::{cache, process};
 use clap::Parser;
@@ -18,6 +19,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// Pairs of each test.
+const PAIRS: usize = 20;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -38,6 +42,9 @@ struct Arguments {
     /// Functions under breakpoints.
     #[arg(long, default_value_t = 30, value_name = "N")]
     symbols: usize,
+    /// Measure so many tests.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    measured: usize,
     /// Links of each kind.
     #[arg(long, default_value_t = 41, value_name = "N")]
     links: usize,
@@ -57,6 +64,7 @@ fn main() -> Result<()> {
     let sides = Sides { base: load(&arguments.base)?, head: load(&arguments.head)? };
     let scratch = tempfile::tempdir()?;
     let largest = compare(&sides, arguments.tests, scratch.path())?;
+    pairs(&sides, &largest, &arguments, scratch.path())?;
     trace(&largest, &arguments, scratch.path())?;
     link(&largest.executable, arguments.links, scratch.path())
 }
@@ -120,6 +128,46 @@ fn peak_megabytes() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
     Ok(line.trim().trim_end_matches("kB").trim().parse::<u64>()? / 1000)
+}
+
+/// How much of a pair is measuring, and how much starting, handing over and ending.
+fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()> {
+    let target = &largest.executable.target;
+    let executable = |side: &'_ SideBuild| side.executables.iter().position(|found| found.target == *target);
+    let (Some(base), Some(head)) = (executable(&sides.base), executable(&sides.head)) else { return Ok(()) };
+    let executables = Sides { base: &sides.base.executables[base], head: &sides.head.executables[head] };
+    let bench = Bench::open(scratch)?;
+    let config = Config {
+        timeout: Duration::from_secs(10),
+        per_test_budget: Duration::from_secs(10),
+        deadline: None,
+        threshold: 0.02,
+        alpha: 0.01,
+        seed: 1,
+        placement: Placement::Natural,
+        metering: None,
+    };
+    let (mut whole, mut share) = (Vec::new(), Vec::new());
+    let step = (largest.tests.len() / arguments.measured.max(1)).max(1);
+    for name in largest.tests.iter().step_by(step) {
+        let test = TestId { target: target.clone(), name: name.clone() };
+        // What cannot be repeated has no batches.
+        let opened = Recorder::open(&bench, &config, sides.as_ref(), Subject { test, executables }, 1);
+        let Ok(Some(mut recorder)) = opened else { continue };
+        for _ in 0..PAIRS {
+            let Some(pair) = recorder.pair()? else { return Ok(()) };
+            whole.push(1000.0 * pair.seconds);
+            share.push(100.0 * (1.0 - pair.seconds_in_turns / pair.seconds));
+        }
+    }
+    println!(
+        "pairs: {} of {} tests, median {:.1} ms; besides the turns, median {:.0} %",
+        whole.len(),
+        whole.len() / PAIRS,
+        median(&mut whole),
+        median(&mut share)
+    );
+    Ok(())
 }
 
 fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()> {

@@ -108,7 +108,7 @@ pub mod tests {
     pub fn pair(change: f64, noise: f64, index: usize) -> RecordedPair {
         let wobble = [0.9, -0.4, 0.1, -1.0, 0.5, -0.1, -0.7, 0.7][index % 8];
         let ns = Sides { base: 1000.0, head: 1000.0 * (1.0 + change) * (noise * wobble).exp() };
-        RecordedPair { ns, mean_ns: ns, log_ratio: (ns.head / ns.base).ln(), seconds: 0.01 }
+        RecordedPair { ns, mean_ns: ns, log_ratio: (ns.head / ns.base).ln(), seconds: 0.01, seconds_in_turns: 0.007 }
     }
 
     #[track_caller]

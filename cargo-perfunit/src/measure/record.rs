@@ -26,6 +26,8 @@ pub struct RecordedPair {
     pub log_ratio: f64,
     /// Wall time of both.
     pub seconds: f64,
+    /// Of this the batches of both, with the untimed repetitions before each.
+    pub seconds_in_turns: f64,
 }
 
 /// Records pairs of one test.
@@ -100,12 +102,19 @@ impl<'a> Recorder<'a> {
                     ns: ends.as_ref().map(|end| per_run(end, self.shape).max(0.01)),
                     log_ratio,
                     mean_ns: ends.as_ref().map(|end| mean_per_run(end, self.shape)),
+                    seconds_in_turns: Side::BOTH.iter().map(|side| in_turns(ends.get(*side), self.shape)).sum(),
                     seconds: started.elapsed().as_secs_f64(),
                 }));
             }
         }
         Err(Error::setup(format!("processes of {} fail again and again", self.subject.test)))
     }
+}
+
+/// Time of a process's batches with the untimed repetitions before each, seconds.
+fn in_turns(end: &SideEnd, shape: Shape) -> f64 {
+    let untimed = f64::from(shape.warm) / shape.repetitions.max(1) as f64;
+    end.times.iter().sum::<f64>() * (1.0 + untimed) / 1e9
 }
 
 fn mean_per_run(end: &SideEnd, shape: Shape) -> f64 {

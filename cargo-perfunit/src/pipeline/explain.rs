@@ -27,8 +27,22 @@ const LONGEST: Duration = Duration::from_secs(8);
 /// Who is found to pay for this part of the difference is answer enough.
 const EXPLAINED: f64 = 0.8;
 
-/// Explains those of the outcomes that are slower or faster. Returns what the user should know.
+/// Explains those of the outcomes that are slower or faster. Returns what the user should know: whatever goes wrong here,
+/// what was measured is not lost.
 pub fn explain(
+    setup: &mut Setup,
+    options: &Options,
+    selected: &Selected,
+    built: &BuiltSides,
+    outcomes: &mut [Outcome],
+    deadline: Option<Instant>,
+) -> Vec<String> {
+    try_explain(setup, options, selected, built, outcomes, deadline).unwrap_or_else(|error| {
+        vec![format!("nothing more is explained: {}", error.to_string().lines().next().unwrap_or_default())]
+    })
+}
+
+fn try_explain(
     setup: &mut Setup,
     options: &Options,
     selected: &Selected,
@@ -45,6 +59,10 @@ pub fn explain(
     if options.explain == Explain::Never || targets.is_empty() || interrupt::requested() {
         return Ok(Vec::new());
     }
+    let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    if is_over() {
+        return Ok(vec!["nothing is explained: the budget was used up by measuring".to_owned()]);
+    }
     let probed = match probes::build(setup, options, selected, built, &targets)? {
         Ok(probed) => probed,
         Err(why) => return Ok(vec![format!("nothing is explained: {why}")]),
@@ -56,8 +74,12 @@ pub fn explain(
     let outcomes: Vec<&mut Outcome> = outcomes.iter_mut().filter(|outcome| wanted(outcome)).collect();
     let progress = Progress::bar(setup.terminal, "Explaining", outcomes.len());
     for outcome in outcomes {
-        if interrupt::requested() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if interrupt::requested() {
             break;
+        }
+        if is_over() {
+            outcome.notes.push("not explained: the budget was used up".to_owned());
+            continue;
         }
         progress.message(outcome.test.to_string());
         let limit = Instant::now() + LONGEST;

@@ -101,7 +101,7 @@ fn build_here(
     }
 }
 
-/// Files with errors that still carry probes, or all that do if rustc names none.
+/// Files with errors that still carry probes.
 fn blamed(setup: &Setup, failure: &BuildFailure, files: &FileSet, without: &BTreeSet<String>) -> BTreeSet<String> {
     let root = setup.tree.root();
     let named = failure.files.iter().filter_map(|path| path.strip_prefix(&root).ok());

@@ -146,7 +146,7 @@ impl Rounds {
     ) -> Result<Measured> {
         let Self { first: Round { built, candidates }, second, .. } = self;
         let mut measured = measure::measure(setup, options, &built, candidates, deadline)?;
-        measured.warnings.extend(explain(setup, options, selected, &built, &mut measured.outcomes, deadline)?);
+        measured.warnings.extend(explain(setup, options, selected, &built, &mut measured.outcomes, deadline));
         let failed = take_failed(&mut measured.outcomes, names);
         let is_over = interrupt::requested() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let missing: BTreeSet<TargetId> = failed
@@ -168,7 +168,7 @@ impl Rounds {
                 continue;
             }
             let mut more = measure::measure(setup, options, &built, candidates, deadline)?;
-            more.warnings.extend(explain(setup, options, selected, &built, &mut more.outcomes, deadline)?);
+            more.warnings.extend(explain(setup, options, selected, &built, &mut more.outcomes, deadline));
             measured.outcomes.extend(more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)));
             measured.warnings.extend(more.warnings);
             measured.environment.layouts.extend(more.environment.layouts);

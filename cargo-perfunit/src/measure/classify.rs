@@ -127,11 +127,11 @@ mod tests {
     use crate::model::Sides;
 
     fn end(state: u32, ns: f64) -> SideEnd {
-        SideEnd { state, first_ns: ns, times: vec![ns * 10.0; 40], ..SideEnd::default() }
+        SideEnd { state, first_ns: ns, times: vec![ns * 10.0; 48], ..SideEnd::default() }
     }
 
     fn pilot(base: SideEnd, head: SideEnd) -> PairEnd {
-        let shape = Shape { repetitions: 10, batches: 40, warm: 1 };
+        let shape = Shape { repetitions: 10, batches: 48, warm: 1 };
         PairEnd {
             sides: Sides { base, head },
             shape,
@@ -165,9 +165,9 @@ mod tests {
     fn a_much_slower_head_gets_shorter_batches() {
         let mut slow = pilot(end(state::DONE, 50.0), end(state::DONE, 50_000.0));
         slow.shape.repetitions = 2000;
-        slow.sides.base.times = vec![50.0 * 2000.0; 40];
-        slow.sides.head.times = vec![50_000.0 * 2000.0; 40];
-        check(&slow, &Class::Steady(Shape { repetitions: 2, batches: 40, warm: 1 }));
+        slow.sides.base.times = vec![50.0 * 2000.0; 48];
+        slow.sides.head.times = vec![50_000.0 * 2000.0; 48];
+        check(&slow, &Class::Steady(Shape { repetitions: 2, batches: 48, warm: 1 }));
     }
 
     #[test]

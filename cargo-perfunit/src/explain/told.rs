@@ -22,6 +22,8 @@ pub struct Known<'a> {
     pub probe_cost_ns: Sides<f64>,
     /// The functions with probes, by the keys of their sites.
     pub functions: &'a Sides<BTreeMap<u64, Function>>,
+    /// Calls of one process that found no room in its tree.
+    pub overflow: u64,
     /// Head's functions without a probe, by reason.
     pub without_probe: BTreeMap<String, usize>,
     /// What happened to a function's source, in words; `None` if nothing did.
@@ -46,7 +48,7 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         distortion,
         probe_cost_ns: known.probe_cost_ns,
         without_probe: known.without_probe.clone(),
-        notes: notes(charges, distortion),
+        notes: room(known.overflow).into_iter().chain(notes(charges, distortion)).collect(),
         functions: catalogue.functions,
         nodes,
         blamed,
@@ -57,6 +59,11 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
 fn counts(charge: &Charge, charges: &Charges) -> bool {
     let share = charge.change.estimate / charges.whole.estimate;
     charges.whole.is_certain() && charge.change.is_certain() && share >= LEAST_SHARE
+}
+
+/// What the tree was too small for.
+fn room(overflow: u64) -> Option<String> {
+    (overflow > 0).then(|| format!("{overflow} calls found no room in the call tree: their time is their callers'"))
 }
 
 /// From this factor on the test with probes is not quite the test without.

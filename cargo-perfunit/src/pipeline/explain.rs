@@ -130,8 +130,10 @@ fn one(
     };
     let mut merged = Merged::default();
     let mut cost = Sides { base: 0.0, head: 0.0 };
+    let mut overflow = 0;
     while let Some(runs) = pairs.pair()? {
         cost = Sides { base: runs.base.cost_ns, head: runs.head.cost_ns };
+        overflow = overflow.max(runs.base.overflow).max(runs.head.overflow);
         merged.add(&runs.map(|run| run.tree));
         if LOOKS.contains(&merged.pairs) {
             let is_enough = charges(&merged, LEVEL).as_ref().is_some_and(is_explained);
@@ -150,6 +152,7 @@ fn one(
         probe_cost_ns: cost,
         functions: &probed.functions,
         without_probe: probed.without_probe.clone(),
+        overflow,
         changed: &|function| changed(function, changes),
     };
     Ok(Ok(told(&merged, &differences, &paid, &known)))

@@ -64,9 +64,9 @@ mod tests {
     fn sleeping_counts() {
         let clock = Clock::start();
         std::thread::sleep(std::time::Duration::from_millis(3));
-        let (ns, cpu_ns) = clock.stop();
-        // Sleeping takes no processor.
-        assert!(ns >= 3_000_000 && cpu_ns < ns, "{ns} {cpu_ns}");
+        // The processor's time is the whole process's: of the tests that run beside this one too.
+        let (ns, _) = clock.stop();
+        assert!(ns >= 3_000_000, "{ns}");
     }
 
     #[test]

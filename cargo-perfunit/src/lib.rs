@@ -6,6 +6,8 @@ pub mod model;
 
 pub mod error;
 
+pub mod near;
+
 pub mod fs;
 
 pub mod cache;

@@ -62,6 +62,11 @@ fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
             };
             commands::diff(&cli::diff_options(&arguments)?, output, terminal)
         }
+        Command::Explain(arguments) => {
+            let (terminal, json) =
+                (cli::explain_terminal(&arguments), arguments.message_format == cli::MessageFormat::Json);
+            commands::explain(&cli::explain_request(&arguments)?, json, terminal)
+        }
         Command::List(arguments) => {
             let terminal = cli::terminal(&arguments.common);
             let output = ListOutput {

@@ -1,4 +1,4 @@
-//! `--explain`: the function that is to blame.
+//! `--explain` and `explain`: the function that is to blame.
 
 use crate::support::Project;
 use serde_json::Value;
@@ -120,4 +120,53 @@ fn calls_and_recursion_are_counted() {
     assert_eq!(calls("sum"), [1, 1]);
     let each = &found["blamed"][0]["calls_each"];
     assert_eq!(["base", "head"].map(|side| each[side].as_f64().unwrap().round() as u64), [1, 3]);
+}
+
+/// Names of those to blame first, by test.
+fn culprits(document: &Value) -> Vec<String> {
+    let first = |test: &Value| {
+        let found = &test["explanation"];
+        let index = found["blamed"][0]["function"].as_u64().map(|index| index as usize);
+        index.and_then(|index| found["functions"][index]["name"].as_str()).unwrap_or("nobody").to_owned()
+    };
+    document["tests"].as_array().unwrap().iter().filter(|test| test["verdict"] == "slower").map(first).collect()
+}
+
+#[test]
+fn explain_answers_for_the_last_run_and_all_strategies_agree() {
+    let head = LIBRARY.replace("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|");
+    let project = Project::library(LIBRARY, &head);
+    let none = project.perfunit(["explain"]).expect(2);
+    assert!(none.stderr.contains("no recorded run") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
+    let run = project.diff(&["--explain", "auto"]).expect(100).json();
+    assert_eq!(culprits(&run), ["Totals::of"]);
+    assert!(run["summary"]["seconds"]["explain"].as_f64().unwrap() > 0.0);
+
+    let explain = |arguments: &[&str]| project.perfunit(["explain"].iter().chain(arguments));
+    let recorded = explain(&["--message-format", "json"]).expect(0).json();
+    assert_eq!(recorded["tests"][0]["explanation"], run["tests"][0]["explanation"]);
+    let text = explain(&["sums"]).expect(0).stdout;
+    assert!(text.contains("blame: Totals::of (src/lib.rs:25)") && text.contains("1 of 1 test explained"), "{text}");
+    for strategy in ["complete", "levelwise", "until-source-change"] {
+        let found = explain(&["--strategy", strategy, "--message-format", "json"]).expect(0).json();
+        assert_eq!(culprits(&found), ["Totals::of"], "{found:#}");
+        assert_eq!(found["tests"][0]["explanation"]["strategy"], strategy);
+    }
+
+    let unknown = explain(&["tests::sumz"]).expect(2);
+    assert!(unknown.stderr.contains("did you mean tests::sums?"), "{}", unknown.stderr);
+    project.write("src/lib.rs", &head.replace("+ depth", "- depth"));
+    // What is recorded is still true; it can only not be measured again.
+    assert_eq!(culprits(&explain(&["--message-format", "json"]).expect(0).json()), ["Totals::of"]);
+    assert_eq!(project.status(), ["src/lib.rs"]);
+}
+
+#[test]
+fn a_version_that_is_gone_cannot_be_explained_any_longer() {
+    let project = Project::library(LIBRARY, LIBRARY);
+    project.write("src/lib.rs", &LIBRARY.replace("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|"));
+    project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
+    project.write("src/lib.rs", LIBRARY);
+    let gone = project.perfunit(["explain"]).expect(2);
+    assert!(gone.stderr.contains("head is not what the last run compared"), "{}", gone.stderr);
 }

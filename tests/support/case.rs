@@ -99,7 +99,8 @@ impl Case {
 
     /// Runs `diff` on the two commits; the differences between what came out and what was expected, one a line.
     pub fn check(&self, project: &Project) -> Result<(), String> {
-        let mut arguments = vec!["diff", "HEAD~1", "--message-format", "json", "--per-test-budget", "3s"];
+        let mut arguments = vec!["diff", "HEAD~1", "--message-format", "json", "--explain", "never"];
+        arguments.extend(["--per-test-budget", "3s"]);
         arguments.extend(self.arguments.iter().map(String::as_str));
         let run = project.perfunit_in(&self.folder, &arguments);
         let problems = match serde_json::from_str(&run.stdout) {

@@ -119,7 +119,8 @@ impl Project {
 
     /// Runs `diff` on the last two commits and reads its document.
     pub fn diff(&self, arguments: &[&str]) -> Run {
-        self.perfunit(["diff", "HEAD~1", "--message-format", "json"].iter().chain(arguments))
+        let explain: &[&str] = if arguments.contains(&"--explain") { &[] } else { &["--explain", "never"] };
+        self.perfunit(["diff", "HEAD~1", "--message-format", "json"].iter().chain(explain).chain(arguments))
     }
 }
 

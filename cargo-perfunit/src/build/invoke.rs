@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use crate::workspace::Cargo;
 use crate::{fs, interrupt, process, term, workspace};
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -20,7 +21,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 const LITTLE_SPACE: u64 = 64 << 20;
 
 /// Cargo's own options, as the user typed them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// `--cargo-profile`.
     pub profile: String,

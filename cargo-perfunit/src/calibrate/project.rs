@@ -5,7 +5,7 @@ use crate::build::{self, SideBuild};
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::model::{Sides, TargetId, TargetKind, TestId};
-use crate::pipeline::{self, Explain, Filter, Measuring, Scope};
+use crate::pipeline::{self, Explain, Explaining, Filter, Measuring, Scope};
 use crate::progress::Progress;
 use crate::term::Terminal;
 use crate::workspace::Cargo;
@@ -173,7 +173,7 @@ fn options(folder: &Path, base: Oid, head: Oid) -> Result<pipeline::Options> {
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,
         aligned_loops: false,
-        explain: Explain::default(),
+        explaining: Explaining { explain: Explain::Never, ..Explaining::default() },
         measuring: Measuring::default(),
     })
 }

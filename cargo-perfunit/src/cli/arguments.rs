@@ -38,6 +38,10 @@ pub enum Command {
     /// changes, else the parent commit.
     #[command(visible_alias = "d")]
     Diff(Box<DiffArguments>),
+    /// Say why tests of the last `diff` got slower or faster: which functions are to blame, with their calls.
+    ///
+    /// Without TEST: all that are slower or faster. What `diff` has found out already is shown as it is.
+    Explain(Box<ExplainArguments>),
     /// List the tests that `diff` would measure, and why.
     List(Box<ListArguments>),
     /// Prove the error rates on this machine: compare artificial tests of which we know whether they differ.
@@ -72,6 +76,38 @@ pub struct DiffArguments {
     /// Also fail (exit code 105) on tests with this verdict.
     #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
     pub deny: Vec<Deny>,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// Tests of the last `diff`: whole names, or parts of them.
+    #[arg(value_name = "TEST")]
+    pub tests: Vec<String>,
+    /// TESTs are whole names.
+    #[arg(long)]
+    pub exact: bool,
+    /// Which functions are timed; one that is named here explains anew what is explained already.
+    #[arg(long, value_enum, value_name = "STRATEGY")]
+    pub strategy: Option<ExplainStrategy>,
+    /// Longest run, builds included.
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub budget: Option<Duration>,
+    /// Output format of the result on stdout.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Directory for all generated artifacts.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub target_dir: Option<PathBuf>,
+    /// Print the result only.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Coloring.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
+    pub color: ColorChoice,
 }
 
 /// Arguments of `list`.
@@ -292,9 +328,12 @@ pub struct MeasuringArguments {
     /// Longest measuring of one test.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
     pub per_test_budget: Duration,
-    /// Find out which functions are to blame for tests that are slower or faster, on executables with probes.
+    /// Find out which functions are to blame, on executables with probes.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub explain: ExplainTests,
+    /// Which functions are timed to find out who is to blame.
+    #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
+    pub strategy: ExplainStrategy,
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
@@ -312,14 +351,30 @@ pub struct MeasuringArguments {
     pub aligned_loops: bool,
 }
 
-/// Whether to find out who is to blame.
+/// Of which tests to find out who is to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ExplainTests {
+    /// Of the three that got slower by most.
+    #[default]
+    Auto,
     /// Of all slower and faster tests.
     Always,
     /// Of none.
-    #[default]
     Never,
+}
+
+/// Which functions to time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ExplainStrategy {
+    /// By how much the test changed and how much it calls; more than one if the first does not find anybody.
+    #[default]
+    Auto,
+    /// All at once.
+    Complete,
+    /// What the test calls, then what those call that changed, and so on.
+    Levelwise,
+    /// Those on the ways from the test to functions whose source changed.
+    UntilSourceChange,
 }
 
 /// Where instructions come from.

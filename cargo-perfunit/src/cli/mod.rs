@@ -6,6 +6,9 @@ mod values;
 
 pub use arguments::{
     Arguments, CalibrateArguments, CleanArguments, Command, DemoArguments, DiffArguments, DoctorArguments,
-    ListArguments, MessageFormat, NoTests, parse,
+    ExplainArguments, ListArguments, MessageFormat, NoTests, parse,
 };
-pub use resolve::{calibrate_request, calibrate_terminal, clean_options, diff_options, folder, list_options, terminal};
+pub use resolve::{
+    calibrate_request, calibrate_terminal, clean_options, diff_options, explain_request, explain_terminal, folder,
+    list_options, terminal,
+};

@@ -1,8 +1,8 @@
 //! From arguments as typed to what the stages take.
 
 use super::arguments::{
-    CalibrateArguments, CleanArguments, CommonArguments, CountInstructions, DiffArguments, ExplainTests, Layout,
-    ListArguments, PackageArguments, RunIgnored,
+    CalibrateArguments, CleanArguments, CommonArguments, CountInstructions, DiffArguments, ExplainArguments,
+    ExplainStrategy, ExplainTests, Layout, ListArguments, PackageArguments, RunIgnored,
 };
 use crate::build;
 use crate::calibrate;
@@ -10,8 +10,8 @@ use crate::commands::{CalibrateRequest, CleanOptions};
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::measure::{Instructions, Placement};
-use crate::model::{Metric, TargetKind};
-use crate::pipeline::{Explain, Filter, Ignored, Measuring, Options, Scope};
+use crate::model::{Metric, Strategy, TargetKind};
+use crate::pipeline::{Explain, ExplainRequest, Explaining, Filter, Ignored, Measuring, Options, Scope};
 use crate::term::{self, Terminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,15 +47,47 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
     };
     let options = options(&arguments.common, measuring)?;
     let explain = match typed.explain {
+        ExplainTests::Auto => Explain::Auto,
         ExplainTests::Always => Explain::Always,
         ExplainTests::Never => Explain::Never,
     };
+    let explaining = Explaining { explain, strategy: strategy(typed.strategy) };
     Ok(Options {
         opaque_constants: !typed.transparent_constants,
         aligned_loops: typed.aligned_loops,
-        explain,
+        explaining,
         ..options
     })
+}
+
+/// Sets up the output of `explain`.
+pub fn explain_terminal(arguments: &ExplainArguments) -> Terminal {
+    term::set_color(arguments.color);
+    Terminal { quiet: arguments.quiet }
+}
+
+/// Resolves `explain`.
+pub fn explain_request(arguments: &ExplainArguments) -> Result<ExplainRequest> {
+    let manifest = arguments.manifest_path.as_deref().map(real).transpose()?;
+    Ok(ExplainRequest {
+        folder: manifest.as_deref().and_then(Path::parent).map_or_else(folder, |parent| Ok(parent.to_owned()))?,
+        manifest,
+        target_dir: arguments.target_dir.clone(),
+        tests: arguments.tests.clone(),
+        exact: arguments.exact,
+        explaining: Explaining { explain: Explain::Always, strategy: arguments.strategy.and_then(strategy) },
+        again: arguments.strategy.is_some(),
+        budget: arguments.budget,
+    })
+}
+
+fn strategy(typed: ExplainStrategy) -> Option<Strategy> {
+    match typed {
+        ExplainStrategy::Auto => None,
+        ExplainStrategy::Complete => Some(Strategy::Complete),
+        ExplainStrategy::Levelwise => Some(Strategy::Levelwise),
+        ExplainStrategy::UntilSourceChange => Some(Strategy::UntilSourceChange),
+    }
 }
 
 /// Resolves `list`.
@@ -118,7 +150,7 @@ fn options(common: &CommonArguments, measuring: Measuring) -> Result<Options> {
         build: build::Options { profile: cargo.cargo_profile.clone(), arguments: cargo_arguments(common) },
         opaque_constants: true,
         aligned_loops: false,
-        explain: Explain::default(),
+        explaining: Explaining::default(),
         measuring,
     })
 }

@@ -5,7 +5,7 @@ use crate::build;
 use crate::error::{Error, ExitCode, Result};
 use crate::fs;
 use crate::git::Request;
-use crate::pipeline::{Explain, Filter, Measuring, Options, Scope};
+use crate::pipeline::{Explaining, Filter, Measuring, Options, Scope};
 use crate::term::Terminal;
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ fn options(folder: &Path) -> Result<Options> {
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,
         aligned_loops: false,
-        explain: Explain::default(),
+        explaining: Explaining::default(),
         measuring: Measuring { seed: fastrand::u64(..), ..Measuring::default() },
     })
 }

@@ -5,6 +5,7 @@ mod clean;
 mod demo;
 mod diff;
 mod doctor;
+mod explain;
 mod list;
 
 pub use calibrate::{CalibrateRequest, calibrate};
@@ -12,4 +13,5 @@ pub use clean::{CleanOptions, clean};
 pub use demo::demo;
 pub use diff::{DiffOutput, diff};
 pub use doctor::doctor;
+pub use explain::explain;
 pub use list::{ListOutput, list};

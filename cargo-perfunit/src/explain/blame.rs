@@ -44,6 +44,23 @@ pub struct Charges {
     pub whole: Difference,
 }
 
+/// Whoever pays less than this part of the test's difference is not named.
+const LEAST_SHARE: f64 = 0.05;
+
+impl Charges {
+    /// Those who certainly pay a part worth naming, in the direction of the whole.
+    pub fn payers(&self) -> impl Iterator<Item = &Charge> {
+        self.charges
+            .iter()
+            .filter(|charge| self.whole.is_certain() && charge.change.is_certain() && self.share(charge) >= LEAST_SHARE)
+    }
+
+    /// What somebody pays, as a fraction of the whole.
+    pub fn share(&self, charge: &Charge) -> f64 {
+        charge.change.estimate / self.whole.estimate
+    }
+}
+
 /// By pair, ns.
 type ByPair = Vec<f64>;
 

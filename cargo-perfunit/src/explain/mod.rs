@@ -7,6 +7,7 @@
 //! Invariants: no I/O; the unit of replication is the pair, as everywhere; what the nodes and their blame add up to is the difference of
 //! the whole test, nothing is lost on the way.
 
+mod active;
 mod blame;
 mod differences;
 mod merge;
@@ -14,6 +15,7 @@ mod recorded;
 mod score;
 mod told;
 
+pub use active::{Keys, all_calls, below, closer, first_level, ways_to};
 pub use blame::{Charge, Charges, charges};
 pub use differences::{Differences, NodeDifference, differences};
 pub use merge::{Merged, MergedNode};

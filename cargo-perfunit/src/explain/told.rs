@@ -7,9 +7,6 @@ use super::recorded::{ROOT, THREADS};
 use crate::model::{Blame, Blamed, CallNode, Explanation, Function, Sides, Strategy, TestId};
 use std::collections::BTreeMap;
 
-/// Whoever pays less than this part of the test's difference is not named.
-const LEAST_SHARE: f64 = 0.05;
-
 /// What is known besides the trees.
 pub struct Known<'a> {
     /// Which test.
@@ -34,9 +31,8 @@ pub struct Known<'a> {
 pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known: &Known<'_>) -> Explanation {
     let mut catalogue = Catalogue { known: known.functions, places: BTreeMap::new(), functions: Vec::new() };
     let nodes = nodes(merged, differences, &mut catalogue);
-    let blamed = charges.charges.iter().filter(|charge| counts(charge, charges));
-    let blamed: Vec<Blamed> =
-        blamed.filter_map(|charge| catalogue.blamed(charge, charges, merged, known.changed)).collect();
+    let blamed =
+        charges.payers().filter_map(|charge| catalogue.blamed(charge, charges, merged, known.changed)).collect();
     let ns = differences.nodes[0].total_ns;
     let distortion = ns.base / known.plain_base_ns;
     Explanation {
@@ -53,12 +49,6 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         nodes,
         blamed,
     }
-}
-
-/// Whether somebody is to blame for a part that is worth naming: certain, and in the direction of the whole.
-fn counts(charge: &Charge, charges: &Charges) -> bool {
-    let share = charge.change.estimate / charges.whole.estimate;
-    charges.whole.is_certain() && charge.change.is_certain() && share >= LEAST_SHARE
 }
 
 /// What the tree was too small for.
@@ -80,8 +70,8 @@ fn notes(charges: &Charges, distortion: f64) -> Vec<String> {
             "with probes the test takes {distortion:.1} times as long, their own time left out: calls that are inlined without them are not"
         ));
     }
-    if let Some(charge) = charges.charges.iter().find(|charge| charge.key == ROOT && counts(charge, charges)) {
-        let share = 100.0 * charge.change.estimate / charges.whole.estimate;
+    if let Some(charge) = charges.payers().find(|charge| charge.key == ROOT) {
+        let share = 100.0 * charges.share(charge);
         notes.push(format!("{share:.0} % of the difference is in code without a probe that the test calls itself"));
     }
     notes
@@ -145,7 +135,7 @@ impl Catalogue<'_> {
             function,
             blame: callee.map_or(Blame::ItsOwn, |(_, place)| Blame::CallsOf(place)),
             change: charge.change,
-            share: charge.change.estimate / charges.whole.estimate,
+            share: charges.share(charge),
             calls,
             calls_each: callee.map(|(key, _)| calls_each(merged, charge.key, key, calls)),
             changed: changed(&self.functions[function]),

@@ -1,9 +1,10 @@
 //! The two versions as typed on the command line.
 
 use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// What the user asked to compare.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// `[BASE] [--head HEAD]`, also `BASE...HEAD`: the merge base of the two against head, where absent parts are chosen.
     Against {
@@ -19,6 +20,13 @@ pub enum Request {
         /// The commit under test.
         head: String,
     },
+}
+
+impl Default for Request {
+    /// As if nothing was typed.
+    fn default() -> Self {
+        Self::Against { base: None, head: None }
+    }
 }
 
 impl Request {

@@ -3,6 +3,7 @@
 use super::Repository;
 use super::problem;
 use crate::error::Result;
+use crate::near::near;
 use git2::{Commit, ErrorCode, Oid};
 
 impl Repository {
@@ -33,47 +34,10 @@ impl Repository {
         }
     }
 
-    /// Names that the user may have meant: the same on a remote, or up to two typing errors away.
     fn near(&self, name: &str) -> Vec<String> {
         let Ok(references) = self.inner.references() else { return Vec::new() };
-        let names = references.flatten().filter_map(|reference| reference.shorthand().ok().map(str::to_owned));
-        let mut near: Vec<(usize, String)> = names
-            .filter_map(|known| {
-                let on_remote = known.split_once('/').is_some_and(|(_, branch)| branch == name);
-                let distance = if on_remote { 0 } else { distance(name, &known) };
-                (distance <= 2 && distance < name.chars().count()).then_some((distance, known))
-            })
-            .collect();
-        near.sort();
-        near.dedup();
-        near.into_iter().take(3).map(|(_, known)| known).collect()
-    }
-}
-
-/// Levenshtein's distance.
-fn distance(one: &str, two: &str) -> usize {
-    let two: Vec<char> = two.chars().collect();
-    let mut row: Vec<usize> = (0..=two.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in two.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[two.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn distance_counts_typing_errors() {
-        assert_eq!(distance("main", "main"), 0);
-        assert_eq!(distance("mian", "main"), 2);
-        assert_eq!(distance("main", "mains"), 1);
-        assert_eq!(distance("", "abc"), 3);
+        let names: Vec<String> =
+            references.flatten().filter_map(|reference| reference.shorthand().ok().map(str::to_owned)).collect();
+        near(name, names.iter().map(String::as_str), "/").into_iter().map(str::to_owned).collect()
     }
 }

@@ -17,6 +17,7 @@ use crate::process;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Where the code of the measured executables lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Placement {
     /// What is the same in both versions lies at the same places.
     #[default]

@@ -2,6 +2,7 @@
 
 use super::seeds::is_loadable;
 use perfunit_runtime::page::{METER_VARIABLE, PRELOAD_VARIABLE};
+use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +21,7 @@ pub enum Gauge {
 }
 
 /// Where instructions come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Instructions {
     /// The processor's counter, where there is one.
     #[default]

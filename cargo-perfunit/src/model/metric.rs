@@ -1,11 +1,12 @@
 //! What is compared of a test: its time, and what else its runs cost.
 
 use super::{Change, Sides, Verdict};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A cost of running a test; more of it is worse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Metric {
     /// Wall time of one run.
     Time,

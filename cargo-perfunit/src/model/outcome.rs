@@ -4,6 +4,7 @@ use super::{
     Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, TargetId, TestId,
     Verdict, Why,
 };
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ pub struct Outcome {
 }
 
 /// One of the two versions, as people name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionName {
     /// What the user typed or what we chose: `main`, `HEAD~1`, `working tree`.
     pub label: String,
@@ -101,6 +102,8 @@ pub struct Stages {
     pub select: Duration,
     /// Pilots, pairs and confirmation.
     pub measure: Duration,
+    /// Builds with probes, and what they are run for.
+    pub explain: Duration,
 }
 
 /// What selection did.

@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::progress::Progress;
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What the run found out.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Measured {
     pub environment: Environment,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Time spent on explaining afterwards.
+    pub explaining: Duration,
 }
 
 /// Paths named in the warning about tests that write into the tree.
@@ -79,7 +81,7 @@ pub fn measure(
     outcomes.extend(candidates.excluded);
     let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
     warnings.extend(bench.remarks());
-    Ok(Measured { outcomes, environment, warnings })
+    Ok(Measured { outcomes, environment, warnings, explaining: Duration::ZERO })
 }
 
 /// The executables of the tests to measure, on both sides.

@@ -14,14 +14,18 @@ mod names;
 mod options;
 mod pairing;
 mod probes;
+mod recorded;
 mod remembered;
 mod rounds;
+mod runs;
 mod select;
 mod setup;
 mod summary;
 mod units;
 
-pub use options::{Explain, Filter, Ignored, Measuring, Options, Scope};
+pub use explain::Question;
+pub use options::{Explain, Explaining, Filter, Ignored, Measuring, Options, Scope};
+pub use recorded::{ExplainRequest, explain};
 pub use setup::{Setup, lock, our_folder};
 pub use units::Units;
 
@@ -39,27 +43,39 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let started = Instant::now();
     measure::check(&options.measuring)?;
     let mut setup = setup::open(options, terminal)?;
-    let selected = select::select(&mut setup, options)?;
+    let contents = runs::contents(&setup);
+    let mut run = compare(&mut setup, options, started)?;
+    // What was measured is shown even where nothing can be written down.
+    if let Err(error) = runs::record(&setup.ours, options, contents, &run) {
+        run.warnings.push(format!("`explain` will not know this run: {}", error.message()));
+    }
+    Ok(run)
+}
+
+fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run> {
+    let selected = select::select(setup, options)?;
     let prepared = started.elapsed();
-    let mut run = empty_run(&setup, options, selected.summary());
+    let mut run = empty_run(setup, options, selected.summary());
     run.stages.prepare = prepared;
     run.warnings.append(&mut setup.warnings);
     if selected.targets.is_empty() {
         return Ok(run);
     }
-    setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-    let names = Names::of_versions(&setup, &selected);
+    setup::settle_lock_file(setup, &selected.workspace.root)?;
+    let names = Names::of_versions(setup, &selected);
     let deadline = options.measuring.budget.map(|budget| started + budget);
-    let rounds = rounds::prepare(&mut setup, options, &selected, &names, deadline)?;
+    let rounds = rounds::prepare(setup, options, &selected, &names, deadline)?;
     run.stages.select = rounds.selecting();
     run.stages.build = started.elapsed().saturating_sub(prepared + run.stages.select);
     run.selection = rounds.describe(run.selection, &selected);
     run.warnings.extend(rounds.warnings());
-    let measured = rounds.measure(&mut setup, options, &selected, &names, deadline)?;
+    let measured = rounds.measure(setup, options, &selected, &names, deadline)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
     run.warnings.extend(measured.warnings);
-    run.stages.measure = started.elapsed().saturating_sub(run.stages.prepare + run.stages.build + run.stages.select);
+    run.stages.explain = measured.explaining;
+    let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
+    run.stages.measure = started.elapsed().saturating_sub(others);
     run.interrupted = interrupt::requested();
     Ok(run)
 }

@@ -3,12 +3,13 @@
 use crate::build;
 use crate::git::Request;
 use crate::measure::{Instructions, Placement};
-use crate::model::{Metric, TargetId, TargetKind};
+use crate::model::{Metric, Strategy, TargetId, TargetKind};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// A comparison to make.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Options {
     /// Where the user stands.
     pub folder: PathBuf,
@@ -32,22 +33,33 @@ pub struct Options {
     pub aligned_loops: bool,
     /// How to measure and decide.
     pub measuring: Measuring,
-    /// Whether to find out who is to blame.
-    pub explain: Explain,
+    /// How to find out who is to blame.
+    pub explaining: Explaining,
 }
 
-/// Whether to find out which functions are to blame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How to find out which functions are to blame.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Explaining {
+    /// For which tests.
+    pub explain: Explain,
+    /// By which functions are timed; chosen for each test if absent.
+    pub strategy: Option<Strategy>,
+}
+
+/// For which tests to find out who is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Explain {
-    /// For no test.
-    #[default]
+    /// For none.
     Never,
-    /// For tests that are slower or faster.
+    /// For the slower ones with the largest differences.
+    #[default]
+    Auto,
+    /// For all that are slower or faster.
     Always,
 }
 
 /// Cargo's package and target selection.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Scope {
     /// `-p`; empty for cargo's default.
     pub packages: Vec<String>,
@@ -71,7 +83,7 @@ impl Scope {
 }
 
 /// Which ignored tests to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Ignored {
     /// None.
     #[default]
@@ -83,7 +95,7 @@ pub enum Ignored {
 }
 
 /// Test names to take.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Filter {
     /// Take tests that contain one of these; all if empty.
     pub names: Vec<String>,
@@ -104,7 +116,7 @@ impl Filter {
 }
 
 /// How to measure and decide.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measuring {
     /// Gate, as a fraction of base.
     pub threshold: f64,

@@ -5,7 +5,7 @@
 use super::build::{self, BuiltSides};
 use super::candidates::{self, Candidate, Candidates};
 use super::confirm::confirm;
-use super::explain::explain;
+use super::explain::{Answers, Question, explain, explain_outcomes};
 use super::measure::{self, Measured};
 use super::names::Names;
 use super::options::Options;
@@ -134,6 +134,31 @@ impl Rounds {
         summary::listed(chosen, excluded, &by_name)
     }
 
+    /// Answers questions about tests of both rounds.
+    pub fn explain(
+        &self,
+        setup: &mut Setup,
+        options: &Options,
+        selected: &Selected,
+        questions: &[Question],
+        deadline: Option<Instant>,
+    ) -> Result<Answers> {
+        let mut all = Answers::default();
+        let spare = self.second.iter().flat_map(|second| &second.spare);
+        let second = self.second.iter().map(|second| (&second.round, spare.clone().collect::<Vec<_>>()));
+        for (round, spare) in std::iter::once((&self.first, Vec::new())).chain(second) {
+            let tests = round.candidates.chosen.iter().chain(spare);
+            let tests: BTreeSet<&TestId> = tests.map(|candidate| &candidate.test).collect();
+            let is_here =
+                |question: &&Question| tests.contains(&question.test) && !all.tests.contains_key(&question.test);
+            let here: Vec<Question> = questions.iter().filter(is_here).cloned().collect();
+            let answers = explain(setup, options, selected, &round.built, &here, deadline)?;
+            all.tests.extend(answers.tests);
+            all.warnings.extend(answers.warnings);
+        }
+        Ok(all)
+    }
+
     /// Measures both rounds. Tests that fail on head with base's test code, and have code of their own that differs,
     /// join the second.
     pub fn measure(
@@ -146,7 +171,7 @@ impl Rounds {
     ) -> Result<Measured> {
         let Self { first: Round { built, candidates }, second, .. } = self;
         let mut measured = measure::measure(setup, options, &built, candidates, deadline)?;
-        measured.warnings.extend(explain(setup, options, selected, &built, &mut measured.outcomes, deadline));
+        explained(setup, options, selected, &built, &mut measured, deadline);
         let failed = take_failed(&mut measured.outcomes, names);
         let is_over = interrupt::requested() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let missing: BTreeSet<TargetId> = failed
@@ -168,7 +193,8 @@ impl Rounds {
                 continue;
             }
             let mut more = measure::measure(setup, options, &built, candidates, deadline)?;
-            more.warnings.extend(explain(setup, options, selected, &built, &mut more.outcomes, deadline));
+            explained(setup, options, selected, &built, &mut more, deadline);
+            measured.explaining += more.explaining;
             measured.outcomes.extend(more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)));
             measured.warnings.extend(more.warnings);
             measured.environment.layouts.extend(more.environment.layouts);
@@ -176,6 +202,21 @@ impl Rounds {
         measured.outcomes.extend(failed);
         Ok(measured)
     }
+}
+
+/// Explains what was measured, as far as that was asked for.
+fn explained(
+    setup: &mut Setup,
+    options: &Options,
+    selected: &Selected,
+    built: &BuiltSides,
+    measured: &mut Measured,
+    deadline: Option<Instant>,
+) {
+    let started = Instant::now();
+    let warnings = explain_outcomes(setup, options, selected, built, &mut measured.outcomes, deadline);
+    measured.warnings.extend(warnings);
+    measured.explaining = started.elapsed();
 }
 
 /// Tests that fail on head alone, with code of their own that differs: the failure may be that of old expectations.

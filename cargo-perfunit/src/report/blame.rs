@@ -1,15 +1,34 @@
 //! Who is to blame, in a line each.
 
 use super::format::{self, Glyphs};
-use crate::model::{Blame, Blamed, Explanation, Function, Sides};
+use crate::model::{Blame, Blamed, Explanation, Function, Outcome, Sides};
+use std::collections::BTreeMap;
 
 /// Functions named below a test unless everything is asked for.
 const NAMED: usize = 3;
+/// Functions named in the summary line.
+const CULPRITS: usize = 2;
 
 /// The functions that are to blame, and what else is known.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
     blamed.chain(explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note)))).collect()
+}
+
+/// The functions that are to blame first, of all tests that are explained, those of most tests first.
+pub fn culprits(outcomes: &[Outcome]) -> Option<String> {
+    let mut tests: BTreeMap<&Function, usize> = BTreeMap::new();
+    for explanation in outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()) {
+        if let Some(first) = explanation.blamed.first() {
+            *tests.entry(&explanation.functions[first.function]).or_default() += 1;
+        }
+    }
+    let mut culprits: Vec<(&Function, usize)> = tests.into_iter().collect();
+    culprits.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));
+    let more = culprits.len().saturating_sub(CULPRITS);
+    let named: Vec<String> = culprits.iter().take(CULPRITS).map(|(function, _)| place(function)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }
 
 fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {

@@ -64,7 +64,7 @@ impl Words {
 }
 
 /// The status word of a verdict.
-fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
+pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
     match verdict {
         Verdict::Slower if words == Words::OfAny => ("Worse", BAD),
         Verdict::Faster if words == Words::OfAny => ("Better", GOOD),

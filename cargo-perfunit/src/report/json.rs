@@ -180,6 +180,8 @@ pub struct Seconds {
     pub select: f64,
     /// Pilots, pairs and confirmation.
     pub measure: f64,
+    /// Builds with probes, and what they are run for.
+    pub explain: f64,
 }
 
 /// The document as pretty JSON with a trailing newline.
@@ -289,8 +291,9 @@ impl From<&Run> for Summary {
             inconclusive: run.count(Verdict::Inconclusive),
             not_measured: run.count(Verdict::NotMeasured),
         };
-        let model::Stages { prepare, build, select, measure } = run.stages;
-        let [prepare, build, select, measure] = [prepare, build, select, measure].map(|time| time.as_secs_f64());
+        let model::Stages { prepare, build, select, measure, explain } = run.stages;
+        let [prepare, build, select, measure, explain] =
+            [prepare, build, select, measure, explain].map(|time| time.as_secs_f64());
         Self {
             verdicts,
             measured: run.outcomes.len() - verdicts.not_measured,
@@ -298,12 +301,12 @@ impl From<&Run> for Summary {
             threshold: finite(run.threshold),
             gates: run.gates.iter().map(|metric| metric.name().to_owned()).collect(),
             alpha: finite(run.alpha),
-            seconds: Seconds { prepare, build, select, measure },
+            seconds: Seconds { prepare, build, select, measure, explain },
         }
     }
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
+pub(super) fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "slower",
         Verdict::Faster => "faster",
@@ -379,7 +382,7 @@ mod tests {
                     "not-measured": 3,
                 },
                 "measured": 7, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
-                "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3},
+                "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
             },
             "warnings": ["git is slow today"],
             "interrupted": false,

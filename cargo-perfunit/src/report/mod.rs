@@ -12,6 +12,7 @@ mod call_tree;
 mod caveats;
 pub mod doctor;
 mod explained;
+pub mod explanations;
 mod figures;
 pub mod format;
 pub mod json;
@@ -25,6 +26,7 @@ pub mod text;
 mod unmeasured;
 pub mod wire;
 
+pub use explanations::{Explanations, TestExplained};
 pub use list::{ListOptions, Listed, Listing};
 pub use text::TextOptions;
 

@@ -130,6 +130,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             build: Duration::from_millis(12_100),
             select: Duration::ZERO,
             measure: Duration::from_millis(8_300),
+            explain: std::time::Duration::ZERO,
         },
         threshold: 0.1,
         gates: vec![Metric::Time],

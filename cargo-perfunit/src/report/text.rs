@@ -1,5 +1,6 @@
 //! The terminal summary, read in five seconds: what got slower, what got faster, and how much to believe of it.
 
+use super::blame;
 use super::caveats;
 use super::figures::{Detail, Words, phrase, row, sorted};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
@@ -188,8 +189,20 @@ fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
         layout.write(row, screen);
     }
     same_line(run, screen);
+    explained_line(run, screen);
     if detail == Detail::Brief {
         work_alone(run, screen);
+    }
+}
+
+/// How many of the slower tests are explained, unless all are or none was to be.
+fn explained_line(run: &Run, screen: &mut Screen) {
+    let explained = |outcome: &&&Outcome| outcome.explanation.is_some();
+    let slower = sorted(&run.outcomes, Verdict::Slower);
+    let known = slower.iter().filter(explained).count();
+    if known > 0 && known < slower.len() {
+        let text = format!("{known} of {} that got slower: `cargo perfunit explain` tells of all", slower.len());
+        screen.status("Explained", GOOD, &Text::plain(text));
     }
 }
 
@@ -285,6 +298,8 @@ fn summary(run: &Run, screen: &mut Screen) {
         () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
         () => GOOD,
     };
+    let blame = blame::culprits(&run.outcomes).map(|culprits| format!("; to blame: {culprits}"));
+    let text = text.and(blame.unwrap_or_default());
     let text = stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, stages));
     screen.status("Summary", style, &text);
 }
@@ -312,8 +327,13 @@ fn counts(run: &Run) -> Text {
 
 /// The stages that took place, or nothing.
 fn stages(stages: &Stages) -> Option<String> {
-    let named =
-        [("prepare", stages.prepare), ("build", stages.build), ("select", stages.select), ("measure", stages.measure)];
+    let named = [
+        ("prepare", stages.prepare),
+        ("build", stages.build),
+        ("select", stages.select),
+        ("measure", stages.measure),
+        ("explain", stages.explain),
+    ];
     let taken = named.iter().filter(|(_, time)| !time.is_zero());
     let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
     (!texts.is_empty()).then(|| format!("[{}]", texts.join(", ")))

@@ -1,0 +1,59 @@
+//! Names that the user may have meant.
+
+/// Typing errors that are forgiven.
+const MOST_ERRORS: usize = 2;
+/// Names shown.
+const SHOWN: usize = 3;
+
+/// Of the known names those near to the one typed, the nearest first: with the same end after a separator, with it as a
+/// part, or up to two typing errors away.
+pub fn near<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>, separator: &str) -> Vec<&'a str> {
+    let mut near: Vec<(usize, &str)> =
+        known.into_iter().filter_map(|name| Some((far(typed, name, separator)?, name))).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().take(SHOWN).map(|(_, name)| name).collect()
+}
+
+/// How far apart; `None` for too far.
+fn far(typed: &str, name: &str, separator: &str) -> Option<usize> {
+    let last = |name: &str| name.rsplit(separator).next().unwrap_or_default().to_owned();
+    if name.ends_with(&format!("{separator}{typed}")) {
+        return Some(0);
+    }
+    let distance = strsim::levenshtein(typed, name).min(strsim::levenshtein(&last(typed), &last(name)));
+    if distance <= MOST_ERRORS && distance < last(typed).chars().count() {
+        return Some(distance);
+    }
+    let (typed, name) = (typed.to_lowercase(), name.to_lowercase());
+    (!typed.is_empty() && name.contains(&typed)).then_some(MOST_ERRORS + 1)
+}
+
+/// `did you mean a, b?`, if anything is near.
+pub fn hint(near: &[&str]) -> Option<String> {
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_end_comes_first_then_typing_errors_then_parts() {
+        let known = ["origin/topic", "topics", "my-topic-2", "other"];
+        assert_eq!(near("topic", known, "/"), ["origin/topic", "topics", "my-topic-2"]);
+        assert_eq!(near("topik", known, "/"), ["origin/topic", "topics"]);
+        assert_eq!(near("xyz", known, "/"), [""; 0]);
+    }
+
+    #[test]
+    fn short_names_are_not_near_to_everything() {
+        assert_eq!(near("ab", ["cd", "ac"], "::"), ["ac"]);
+    }
+
+    #[test]
+    fn a_hint_needs_a_name() {
+        assert_eq!(hint(&[]), None);
+        assert_eq!(hint(&["a", "b"]).as_deref(), Some("did you mean a, b?"));
+    }
+}

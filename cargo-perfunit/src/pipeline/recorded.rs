@@ -1,0 +1,153 @@
+//! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew.
+
+use super::explain::{Answers, Question};
+use super::names::Names;
+use super::options::{Explain, Explaining};
+use super::runs::{self, Record, RecordedTest};
+use super::{rounds, select, setup};
+use crate::error::{Error, Result};
+use crate::model::{Sides, Verdict};
+use crate::near;
+use crate::report::format::count;
+use crate::report::{Explanations, TestExplained};
+use crate::term::Terminal;
+use crate::workspace::{self, Cargo};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What to explain of the last run.
+#[derive(Debug, Clone, Default)]
+pub struct ExplainRequest {
+    /// Where the user stands.
+    pub folder: PathBuf,
+    /// `--manifest-path`.
+    pub manifest: Option<PathBuf>,
+    /// `--target-dir`.
+    pub target_dir: Option<PathBuf>,
+    /// Names of tests or parts of them; all that are slower or faster if there are none.
+    pub tests: Vec<String>,
+    /// The names are whole.
+    pub exact: bool,
+    /// How; what is recorded is enough unless something is asked for.
+    pub explaining: Explaining,
+    /// Explain anew what is recorded.
+    pub again: bool,
+    /// Longest run, builds included.
+    pub budget: Option<Duration>,
+}
+
+/// Explains tests of the last run.
+pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
+    let started = Instant::now();
+    let cargo = Cargo::find(&request.folder)?;
+    let location = workspace::locate(&cargo, &request.folder, request.manifest.as_deref())?;
+    let ours = setup::our_folder(&location, request.target_dir.as_deref())?;
+    let (path, mut record) = runs::last(&ours)?;
+    let chosen = choose(&record, request)?;
+    let is_open =
+        |index: &&usize| record.tests[**index].question.is_some() && (request.again || unknown(&record.tests[**index]));
+    let open: Vec<Question> =
+        chosen.iter().filter(is_open).filter_map(|index| record.tests[*index].question.clone()).collect();
+    let deadline = request.budget.map(|budget| started + budget);
+    let answers =
+        if open.is_empty() { Answers::default() } else { answer(request, &record, &open, deadline, terminal)? };
+    for (test, explanation) in answers.tests.iter().filter_map(|(test, answer)| Some((test, answer.as_ref().ok()?))) {
+        for recorded in record.tests.iter_mut().filter(|recorded| recorded.test == *test) {
+            recorded.explained(explanation);
+        }
+    }
+    if !answers.tests.is_empty() {
+        runs::save(&path, &record)?;
+    }
+    let tests = chosen.into_iter().map(|index| explained(&record.tests[index], &answers)).collect();
+    Ok(Explanations { versions: record.versions, tests, warnings: answers.warnings })
+}
+
+fn unknown(test: &RecordedTest) -> bool {
+    test.explanation().is_none()
+}
+
+fn explained(recorded: &RecordedTest, answers: &Answers) -> TestExplained {
+    let answer = match answers.tests.get(&recorded.test) {
+        Some(answer) => answer.clone(),
+        None => recorded.explanation().ok_or_else(|| match (&recorded.question, &recorded.reason) {
+            (None, Some(reason)) => format!("it was not measured: {reason}"),
+            (None, None) => "it has no figures in steady state".to_owned(),
+            (Some(_), _) => "it was not reached".to_owned(),
+        }),
+    };
+    let figures = recorded.question.as_ref().map(|question| (question.base_ns, question.change));
+    TestExplained { test: recorded.test.clone(), verdict: recorded.verdict, figures, answer }
+}
+
+/// Places in the record of the tests that are meant.
+fn choose(record: &Record, request: &ExplainRequest) -> Result<Vec<usize>> {
+    let places = |takes: &dyn Fn(&RecordedTest) -> bool| {
+        let tests = record.tests.iter().enumerate();
+        tests.filter(|(_, test)| takes(test)).map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    if request.tests.is_empty() {
+        return Ok(places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)));
+    }
+    let mut chosen = Vec::new();
+    for name in &request.tests {
+        let mut meant = places(&|test| test.test.name == *name || test.test.to_string() == *name);
+        if meant.is_empty() && !request.exact {
+            let has_it = |test: &RecordedTest| test.test.name.contains(name.as_str());
+            // Whoever types a part of a name does not mean tests that the change does not reach.
+            meant = places(&|test| has_it(test) && test.question.is_some());
+            if meant.is_empty() {
+                meant = places(&has_it);
+            }
+        }
+        if meant.is_empty() {
+            return Err(no_such_test(record, name));
+        }
+        chosen.extend(meant);
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+fn no_such_test(record: &Record, name: &str) -> Error {
+    let Sides { base, head } = record.versions.as_ref().map(|version| version.label.as_str());
+    let error = Error::usage(format!(
+        "no test of the last run ({base} against {head}, {}) has `{name}` in its name",
+        count(record.tests.len(), "test")
+    ));
+    let known = record.tests.iter().map(|test| test.test.name.as_str());
+    let hint = near::hint(&near::near(name, known, "::"));
+    error.hint(hint.unwrap_or_else(|| "`explain` knows the tests that the last `cargo perfunit diff` found".to_owned()))
+}
+
+/// Builds what the run compared once more, where it is not built any longer, and measures with probes.
+fn answer(
+    request: &ExplainRequest,
+    record: &Record,
+    questions: &[Question],
+    deadline: Option<Instant>,
+    terminal: Terminal,
+) -> Result<Answers> {
+    let mut options = record.options.clone();
+    options.explaining = Explaining { explain: Explain::Always, ..request.explaining };
+    options.measuring.budget = request.budget;
+    let mut setup = setup::open(&options, terminal)?;
+    let contents = runs::contents(&setup);
+    for (side, now, then) in
+        [("base", &contents.base, &record.contents.base), ("head", &contents.head, &record.contents.head)]
+    {
+        if now != then {
+            return Err(Error::usage(format!("{side} is not what the last run compared any longer"))
+                .hint("run `cargo perfunit diff` again"));
+        }
+    }
+    let selected = select::select(&mut setup, &options)?;
+    setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
+    let names = Names::of_versions(&setup, &selected);
+    let rounds = rounds::prepare(&mut setup, &options, &selected, &names, deadline)?;
+    rounds.explain(&mut setup, &options, &selected, questions, deadline)
+}
+
+#[cfg(test)]
+mod tests;

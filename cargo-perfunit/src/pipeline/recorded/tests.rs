@@ -1,0 +1,48 @@
+use super::*;
+use crate::model::{TargetId, TargetKind, TestId};
+use crate::pipeline::runs::Record;
+
+fn record(tests: &[(&str, Verdict)]) -> Record {
+    let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
+    let test = |(name, verdict): &(&str, Verdict)| {
+        let test = TestId { target: target.clone(), name: (*name).to_owned() };
+        let measured = *verdict != Verdict::NotMeasured;
+        let question = measured.then(|| Question { test: test.clone(), base_ns: 1.0, change: 0.1 });
+        RecordedTest::of(test, *verdict, question)
+    };
+    Record::of(tests.iter().map(test).collect())
+}
+
+fn chosen(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
+    let record = record(&[
+        ("a::sums", Verdict::Slower),
+        ("a::sums_up", Verdict::Same),
+        ("b::prints", Verdict::Faster),
+        ("b::sums", Verdict::NotMeasured),
+    ]);
+    let tests = tests.iter().map(|name| (*name).to_owned()).collect();
+    choose(&record, &ExplainRequest { tests, exact, ..ExplainRequest::default() })
+}
+
+#[test]
+fn without_names_those_that_changed_are_meant() {
+    assert_eq!(chosen(&[], false).unwrap(), [0, 2]);
+}
+
+#[test]
+fn a_whole_name_means_one_test_and_a_part_all_that_have_it() {
+    assert_eq!(chosen(&["a::sums"], false).unwrap(), [0]);
+    assert_eq!(chosen(&["demo a::sums"], true).unwrap(), [0]);
+    assert_eq!(chosen(&["sums"], false).unwrap(), [0, 1]);
+    // Nothing else has it in its name.
+    assert_eq!(chosen(&["b::s"], false).unwrap(), [3]);
+    assert_eq!(chosen(&["prints", "b::", "up"], false).unwrap(), [1, 2]);
+}
+
+#[test]
+fn a_name_that_no_test_has_is_an_error_with_the_nearest() {
+    let error = |name, exact| chosen(&[name], exact).unwrap_err().to_string();
+    assert!(error("b::print", true).contains("did you mean b::prints?"), "{}", error("b::print", true));
+    assert!(error("sumz", false).contains("did you mean a::sums"), "{}", error("sumz", false));
+    assert!(error("xyzzy", false).contains("`explain` knows"), "{}", error("xyzzy", false));
+}

@@ -1,0 +1,135 @@
+//! `cargo perfunit explain`: why tests got slower or faster, with their call trees.
+
+use super::explained;
+use super::figures::{self, Words};
+use super::format::{self, count, one_line};
+use super::screen::{INDENT, Screen};
+use super::style::{DIM, GOOD, Text, WARN, test_id};
+use super::text::{TextOptions, heading};
+use super::wire::{SCHEMA_VERSION, Test, Version, finite, pretty};
+use super::{blame, call_tree};
+use crate::model::{Explanation, Sides, TestId, Verdict, VersionName};
+use serde::{Deserialize, Serialize};
+
+/// What there is to say.
+#[derive(Debug)]
+pub struct Explanations {
+    /// What was compared.
+    pub versions: Sides<VersionName>,
+    /// The tests.
+    pub tests: Vec<TestExplained>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// A test of the last run.
+#[derive(Debug)]
+pub struct TestExplained {
+    /// Which test.
+    pub test: TestId,
+    /// What the run found.
+    pub verdict: Verdict,
+    /// Time of one run on base, ns, and head's change as a fraction of it, where it was measured.
+    pub figures: Option<(f64, f64)>,
+    /// Why, or in words why that is not known.
+    pub answer: std::result::Result<Explanation, String>,
+}
+
+/// For people.
+pub fn text(explanations: &Explanations, options: &TextOptions) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    heading(&explanations.versions.base, &explanations.versions.head, &mut screen);
+    for test in &explanations.tests {
+        screen.bar();
+        write(test, &mut screen);
+    }
+    screen.bar();
+    for warning in &explanations.warnings {
+        screen.status("Warning", WARN, &Text::plain(one_line(warning)));
+    }
+    let explained = explanations.tests.iter().filter(|test| test.answer.is_ok()).count();
+    let tests = count(explanations.tests.len(), "test");
+    let text = if explanations.tests.is_empty() {
+        "no test of the last run got slower or faster; name one to see its calls".to_owned()
+    } else {
+        format!("{explained} of {tests} explained")
+    };
+    screen.status("Summary", GOOD, &Text::plain(text));
+    screen.finish()
+}
+
+fn write(test: &TestExplained, screen: &mut Screen) {
+    let glyphs = screen.glyphs();
+    let (word, style) = figures::status(test.verdict, Words::OfTime);
+    let mut name = test_id(&test.test);
+    if let Some((base_ns, change)) = test.figures {
+        let [base, head] = [base_ns, base_ns * (1.0 + change)].map(|ns| format::duration(ns, glyphs));
+        let figures = format!("  {base} {} {head}  ", glyphs.arrow());
+        name = name.and(figures).with(style, format::percent(change));
+    }
+    screen.status(word, style, &name);
+    match &test.answer {
+        Ok(explanation) => {
+            for line in blame::lines(explanation, glyphs) {
+                screen.below(INDENT, &Text::plain(line));
+            }
+            screen.blank();
+            for line in call_tree::lines(explanation, glyphs) {
+                screen.below(INDENT, &Text::new(DIM, line));
+            }
+        }
+        Err(why) => screen.below(INDENT, &Text::plain(format!("not explained: {}", one_line(why)))),
+    }
+}
+
+/// The document, described in `docs/json.md`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The version compared against.
+    pub base: Version,
+    /// The version under test.
+    pub head: Version,
+    /// The tests.
+    pub tests: Vec<TestDocument>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// One test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestDocument {
+    /// Which test.
+    #[serde(flatten)]
+    pub test: Test,
+    /// As in `diff`.
+    pub verdict: String,
+    /// Time of one run of the test body on base, ns; null unless it was measured.
+    pub base_ns: Option<f64>,
+    /// Head's change, as a fraction of base.
+    pub change: Option<f64>,
+    /// As in `diff`.
+    pub explanation: Option<explained::Explanation>,
+    /// Why there is none.
+    pub unexplained_because: Option<String>,
+}
+
+/// For programs.
+pub fn json(explanations: &Explanations) -> String {
+    let test = |test: &TestExplained| TestDocument {
+        test: Test::from(&test.test),
+        verdict: super::json::verdict(test.verdict).to_owned(),
+        base_ns: test.figures.and_then(|(base_ns, _)| finite(base_ns)),
+        change: test.figures.and_then(|(_, change)| finite(change)),
+        explanation: test.answer.as_ref().ok().map(explained::Explanation::from),
+        unexplained_because: test.answer.as_ref().err().cloned(),
+    };
+    pretty(&Document {
+        schema_version: SCHEMA_VERSION,
+        base: Version::from(&explanations.versions.base),
+        head: Version::from(&explanations.versions.head),
+        tests: explanations.tests.iter().map(test).collect(),
+        warnings: explanations.warnings.clone(),
+    })
+}

@@ -155,7 +155,7 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
 
     let unknown = explain(&["tests::sumz"]).expect(2);
     assert!(unknown.stderr.contains("did you mean tests::sums?"), "{}", unknown.stderr);
-    project.write("src/lib.rs", &head.replace("+ depth", "- depth"));
+    project.write("src/lib.rs", &head.replace("depth + 1", "depth + 2"));
     // What is recorded is still true; it can only not be measured again.
     assert_eq!(culprits(&explain(&["--message-format", "json"]).expect(0).json()), ["Totals::of"]);
     assert_eq!(project.status(), ["src/lib.rs"]);

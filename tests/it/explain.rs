@@ -1,6 +1,6 @@
 //! `--explain` and `explain`: the function that is to blame.
 
-use crate::support::Project;
+use crate::support::{Project, Run};
 use serde_json::Value;
 
 /// Functions in several shapes, all called by one test, each of which takes about a microsecond.
@@ -142,6 +142,15 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
     assert_eq!(culprits(&run), ["Totals::of"]);
     assert!(run["summary"]["seconds"]["explain"].as_f64().unwrap() > 0.0);
 
+    let mut command = Project::tool(project.path());
+    command.args(["diff", "HEAD~1"]).env("GITHUB_ACTIONS", "true");
+    let text = Run::of(command).expect(100);
+    assert!(text.stdout.contains("to blame: Totals::of (src/lib.rs:25)"), "{}", text.stdout);
+    let annotation = "::error file=src/lib.rs,line=25,title=Totals%3A%3Aof makes 1 test slower::sample tests::sums: +";
+    assert!(text.stderr.contains(annotation), "{}", text.stderr);
+    // The same figures, for what is asked next.
+    let run = project.diff(&["--explain", "auto"]).expect(100).json();
+
     let explain = |arguments: &[&str]| project.perfunit(["explain"].iter().chain(arguments));
     let recorded = explain(&["--message-format", "json"]).expect(0).json();
     assert_eq!(recorded["tests"][0]["explanation"], run["tests"][0]["explanation"]);
@@ -155,7 +164,7 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
 
     let unknown = explain(&["tests::sumz"]).expect(2);
     assert!(unknown.stderr.contains("did you mean tests::sums?"), "{}", unknown.stderr);
-    project.write("src/lib.rs", &head.replace("depth + 1", "depth + 2"));
+    project.write("src/lib.rs", head.replace("depth + 1", "depth + 2"));
     // What is recorded is still true; it can only not be measured again.
     assert_eq!(culprits(&explain(&["--message-format", "json"]).expect(0).json()), ["Totals::of"]);
     assert_eq!(project.status(), ["src/lib.rs"]);
@@ -164,7 +173,7 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
 #[test]
 fn a_version_that_is_gone_cannot_be_explained_any_longer() {
     let project = Project::library(LIBRARY, LIBRARY);
-    project.write("src/lib.rs", &LIBRARY.replace("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|"));
+    project.write("src/lib.rs", LIBRARY.replace("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|"));
     project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
     project.write("src/lib.rs", LIBRARY);
     let gone = project.perfunit(["explain"]).expect(2);

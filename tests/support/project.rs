@@ -12,7 +12,8 @@ use tempfile::TempDir;
 const DISARMED: &str = ".fixture";
 
 /// What cargo and the tool take from the environment; a test must not depend on who runs it.
-const UNSET: [&str; 8] = [
+const UNSET: [&str; 9] = [
+    "GITHUB_ACTIONS",
     "CARGO_TARGET_DIR",
     "CARGO_BUILD_TARGET_DIR",
     "CARGO_TERM_COLOR",

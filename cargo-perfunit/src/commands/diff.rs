@@ -3,7 +3,7 @@
 use crate::error::{ExitCode, Result};
 use crate::model::{Reason, Run, Verdict};
 use crate::pipeline::{self, Options};
-use crate::report::{json, text};
+use crate::report::{annotations, json, text};
 use crate::term::{self, Terminal};
 
 /// What to print and what to fail on.
@@ -30,6 +30,9 @@ pub fn diff(options: &Options, output: DiffOutput, terminal: Terminal) -> Result
         text::render(&run, &options)
     };
     term::print(&report);
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+        term::eprint(&annotations::github(&run));
+    }
     Ok(exit_code(&run, output))
 }
 

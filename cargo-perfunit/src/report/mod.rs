@@ -6,6 +6,7 @@
 //! verbosity come in as [`TextOptions`], colours go out as ANSI codes that the terminal module strips where they are
 //! not wanted. The order of everything printed follows from the input alone.
 
+pub mod annotations;
 mod blame;
 pub mod calibration;
 mod call_tree;

@@ -1,0 +1,89 @@
+//! GitHub's annotations: what got slower, at the line of the function that is to blame.
+//!
+//! Workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error message); the
+//! runner reads them from stderr as well as from stdout.
+
+use super::blame;
+use super::figures::phrase;
+use super::format::{Glyphs, count, one_line};
+use crate::model::{Function, Outcome, Run, Verdict};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// GitHub shows so many errors of a step.
+const MOST: usize = 10;
+/// Tests told of in one annotation.
+const TESTS: usize = 5;
+
+/// One workflow command a line; empty if nothing got slower.
+pub fn github(run: &Run) -> String {
+    let mut places: BTreeMap<Option<&Function>, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower) {
+        places.entry(culprit(outcome)).or_default().push(outcome);
+    }
+    let mut text = String::new();
+    // Those with a place are worth more than those without.
+    for (function, outcomes) in places.iter().rev().take(MOST) {
+        let tests = count(outcomes.len(), "test");
+        let title = function
+            .map_or_else(|| format!("{tests} slower"), |function| format!("{} makes {tests} slower", function.name));
+        let place = function.map(|function| format!("file={},line={},", property(&function.file), function.line));
+        let _ = writeln!(
+            text,
+            "::error {}title={}::{}",
+            place.unwrap_or_default(),
+            property(&title),
+            data(&message(outcomes))
+        );
+    }
+    text
+}
+
+fn culprit(outcome: &Outcome) -> Option<&Function> {
+    let explanation = outcome.explanation.as_ref()?;
+    explanation.blamed.first().map(|blamed| &explanation.functions[blamed.function])
+}
+
+fn message(outcomes: &[&Outcome]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for outcome in outcomes.iter().take(TESTS) {
+        let figures = outcome.measured.as_ref().map(phrase).unwrap_or_default();
+        lines.push(format!("{}: {figures}", one_line(&outcome.test.to_string())));
+        let explanation = outcome.explanation.as_ref();
+        lines.extend(explanation.and_then(|found| blame::lines(found, Glyphs::Unicode).into_iter().next()));
+    }
+    if outcomes.len() > TESTS {
+        lines.push(format!("... and {} more", outcomes.len() - TESTS));
+    }
+    lines.join("\n")
+}
+
+/// Text that a command carries.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A value before the text, where colons and commas part.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples::{measured, outcome, run};
+
+    #[test]
+    fn slower_tests_without_a_culprit_share_an_annotation_without_a_place() {
+        let outcomes = ["a::x", "a::y"].map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).to_vec();
+        let expected = "::error title=2 tests slower::mycrate a::x: +25.0 %25 [+24.0 %25, +26.0 %25]%0Amycrate a::y: \
+            +25.0 %25 [+24.0 %25, +26.0 %25]\n";
+        assert_eq!(github(&run(outcomes)), expected);
+        assert_eq!(github(&run(vec![outcome("a::x", Verdict::Same, Some(measured(1e3, 0.0)))])), "");
+    }
+
+    #[test]
+    fn values_do_not_end_early() {
+        assert_eq!(property("a::b, 5 %\n"), "a%3A%3Ab%2C 5 %25%0A");
+    }
+}

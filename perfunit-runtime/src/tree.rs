@@ -14,7 +14,7 @@
 //! whatever the recursion, and its total counts outermost activations only.
 //!
 //! Nothing is counted but between the beginning and the end of a batch. A node's own fields are sums over all recorded
-//! batches; row `i` has its calls and self ticks in batch `i` alone. Batches are those of the shared page, in their order.
+//! batches; row `i` has its calls, recursions and self ticks in batch `i` alone. Batches are those of the shared page, in their order.
 //!
 //! All times are in *ticks*, of which [`Header::ticks_per_second`] make a second. The figures contain the probes' own cost:
 //! a call adds [`Header::inside`] to its own self time and [`Header::outside`] to its caller's.
@@ -28,7 +28,7 @@ use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// First word of the file: refuses a tool of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_7472_0001;
+pub const MAGIC: u64 = 0x7065_7266_7472_0002;
 
 /// [`Header::begun`] between batches.
 pub const NO_BATCH: u64 = u64::MAX;
@@ -127,6 +127,10 @@ pub struct Node {
     pub calls_before: AtomicU64,
     /// The process's own: `self_ticks` at the end of the last batch.
     pub self_before: AtomicU64,
+    /// Of `calls`, those that came from a node below this one, or from itself, and not from its caller.
+    pub recursions: AtomicU64,
+    /// The process's own: `recursions` at the end of the last batch.
+    pub recursions_before: AtomicU64,
 }
 
 /// What a node did in one batch.
@@ -137,6 +141,8 @@ pub struct Figures {
     pub calls: AtomicU64,
     /// As in [`Node::self_ticks`].
     pub self_ticks: AtomicU64,
+    /// As in [`Node::recursions`].
+    pub recursions: AtomicU64,
 }
 
 /// Where the parts of a file are.
@@ -182,8 +188,8 @@ mod tests {
         let layout = Layout { keys: 513, capacity: 100, rows: 3 };
         assert_eq!(layout.nodes(), 3 * PAGE);
         assert_eq!(layout.row(0), 7 * PAGE);
-        assert_eq!(layout.row(1), 7 * PAGE + 1600);
-        assert_eq!(layout.bytes(), 7 * PAGE + 4800);
+        assert_eq!(layout.row(1), 7 * PAGE + 2400);
+        assert_eq!(layout.bytes(), 7 * PAGE + 7200);
         assert_eq!(Layout { keys: 0, ..layout }.nodes(), PAGE);
     }
 

@@ -99,6 +99,11 @@ fn who_calls_a_helper_more_often_is_to_blame_and_the_helper_is_not() {
 }
 
 #[test]
+fn who_recurses_deeper_is_to_blame_and_not_the_caller() {
+    check("depth < 20", "depth < 60", "fold", "calls");
+}
+
+#[test]
 fn an_early_return_that_is_gone_is_the_functions_own() {
     check("*number == 400", "*number == 4000", "early", "own");
 }

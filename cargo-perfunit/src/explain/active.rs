@@ -69,9 +69,13 @@ mod tests {
     /// Nodes as (key, parent, self time on base and on head); the root is 0.
     fn tree(nodes: &[(u64, usize, f64, f64)]) -> Merged {
         let recorded = |time: fn(&(u64, usize, f64, f64)) -> f64| {
-            let below =
-                nodes.iter().map(|node| RecordedNode { key: node.0, parent: node.1, calls: 1.0, self_ns: time(node) });
-            let root = RecordedNode { key: ROOT, parent: 0, calls: 0.0, self_ns: 1.0 };
+            let below = nodes.iter().map(|node| RecordedNode {
+                parent: node.1,
+                calls: 1.0,
+                self_ns: time(node),
+                ..RecordedNode::root(node.0)
+            });
+            let root = RecordedNode { self_ns: 1.0, ..RecordedNode::root(ROOT) };
             Recorded { nodes: std::iter::once(root).chain(below).collect() }
         };
         let mut merged = Merged::default();

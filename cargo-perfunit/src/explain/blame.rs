@@ -10,8 +10,8 @@
 //! ```
 //!
 //! and h / b is the product, over the way from the test, of how many times as often each node is called by one call of
-//! its caller; the second term is divided among them by the logarithms of these. All charges of all nodes add up to the
-//! difference of the whole test.
+//! its caller, and of how many times as often it calls itself, directly or not; the second term is divided among them by
+//! the logarithms of these. All charges of all nodes add up to the difference of the whole test.
 
 use super::differences::{difference, medians};
 use super::merge::{Merged, MergedNode};
@@ -61,6 +61,32 @@ impl Charges {
     }
 }
 
+/// How often a node is called in one run, medians over pairs.
+struct Counts {
+    /// Whoever calls.
+    all: Sides<f64>,
+    /// By its caller, not by itself or from below.
+    from_outside: Sides<f64>,
+}
+
+impl Counts {
+    fn of(node: &MergedNode) -> Self {
+        let (all, recursions) = (medians(&node.calls), medians(&node.recursions));
+        let outside = |all: f64, recursions: f64| if recursions < all { all - recursions } else { all };
+        let from_outside = Sides { base: outside(all.base, recursions.base), head: outside(all.head, recursions.head) };
+        Self { all, from_outside }
+    }
+}
+
+/// Who calls something more or less often.
+struct Culprit {
+    key: u64,
+    /// The key of what is called.
+    called: u64,
+    /// The part that it pays, of 1.
+    weight: f64,
+}
+
 /// By pair, ns.
 type ByPair = Vec<f64>;
 
@@ -73,18 +99,16 @@ struct Account {
 /// Charges every difference to somebody, such that with probability 1 - `alpha` no interval misses; `None` for fewer
 /// pairs than an interval needs.
 pub fn charges(merged: &Merged, alpha: f64) -> Option<Charges> {
-    let calls: Vec<Sides<f64>> = merged.nodes.iter().map(|node| medians(&node.calls)).collect();
+    let counts: Vec<Counts> = merged.nodes.iter().map(Counts::of).collect();
     let mut accounts: BTreeMap<u64, Account> = BTreeMap::new();
     let mut whole = vec![0.0; merged.pairs];
     for (index, node) in merged.nodes.iter().enumerate() {
-        let (own, counted) = parts(node, calls[index]);
+        let (own, counted) = parts(node, &counts[index]);
         add(&mut whole, &own, 1.0);
         add(&mut whole, &counted, 1.0);
         add(&mut accounts.entry(payer(node.key)).or_default().own, &own, 1.0);
-        for (edge, weight) in culprits(merged, &calls, index) {
-            let called = &merged.nodes[edge];
-            let account = accounts.entry(payer(merged.nodes[called.parent].key)).or_default();
-            add(account.calling.entry(called.key).or_default(), &counted, weight);
+        for Culprit { key, called, weight } in culprits(merged, &counts, index) {
+            add(accounts.entry(payer(key)).or_default().calling.entry(called).or_default(), &counted, weight);
         }
     }
     let each = alpha / accounts.len().max(1) as f64;
@@ -126,9 +150,9 @@ fn add(sum: &mut ByPair, values: &[f64], weight: f64) {
 
 /// By pair, what the function's own calls take more, and what more of them take. All of what one side does not call is the
 /// latter.
-fn parts(node: &MergedNode, calls: Sides<f64>) -> (ByPair, ByPair) {
+fn parts(node: &MergedNode, counts: &Counts) -> (ByPair, ByPair) {
     let pairs = node.self_ns.base.iter().zip(&node.self_ns.head);
-    match growth(calls) {
+    match growth(counts.all) {
         // Nobody calls the root.
         _ if node.key == ROOT => pairs.map(|(base, head)| (head - base, 0.0)).unzip(),
         Some(growth) => pairs.map(|(base, head)| (head - base * growth, base * (growth - 1.0))).unzip(),
@@ -149,28 +173,31 @@ fn growth(calls: Sides<f64>) -> Option<f64> {
     }
 }
 
-/// The nodes on the way to this one that their callers call more or less often, with their shares, which add up to 1; none
-/// if it is called as often as before.
-fn culprits(merged: &Merged, calls: &[Sides<f64>], index: usize) -> Vec<(usize, f64)> {
+/// Who on the way to this node calls more or less often, with their shares, which add up to 1; nobody if it is called as
+/// often as before.
+fn culprits(merged: &Merged, counts: &[Counts], index: usize) -> Vec<Culprit> {
     let way: Vec<usize> = way_to(merged, index);
-    let growths: Vec<Option<f64>> = way.iter().map(|node| growth(calls[*node])).collect();
+    let key = |node: usize| merged.nodes[node].key;
+    let by_caller = |node: usize, weight| Culprit { key: key(merged.nodes[node].parent), called: key(node), weight };
     // What only one side has begins somewhere, and there is the culprit.
-    if let Some(first) = growths.iter().position(Option::is_none) {
-        return vec![(way[first], 1.0)];
+    if let Some(first) = way.iter().find(|node| growth(counts[**node].all).is_none()) {
+        return vec![by_caller(*first, 1.0)];
     }
-    let logarithms: Vec<f64> = growths.iter().map(|growth| growth.unwrap_or(1.0).ln()).collect();
-    let whole = logarithms.last().copied().unwrap_or(0.0);
+    let logarithm = |calls: Sides<f64>| growth(calls).unwrap_or(1.0).ln();
+    let whole = logarithm(counts[index].all);
     if whole == 0.0 {
         return Vec::new();
     }
     let mut before = 0.0;
-    way.iter()
-        .zip(logarithms)
-        .filter_map(|(node, logarithm)| {
-            let step = logarithm - std::mem::replace(&mut before, logarithm);
-            (step.abs() >= EQUAL_CALLS).then_some((*node, step / whole))
-        })
-        .collect()
+    let mut found = Vec::new();
+    for node in way {
+        let (outside, all) = (logarithm(counts[node].from_outside), logarithm(counts[node].all));
+        found.push(by_caller(node, (outside - before) / whole));
+        found.push(Culprit { key: key(node), called: key(node), weight: (all - outside) / whole });
+        before = all;
+    }
+    found.retain(|culprit| (culprit.weight * whole).abs() >= EQUAL_CALLS);
+    found
 }
 
 /// The nodes from below the root to this one; none for the root.
@@ -192,17 +219,19 @@ mod tests {
 
     const NAMES: [&str; 6] = ["test", "threads", "a", "b", "c", "d"];
 
-    /// `a 2 x 10, a>b 4 x 5`: 2 calls of 10 ns each, and so on. Ways are written out, callers first.
+    /// `a 2 x 10, a>b 4/3 x 5`: 2 calls of 10 ns each, then 4, of which 3 are recursive, and so on. Ways are written out,
+    /// callers first.
     fn tree(text: &str) -> Recorded {
         let mut ways = vec![String::new()];
-        let mut nodes = vec![RecordedNode { key: ROOT, parent: 0, calls: 0.0, self_ns: 1.0 }];
+        let mut nodes = vec![RecordedNode { self_ns: 1.0, ..RecordedNode::root(ROOT) }];
         for entry in text.split(", ").filter(|entry| !entry.is_empty()) {
             let [way, calls, "x", each] = entry.split(' ').collect::<Vec<_>>()[..] else { panic!("{entry}") };
             let (caller, name) = way.rsplit_once('>').unwrap_or(("", way));
             let parent = ways.iter().position(|known| known == caller).unwrap();
             let key = NAMES.iter().position(|known| *known == name).unwrap() as u64;
-            let calls: f64 = calls.parse().unwrap();
-            nodes.push(RecordedNode { key, parent, calls, self_ns: calls * each.parse::<f64>().unwrap() });
+            let (calls, recursions) = calls.split_once('/').unwrap_or((calls, "0"));
+            let [calls, recursions, each] = [calls, recursions, each].map(|number| number.parse::<f64>().unwrap());
+            nodes.push(RecordedNode { key, parent, calls, recursions, self_ns: calls * each });
             ways.push(way.to_owned());
         }
         Recorded { nodes }
@@ -248,6 +277,15 @@ mod tests {
             "a 1 x 5, a>b 2 x 10, a>b>c 4 x 8",
             &[("a", 10.0 + 12.0), ("b", 12.0)],
         );
+    }
+
+    #[test]
+    fn who_recurses_more_pays_and_not_who_began_it() {
+        check("a 1 x 5, a>b 4/3 x 10", "a 1 x 5, a>b 8/7 x 10", &[("b", 40.0)]);
+        // Twice as often from outside, each time as deep as before: a's.
+        check("a 1 x 5, a>b 4/3 x 10", "a 1 x 5, a>b 8/6 x 10", &[("a", 40.0)]);
+        // b comes back to itself by way of c, twice as often: what c takes more is b's too.
+        check("b 2/1 x 10, b>c 1 x 4", "b 4/3 x 10, b>c 2 x 4", &[("b", 24.0)]);
     }
 
     #[test]

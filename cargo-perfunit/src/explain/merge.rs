@@ -13,6 +13,8 @@ pub struct MergedNode {
     pub parent: usize,
     /// Calls in one run, by pair.
     pub calls: Sides<Vec<f64>>,
+    /// Of these the recursive ones.
+    pub recursions: Sides<Vec<f64>>,
     /// Time in itself in one run, ns, by pair.
     pub self_ns: Sides<Vec<f64>>,
 }
@@ -37,7 +39,7 @@ impl Default for Merged {
 impl MergedNode {
     fn new(key: u64, parent: usize, pairs: usize) -> Self {
         let zeros = || Sides { base: vec![0.0; pairs], head: vec![0.0; pairs] };
-        Self { key, parent, calls: zeros(), self_ns: zeros() }
+        Self { key, parent, calls: zeros(), recursions: zeros(), self_ns: zeros() }
     }
 }
 
@@ -45,7 +47,7 @@ impl Merged {
     /// Adds what the processes of a pair recorded.
     pub fn add(&mut self, pair: &Sides<Recorded>) {
         for node in &mut self.nodes {
-            for figures in [&mut node.calls, &mut node.self_ns] {
+            for figures in [&mut node.calls, &mut node.recursions, &mut node.self_ns] {
                 figures.base.push(0.0);
                 figures.head.push(0.0);
             }
@@ -63,8 +65,10 @@ impl Merged {
             places.push(place);
             let merged = &mut self.nodes[place];
             // Equal ways may be recorded twice, by two threads.
-            *merged.calls.get_mut(side).last_mut().expect("a pair was begun") += node.calls;
-            *merged.self_ns.get_mut(side).last_mut().expect("a pair was begun") += node.self_ns;
+            let figures = [&mut merged.calls, &mut merged.recursions, &mut merged.self_ns];
+            for (sums, value) in figures.into_iter().zip([node.calls, node.recursions, node.self_ns]) {
+                *sums.get_mut(side).last_mut().expect("a pair was begun") += value;
+            }
         }
     }
 
@@ -90,7 +94,12 @@ mod tests {
     use super::*;
 
     fn tree(nodes: &[(u64, usize, f64)]) -> Recorded {
-        let node = |&(key, parent, self_ns): &(u64, usize, f64)| RecordedNode { key, parent, calls: 1.0, self_ns };
+        let node = |&(key, parent, self_ns): &(u64, usize, f64)| RecordedNode {
+            parent,
+            calls: 1.0,
+            self_ns,
+            ..RecordedNode::root(key)
+        };
         Recorded { nodes: nodes.iter().map(node).collect() }
     }
 

@@ -14,8 +14,17 @@ pub struct RecordedNode {
     pub parent: usize,
     /// Calls in one run.
     pub calls: f64,
+    /// Those of them that it made itself, directly or by way of what it calls, while it was active.
+    pub recursions: f64,
     /// Time in itself in one run, ns.
     pub self_ns: f64,
+}
+
+impl RecordedNode {
+    /// A node that nobody calls and that takes no time.
+    pub fn root(key: u64) -> Self {
+        Self { key, parent: 0, calls: 0.0, recursions: 0.0, self_ns: 0.0 }
+    }
 }
 
 /// A process's call tree: the root is the first, callers stand before what they call.

@@ -2,7 +2,7 @@
 
 use super::blame::{Charge, Charges};
 use super::differences::Differences;
-use super::merge::Merged;
+use super::merge::{Merged, MergedNode};
 use super::recorded::{ROOT, THREADS};
 use crate::model::{Blame, Blamed, CallNode, Explanation, Function, Sides, Strategy, TestId};
 use std::collections::BTreeMap;
@@ -145,25 +145,33 @@ impl Catalogue<'_> {
 
 /// Calls of a function in one run, wherever it is called.
 fn all_calls(merged: &Merged, key: u64) -> Sides<f64> {
-    sum_of_calls(merged, |index| merged.nodes[index].key == key)
+    sum(merged, |node| &node.calls, |node| node.key == key)
 }
 
-/// Calls of one function by another, for each call of the caller.
+/// Calls of one function by another, for each call of the caller; of itself, for each call from outside.
 fn calls_each(merged: &Merged, by: u64, of: u64, calls: Sides<f64>) -> Sides<f64> {
-    let called = sum_of_calls(merged, |index| {
-        let node = &merged.nodes[index];
-        node.key == of && merged.nodes[node.parent].key == by
-    });
     let each = |called: f64, calls: f64| if calls > 0.0 { called / calls } else { 0.0 };
+    if by == of {
+        let again = sum(merged, |node| &node.recursions, |node| node.key == of);
+        return Sides {
+            base: each(again.base, calls.base - again.base),
+            head: each(again.head, calls.head - again.head),
+        };
+    }
+    let called = sum(merged, |node| &node.calls, |node| node.key == of && merged.nodes[node.parent].key == by);
     Sides { base: each(called.base, calls.base), head: each(called.head, calls.head) }
 }
 
-fn sum_of_calls(merged: &Merged, takes: impl Fn(usize) -> bool) -> Sides<f64> {
+fn sum(
+    merged: &Merged,
+    figure: impl Fn(&MergedNode) -> &Sides<Vec<f64>>,
+    takes: impl Fn(&MergedNode) -> bool,
+) -> Sides<f64> {
     let mut sum = Sides { base: 0.0, head: 0.0 };
-    for index in (1..merged.nodes.len()).filter(|index| takes(*index)) {
-        let calls = super::differences::medians(&merged.nodes[index].calls);
-        sum.base += calls.base;
-        sum.head += calls.head;
+    for node in merged.nodes.iter().skip(1).filter(|node| takes(node)) {
+        let Sides { base, head } = super::differences::medians(figure(node));
+        sum.base += base;
+        sum.head += head;
     }
     sum
 }

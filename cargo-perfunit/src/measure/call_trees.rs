@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Nodes that fit a tree. The file is sparse: 100 bytes and a row's 16 a node are only paid for where they are used.
+/// Nodes that fit a tree. The file is sparse: 100 bytes and a row's 24 a node are only paid for where they are used.
 const CAPACITY: u32 = 1 << 17;
 /// Keys that fit a request.
 const MOST_KEYS: u32 = 1 << 16;
@@ -147,6 +147,8 @@ impl TreeFile {
         let calls: Vec<f64> = (0..nodes.len()).map(|index| mean(index, |row| row.calls.load(Relaxed))).collect();
         let (inside, outside) =
             (f64::from_bits(header.inside.load(Relaxed)), f64::from_bits(header.outside.load(Relaxed)));
+        let recursions: Vec<f64> =
+            (0..nodes.len()).map(|index| mean(index, |row| row.recursions.load(Relaxed))).collect();
         let mut self_ticks: Vec<f64> =
             (0..nodes.len()).map(|index| mean(index, |row| row.self_ticks.load(Relaxed))).collect();
         let mut cost = 0.0;
@@ -159,7 +161,7 @@ impl TreeFile {
             self_ticks[caller] -= calls[index] * outside;
             cost += calls[index] * (inside + outside);
         }
-        let tree = tree(nodes, &calls, &self_ticks, ns);
+        let tree = tree(nodes, &calls, &recursions, &self_ticks, ns);
         Some(ProbedRun { tree, cost_ns: cost * ns, overflow: header.overflow.load(Relaxed) })
     }
 }
@@ -181,21 +183,20 @@ fn quickest<'a>(rows: &[&'a [Figures]]) -> Vec<&'a [Figures]> {
 }
 
 /// Puts the threads' trees below one root: that of the first thread, which runs the test.
-fn tree(nodes: &[Node], calls: &[f64], self_ticks: &[f64], ns: f64) -> Recorded {
+fn tree(nodes: &[Node], calls: &[f64], recursions: &[f64], self_ticks: &[f64], ns: f64) -> Recorded {
     let mut places = vec![0; nodes.len()];
     let mut found: Vec<RecordedNode> = Vec::with_capacity(nodes.len());
     for (index, node) in nodes.iter().enumerate().skip(1) {
         let key = node.key.load(Relaxed);
         let recorded = match key {
-            ROOT if found.is_empty() => {
-                RecordedNode { key: ROOT, parent: 0, calls: 0.0, self_ns: self_ticks[index] * ns }
-            }
+            ROOT if found.is_empty() => RecordedNode { self_ns: self_ticks[index] * ns, ..RecordedNode::root(ROOT) },
             // What a thread does outside of probes is mostly waiting.
-            ROOT => RecordedNode { key: THREADS, parent: 0, calls: 0.0, self_ns: 0.0 },
+            ROOT => RecordedNode::root(THREADS),
             _ => RecordedNode {
                 key,
                 parent: places[node.parent.load(Relaxed) as usize],
                 calls: calls[index],
+                recursions: recursions[index],
                 self_ns: self_ticks[index] * ns,
             },
         };

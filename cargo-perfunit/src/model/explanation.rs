@@ -78,7 +78,8 @@ pub struct Blamed {
     pub share: f64,
     /// How often it is called.
     pub calls: Sides<f64>,
-    /// How often it calls the function of [`Blame::CallsOf`], for each of its own calls.
+    /// How often it calls the function of [`Blame::CallsOf`], for each of its own calls; if that is itself, for each of its
+    /// calls while it was not active.
     pub calls_each: Option<Sides<f64>>,
     /// What changed in its source, in words; `None` if nothing did.
     pub changed: Option<String>,

@@ -48,6 +48,9 @@ fn place(function: &Function) -> String {
 
 fn how(explanation: &Explanation, blamed: &Blamed) -> String {
     if let (Blame::CallsOf(callee), Some(each)) = (&blamed.blame, blamed.calls_each) {
+        if *callee == blamed.function {
+            return format!("calls itself, directly or not, {} instead of {}", times(each.head), times(each.base));
+        }
         let callee = &explanation.functions[*callee].name;
         return format!("each call of it calls {callee} {} instead of {}", times(each.head), times(each.base));
     }

@@ -166,6 +166,7 @@ impl Tree {
         for (figures, node) in row.iter().zip(self.nodes) {
             figures.calls.store(since(&node.calls, &node.calls_before), Relaxed);
             figures.self_ticks.store(since(&node.self_ticks, &node.self_before), Relaxed);
+            figures.recursions.store(since(&node.recursions, &node.recursions_before), Relaxed);
         }
         self.header.batches.store(index as u32 + 1, Relaxed);
         let ticks = now.saturating_sub(self.opened.1);

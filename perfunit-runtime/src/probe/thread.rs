@@ -112,7 +112,11 @@ fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls:
     let (back, caller) = from;
     let (index, node) = to;
     let begun = thread.begun.get().load(Relaxed);
-    bump(&node.calls, if begun == NO_BATCH { 0 } else { calls });
+    let calls = if begun == NO_BATCH { 0 } else { calls };
+    bump(&node.calls, calls);
+    if node.parent.load(Relaxed) != back {
+        bump(&node.recursions, calls);
+    }
     thread.current.set(index);
     if mode == mode::COUNTING {
         return Guard { node: index | COUNTED, back, stays: PhantomData };

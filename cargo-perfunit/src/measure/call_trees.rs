@@ -158,7 +158,9 @@ impl TreeFile {
             }
             let caller = node.parent.load(Relaxed) as usize;
             self_ticks[index] -= calls[index] * inside;
-            self_ticks[caller] -= calls[index] * outside;
+            // Who makes a recursive call is below this node if it is not the node itself.
+            self_ticks[index] -= recursions[index] * outside;
+            self_ticks[caller] -= (calls[index] - recursions[index]) * outside;
             cost += calls[index] * (inside + outside);
         }
         let tree = tree(nodes, &calls, &recursions, &self_ticks, ns);

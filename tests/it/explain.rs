@@ -100,7 +100,7 @@ fn who_calls_a_helper_more_often_is_to_blame_and_the_helper_is_not() {
 
 #[test]
 fn who_recurses_deeper_is_to_blame_and_not_the_caller() {
-    check("depth < 20", "depth < 60", "fold", "calls");
+    check("depth < 20", "depth < 400", "fold", "calls");
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         ExplainTests::Always => Explain::Always,
         ExplainTests::Never => Explain::Never,
     };
-    let explaining = Explaining { explain, strategy: strategy(typed.strategy) };
+    let explaining = Explaining { explain, strategy: strategy(typed.strategy), ..Explaining::default() };
     Ok(Options {
         opaque_constants: !typed.transparent_constants,
         aligned_loops: typed.aligned_loops,
@@ -75,7 +75,11 @@ pub fn explain_request(arguments: &ExplainArguments) -> Result<ExplainRequest> {
         target_dir: arguments.target_dir.clone(),
         tests: arguments.tests.clone(),
         exact: arguments.exact,
-        explaining: Explaining { explain: Explain::Always, strategy: arguments.strategy.and_then(strategy) },
+        explaining: Explaining {
+            explain: Explain::Always,
+            strategy: arguments.strategy.and_then(strategy),
+            ..Explaining::default()
+        },
         again: arguments.strategy.is_some(),
         budget: arguments.budget,
     })

@@ -24,8 +24,8 @@ mod summary;
 mod units;
 
 pub use explain::Question;
-pub use options::{Explain, Explaining, Filter, Ignored, Measuring, Options, Scope};
-pub use recorded::{ExplainRequest, explain};
+pub use options::{Explain, Explaining, Filter, Goal, Ignored, Measuring, Options, Scope};
+pub use recorded::{ExplainRequest, Profiles, explain, profiles};
 pub use setup::{Setup, lock, our_folder};
 pub use units::Units;
 

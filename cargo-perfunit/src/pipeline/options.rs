@@ -44,6 +44,19 @@ pub struct Explaining {
     pub explain: Explain,
     /// By which functions are timed; chosen for each test if absent.
     pub strategy: Option<Strategy>,
+    /// What for.
+    #[serde(skip)]
+    pub goal: Goal,
+}
+
+/// What probes are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Goal {
+    /// Who is to blame for a difference.
+    #[default]
+    Blame,
+    /// Where the time goes, whether it differs or not.
+    Profile,
 }
 
 /// For which tests to find out who is to blame.

@@ -1,12 +1,12 @@
-//! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew.
+//! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew; and where their time goes.
 
 use super::explain::{Answers, Question};
 use super::names::Names;
-use super::options::{Explain, Explaining};
+use super::options::{Explain, Explaining, Goal};
 use super::runs::{self, Record, RecordedTest};
 use super::{rounds, select, setup};
 use crate::error::{Error, Result};
-use crate::model::{Sides, Verdict};
+use crate::model::{Explanation, Sides, Verdict, VersionName};
 use crate::near;
 use crate::report::format::count;
 use crate::report::{Explanations, TestExplained};
@@ -36,35 +36,66 @@ pub struct ExplainRequest {
     pub budget: Option<Duration>,
 }
 
+/// Where the time of tests goes.
+#[derive(Debug)]
+pub struct Profiles {
+    /// What was compared.
+    pub versions: Sides<VersionName>,
+    /// By test, both versions.
+    pub tests: Vec<Explanation>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
 /// Explains tests of the last run.
 pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
+    let (record, chosen, answers) = ask(request, Goal::Blame, terminal)?;
+    let tests = chosen.into_iter().map(|index| explained(&record.tests[index], &answers)).collect();
+    Ok(Explanations { versions: record.versions, tests, warnings: answers.warnings })
+}
+
+/// Where the time of tests of the last run goes: of those that are named, or of all that were measured.
+pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
+    let (record, chosen, answers) = ask(request, Goal::Profile, terminal)?;
+    let mut profiles = Profiles { versions: record.versions, tests: Vec::new(), warnings: answers.warnings };
+    for test in chosen.into_iter().map(|index| &record.tests[index]).filter(|test| test.question.is_some()) {
+        match (test.profile(), answers.tests.get(&test.test)) {
+            (Some(found), _) => profiles.tests.push(found),
+            (None, Some(Err(why))) => profiles.warnings.push(format!("{}: {why}", test.test)),
+            (None, _) => profiles.warnings.push(format!("{}: it was not reached", test.test)),
+        }
+    }
+    Ok(profiles)
+}
+
+/// The last run, the places in it of the tests that are meant, and what was found out anew about them.
+fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Record, Vec<usize>, Answers)> {
     let started = Instant::now();
     let cargo = Cargo::find(&request.folder)?;
     let location = workspace::locate(&cargo, &request.folder, request.manifest.as_deref())?;
     let ours = setup::our_folder(&location, request.target_dir.as_deref())?;
     let (path, mut record) = runs::last(&ours)?;
-    let chosen = choose(&record, request)?;
-    let is_open =
-        |index: &&usize| record.tests[**index].question.is_some() && (request.again || unknown(&record.tests[**index]));
-    let open: Vec<Question> =
-        chosen.iter().filter(is_open).filter_map(|index| record.tests[*index].question.clone()).collect();
+    let chosen = choose(&record, request, goal)?;
+    let is_known = |test: &RecordedTest| match goal {
+        Goal::Blame => !request.again && test.explanation().is_some(),
+        Goal::Profile => test.profile().is_some(),
+    };
+    let open = chosen.iter().map(|index| &record.tests[*index]).filter(|test| !is_known(test));
+    let open: Vec<Question> = open.filter_map(|test| test.question.clone()).collect();
+    if open.is_empty() {
+        return Ok((record, chosen, Answers::default()));
+    }
     let deadline = request.budget.map(|budget| started + budget);
-    let answers =
-        if open.is_empty() { Answers::default() } else { answer(request, &record, &open, deadline, terminal)? };
-    for (test, explanation) in answers.tests.iter().filter_map(|(test, answer)| Some((test, answer.as_ref().ok()?))) {
-        for recorded in record.tests.iter_mut().filter(|recorded| recorded.test == *test) {
-            recorded.explained(explanation);
+    let answers = answer(request, goal, &record, &open, deadline, terminal)?;
+    for test in &mut record.tests {
+        if let Some(Ok(found)) = answers.tests.get(&test.test) {
+            test.keep(goal, found);
         }
     }
     if !answers.tests.is_empty() {
         runs::save(&path, &record)?;
     }
-    let tests = chosen.into_iter().map(|index| explained(&record.tests[index], &answers)).collect();
-    Ok(Explanations { versions: record.versions, tests, warnings: answers.warnings })
-}
-
-fn unknown(test: &RecordedTest) -> bool {
-    test.explanation().is_none()
+    Ok((record, chosen, answers))
 }
 
 fn explained(recorded: &RecordedTest, answers: &Answers) -> TestExplained {
@@ -81,13 +112,16 @@ fn explained(recorded: &RecordedTest, answers: &Answers) -> TestExplained {
 }
 
 /// Places in the record of the tests that are meant.
-fn choose(record: &Record, request: &ExplainRequest) -> Result<Vec<usize>> {
+fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>> {
     let places = |takes: &dyn Fn(&RecordedTest) -> bool| {
         let tests = record.tests.iter().enumerate();
         tests.filter(|(_, test)| takes(test)).map(|(index, _)| index).collect::<Vec<_>>()
     };
     if request.tests.is_empty() {
-        return Ok(places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)));
+        return Ok(match goal {
+            Goal::Blame => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
+            Goal::Profile => places(&|test| test.question.is_some()),
+        });
     }
     let mut chosen = Vec::new();
     for name in &request.tests {
@@ -124,13 +158,14 @@ fn no_such_test(record: &Record, name: &str) -> Error {
 /// Builds what the run compared once more, where it is not built any longer, and measures with probes.
 fn answer(
     request: &ExplainRequest,
+    goal: Goal,
     record: &Record,
     questions: &[Question],
     deadline: Option<Instant>,
     terminal: Terminal,
 ) -> Result<Answers> {
     let mut options = record.options.clone();
-    options.explaining = Explaining { explain: Explain::Always, ..request.explaining };
+    options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
     options.measuring.budget = request.budget;
     let mut setup = setup::open(&options, terminal)?;
     let contents = runs::contents(&setup);

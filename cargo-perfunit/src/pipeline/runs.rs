@@ -2,19 +2,19 @@
 //! `runs`, named by its time.
 
 use super::explain::Question;
-use super::options::Options;
+use super::options::{Goal, Options};
 use super::setup::Setup;
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::git::FileSet;
-use crate::model::{Explanation, Outcome, Run, Sides, TestId, Verdict, VersionName};
+use crate::model::{Explanation, Outcome, Run, Sides, Strategy, TestId, Verdict, VersionName};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Changes with the format; a record of another one is as good as none.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Runs kept.
 const KEPT: usize = 20;
 
@@ -45,6 +45,8 @@ pub struct RecordedTest {
     pub reason: Option<String>,
     /// What was found out; absent too where nobody asked.
     explanation: Option<serde_json::Value>,
+    /// Where the time goes, all functions timed at once; absent too where nobody asked.
+    profile: Option<serde_json::Value>,
 }
 
 impl RecordedTest {
@@ -58,7 +60,7 @@ impl RecordedTest {
 
     /// With nothing found out yet.
     pub(super) fn of(test: TestId, verdict: Verdict, question: Option<Question>) -> Self {
-        Self { test, verdict, question, reason: None, explanation: None }
+        Self { test, verdict, question, reason: None, explanation: None, profile: None }
     }
 
     /// The explanation that was found.
@@ -66,9 +68,19 @@ impl RecordedTest {
         serde_json::from_value(self.explanation.clone()?).ok()
     }
 
-    /// Keeps an explanation.
-    pub fn explained(&mut self, explanation: &Explanation) {
-        self.explanation = serde_json::to_value(explanation).ok();
+    /// Where the time goes, with all functions timed.
+    pub fn profile(&self) -> Option<Explanation> {
+        let known = self.profile.clone().and_then(|kept| serde_json::from_value(kept).ok());
+        known.or_else(|| self.explanation().filter(|found| found.strategy == Strategy::Complete))
+    }
+
+    /// Keeps what was found out.
+    pub fn keep(&mut self, goal: Goal, explanation: &Explanation) {
+        let kept = serde_json::to_value(explanation).ok();
+        match goal {
+            Goal::Blame => self.explanation = kept,
+            Goal::Profile => self.profile = kept,
+        }
     }
 }
 

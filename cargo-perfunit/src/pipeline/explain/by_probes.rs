@@ -26,6 +26,11 @@ const SMALL_CHANGE: f64 = 0.02;
 /// Levels that are looked at, at most.
 const MOST_LEVELS: usize = 24;
 
+/// Pairs that tell where the time goes.
+const PROFILE_PAIRS: usize = 4;
+/// All functions are timed.
+const ALL: ProbeRequest = ProbeRequest { default_mode: mode::TIMING, listed_mode: mode::INACTIVE, keys: Vec::new() };
+
 /// Explains the tests of one pairing.
 pub struct Examiner<'a> {
     pub bench: &'a Bench,
@@ -126,8 +131,7 @@ impl Examiner<'_> {
 
     /// All functions at once.
     fn complete(&mut self, question: &Question, deadline: Instant) -> Result<Found> {
-        let request = ProbeRequest { default_mode: mode::TIMING, listed_mode: mode::INACTIVE, keys: Vec::new() };
-        self.find(question, Strategy::Complete, request, deadline)
+        self.find(question, Strategy::Complete, ALL, deadline)
     }
 
     /// What the test calls; then what those call who pay; and so on.
@@ -186,14 +190,14 @@ impl Examiner<'_> {
                 && (charges(merged, level()).is_some_and(|charges| explained(&charges, question) >= EXPLAINED)
                     || merged.pairs == LOOKS[LOOKS.len() - 1])
         };
-        let Pairs { merged, cost, overflow } = match self.pairs(question, request, deadline, is_enough)? {
-            Ok(found) => found,
-            Err(why) => return Ok(Err(why)),
-        };
-        let (Some(charges), Some(differences)) = (charges(&merged, level()), differences(&merged, level())) else {
-            return Ok(Err("too few pairs of processes fit the time".to_owned()));
-        };
-        Ok(Ok(Finding { strategy, merged, charges, differences, cost, overflow }))
+        Ok(self.pairs(question, request, deadline, is_enough)?.and_then(|pairs| pairs.judged(strategy)))
+    }
+
+    /// Where the time of both versions goes, whoever is to blame.
+    pub fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+        let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
+        let finding = pairs.and_then(|pairs| pairs.judged(Strategy::Complete));
+        Ok(finding.map(|finding| self.told(question, &finding)))
     }
 
     /// The trees of pairs until there are enough or no time is left.
@@ -245,6 +249,18 @@ impl Examiner<'_> {
             changed: &|function| changed(function, self.changes),
         };
         told(&finding.merged, &finding.differences, &finding.charges, &known)
+    }
+}
+
+impl Pairs {
+    fn judged(self, strategy: Strategy) -> Found {
+        let Self { merged, cost, overflow } = self;
+        match (charges(&merged, level()), differences(&merged, level())) {
+            (Some(charges), Some(differences)) => {
+                Ok(Finding { strategy, merged, charges, differences, cost, overflow })
+            }
+            _ => Err("too few pairs of processes fit the time".to_owned()),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ mod by_probes;
 
 use self::by_probes::Examiner;
 use super::build::BuiltSides;
-use super::options::{Explain, Explaining, Options};
+use super::options::{Explain, Explaining, Goal, Options};
 use super::probes;
 use super::select::Selected;
 use super::setup::Setup;
@@ -147,7 +147,13 @@ pub fn explain(
         } else {
             progress.message(question.test.to_string());
             let limit = Instant::now() + LONGEST;
-            examiner.explain(question, deadline.map_or(limit, |deadline| deadline.min(limit)))?
+            {
+                let limit = deadline.map_or(limit, |deadline| deadline.min(limit));
+                match options.explaining.goal {
+                    Goal::Blame => examiner.explain(question, limit)?,
+                    Goal::Profile => examiner.profile(question, limit)?,
+                }
+            }
         };
         answers.tests.insert(question.test.clone(), answer);
         progress.advance();

@@ -48,6 +48,8 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         functions: catalogue.functions,
         nodes,
         blamed,
+        causes: Vec::new(),
+        code_changed: None,
     }
 }
 

@@ -74,6 +74,21 @@ impl Graph {
         (!is_outside).then_some(position)
     }
 
+    /// The package of this position and all that depend on it, directly or not, for whatever purpose.
+    pub(crate) fn dependents(&self, position: usize) -> BTreeSet<String> {
+        let mut found = BTreeSet::from([self.packages[position].name.clone()]);
+        loop {
+            let depends =
+                |package: &&PackageNode| package.dependencies.iter().any(|known| found.contains(&known.package));
+            let more: Vec<String> = self.packages.iter().filter(depends).map(|package| package.name.clone()).collect();
+            let before = found.len();
+            found.extend(more);
+            if found.len() == before {
+                return found;
+            }
+        }
+    }
+
     /// True for files in folders of packages outside the workspace.
     pub(crate) fn is_outside(&self, path: &str) -> bool {
         self.nearest_package(path).is_none() && self.outside.iter().any(|dir| is_below(path, dir))
@@ -88,6 +103,25 @@ pub(crate) fn is_below(path: &str, dir: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dependents_are_direct_and_indirect() {
+        let package = |name: &str, dependencies: &[&str]| PackageNode {
+            name: name.to_owned(),
+            dependencies: dependencies
+                .iter()
+                .map(|name| Dependency { package: (*name).to_owned(), dev: false })
+                .collect(),
+            ..PackageNode::default()
+        };
+        let packages = vec![package("a", &["b"]), package("b", &["c"]), package("c", &[]), package("d", &[])];
+        let graph = Graph { packages, ..Graph::default() };
+        let of = |position| graph.dependents(position).into_iter().collect::<Vec<_>>();
+        assert_eq!(
+            (of(2), of(1), of(3)),
+            (vec!["a".into(), "b".into(), "c".into()], vec!["a".into(), "b".into()], vec!["d".into()])
+        );
+    }
 
     #[test]
     fn the_innermost_package_is_nearest() {

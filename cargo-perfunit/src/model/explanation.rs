@@ -2,7 +2,7 @@
 //!
 //! All times are nanoseconds for one run of the test body, all calls for one run, too.
 
-use super::{Sides, TestId};
+use super::{Cause, Sides, TestId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -119,6 +119,12 @@ pub struct Explanation {
     pub nodes: Vec<CallNode>,
     /// Who is to blame, the largest part first.
     pub blamed: Vec<Blamed>,
+    /// What else changed and can be behind it, the largest part first.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
+    /// Whether code of the workspace that can reach the test changed; `None` where that was not asked.
+    #[serde(default)]
+    pub code_changed: Option<bool>,
     /// Head's functions that carry no probe, by reason: their time is their callers'.
     pub without_probe: BTreeMap<String, usize>,
     /// Remarks.

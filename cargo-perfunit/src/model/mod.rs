@@ -3,6 +3,7 @@
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
 mod calibration;
+mod cause;
 mod change;
 mod explanation;
 mod layout;
@@ -14,6 +15,7 @@ mod verdict;
 mod why;
 
 pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Processes, Share, Tally, Terms};
+pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function, Strategy};
 pub use layout::LayoutMatch;

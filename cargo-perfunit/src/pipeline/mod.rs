@@ -5,6 +5,7 @@
 
 mod build;
 mod candidates;
+mod causes;
 mod code;
 mod confirm;
 mod environment;

@@ -28,6 +28,8 @@ pub struct Selected {
     pub target_files: TargetFiles,
     /// A changed file that the tests of a target may read when they run.
     pub data_files: BTreeMap<TargetId, String>,
+    /// The packages and how they depend on each other; empty if nothing differs.
+    pub graph: Graph,
     nothing_because: Option<String>,
 }
 
@@ -88,6 +90,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             in_scope,
             target_files: TargetFiles::new(),
             data_files: BTreeMap::new(),
+            graph: Graph::default(),
             nothing_because,
         });
     }
@@ -105,7 +108,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             .collect()
     };
     let nothing_because = targets.is_empty().then(|| nothing_because(setup, &diff, &in_scope));
-    Ok(Selected { workspace, diff, targets, in_scope, target_files, data_files, nothing_because })
+    Ok(Selected { workspace, diff, targets, in_scope, target_files, data_files, graph, nothing_because })
 }
 
 /// For each target that can see one, the first changed file that is neither code nor part of the build.

@@ -1,5 +1,6 @@
 //! Who is to blame, in a line each.
 
+use super::causes;
 use super::format::{self, Glyphs};
 use crate::model::{Blame, Blamed, Explanation, Function, Outcome, Sides};
 use std::collections::BTreeMap;
@@ -12,7 +13,11 @@ const CULPRITS: usize = 2;
 /// The functions that are to blame, and what else is known.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
-    blamed.chain(explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note)))).collect()
+    let causes = causes::lines(explanation, glyphs).into_iter();
+    blamed
+        .chain(causes)
+        .chain(explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note))))
+        .collect()
 }
 
 /// The functions that are to blame first, of all tests that are explained, those of most tests first.

@@ -22,6 +22,12 @@ pub struct Explanation {
     pub probe_cost_ns: PerSide,
     /// Who is to blame, the largest part first.
     pub blamed: Vec<Blamed>,
+    /// What else changed and can be behind it, the largest part first.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
+    /// Whether code of the workspace that can reach the test changed; null where that is not known.
+    #[serde(default)]
+    pub code_changed: Option<bool>,
     /// The functions of the tree.
     pub functions: Vec<model::Function>,
     /// The call tree; the first is the test.
@@ -73,6 +79,18 @@ pub struct Blamed {
     pub changed: Option<String>,
 }
 
+/// Something besides the functions with probes that changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// In words: `serde 1.0.200 -> 1.0.219`.
+    pub text: String,
+    /// What exactly, by `kind`.
+    #[serde(flatten)]
+    pub changed: model::Changed,
+    /// The part of the test's difference that is charged to functions whose source is the same and that it can reach.
+    pub share: Option<f64>,
+}
+
 /// A function at one place of the call tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Node {
@@ -102,6 +120,8 @@ impl From<&model::Explanation> for Explanation {
             distortion: finite(explanation.distortion),
             probe_cost_ns: explanation.probe_cost_ns.into(),
             blamed: explanation.blamed.iter().map(Blamed::from).collect(),
+            causes: explanation.causes.iter().map(Cause::from).collect(),
+            code_changed: explanation.code_changed,
             functions: explanation.functions.clone(),
             nodes: explanation.nodes.iter().map(Node::from).collect(),
             without_probe: explanation.without_probe.clone(),
@@ -147,6 +167,12 @@ impl From<&model::Blamed> for Blamed {
             calls_each: blamed.calls_each.map(PerSide::from),
             changed: blamed.changed.clone(),
         }
+    }
+}
+
+impl From<&model::Cause> for Cause {
+    fn from(cause: &model::Cause) -> Self {
+        Self { text: cause.changed.to_string(), changed: cause.changed.clone(), share: finite(cause.share) }
     }
 }
 

@@ -10,6 +10,7 @@ pub mod annotations;
 mod blame;
 pub mod calibration;
 mod call_tree;
+mod causes;
 mod caveats;
 pub mod doctor;
 mod explained;

@@ -1,7 +1,7 @@
 //! Files besides Rust code: which of them can reach a build or a run, and which changes of them cannot.
 
 use super::change::{FileChange, InputKind, Irrelevance};
-use std::collections::{BTreeMap, BTreeSet};
+use super::locked::changes;
 use toml::{Table, Value};
 
 /// What becomes of a changed file.
@@ -166,7 +166,7 @@ fn package_tables(manifest: &mut Table) -> Vec<&mut Table> {
 }
 
 /// Removes the keys that cannot reach the code.
-fn remove_description(manifest: &mut Table) {
+pub(super) fn remove_description(manifest: &mut Table) {
     manifest.remove("badges");
     for package in package_tables(manifest) {
         for key in [
@@ -210,7 +210,8 @@ fn remove_versions_of_paths(table: &mut Table) {
     }
 }
 
-fn remove_version(manifest: &mut Table) {
+/// Removes the versions of the packages themselves.
+pub(super) fn remove_version(manifest: &mut Table) {
     for package in package_tables(manifest) {
         package.remove("version");
     }
@@ -222,25 +223,11 @@ fn lock_file(change: &FileChange) -> Fate {
     if base == head {
         return Fate::Irrelevant(Irrelevance::OnlyCommentsOrFormatting);
     }
-    let (base, head) = (locked(&base), locked(&head));
-    let names: BTreeSet<&String> = base.keys().chain(head.keys()).collect();
-    let packages: Vec<String> = names.into_iter().filter(|name| base.get(*name) != head.get(*name)).cloned().collect();
+    let packages: Vec<String> = changes(&base, &head).into_iter().map(|change| change.name).collect();
     if packages.is_empty() {
         return Fate::Irrelevant(Irrelevance::OnlyLocalVersions);
     }
     Fate::Input(InputKind::LockFile { packages })
-}
-
-/// The external packages of a lock file with version, source and checksum. Packages of the workspace have no source.
-fn locked(lock: &Table) -> BTreeMap<String, BTreeSet<[String; 3]>> {
-    let mut packages = BTreeMap::<_, BTreeSet<_>>::new();
-    for package in lock.get("package").and_then(Value::as_array).into_iter().flatten() {
-        let text = |key: &str| package.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        if !text("source").is_empty() {
-            packages.entry(text("name")).or_default().insert([text("version"), text("source"), text("checksum")]);
-        }
-    }
-    packages
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::super::probes::Probed;
 use super::Question;
 use crate::error::Result;
 use crate::explain::{
-    Charges, Differences, Keys, Known, Merged, all_calls, charges, closer, differences, first_level, told, ways_to,
+    Charges, Differences, Facts, Keys, Known, Merged, add_causes, all_calls, charges, closer, differences, first_level, told, ways_to,
 };
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
 use crate::model::{Explanation, Function, Side, Sides, Strategy};
@@ -38,6 +38,8 @@ pub struct Examiner<'a> {
     pub probed: &'a Probed,
     /// What differs in the sources.
     pub changes: &'a [ChangedItem],
+    /// What else does.
+    pub facts: &'a Facts,
     pub layouts: Layouts,
     /// Chosen for each test if absent.
     pub strategy: Option<Strategy>,
@@ -248,7 +250,9 @@ impl Examiner<'_> {
             overflow: finding.overflow,
             changed: &|function| changed(function, self.changes),
         };
-        told(&finding.merged, &finding.differences, &finding.charges, &known)
+        let mut explanation = told(&finding.merged, &finding.differences, &finding.charges, &known);
+        add_causes(&mut explanation, &finding.charges, &known, self.facts);
+        explanation
     }
 }
 

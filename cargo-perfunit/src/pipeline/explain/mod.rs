@@ -4,6 +4,7 @@ mod by_probes;
 
 use self::by_probes::Examiner;
 use super::build::BuiltSides;
+use super::causes;
 use super::options::{Explain, Explaining, Goal, Options};
 use super::probes;
 use super::select::Selected;
@@ -129,11 +130,13 @@ pub fn explain(
     bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
     let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
     let Explaining { strategy, .. } = options.explaining;
+    let facts = causes::facts(setup, selected, &options.build.profile);
     let mut examiner = Examiner {
         bench: &bench,
         config: config(options),
         probed: &probed,
         changes: &selected.diff.items,
+        facts: &facts,
         layouts,
         strategy,
     };

@@ -9,6 +9,7 @@ mod explanation;
 mod layout;
 mod metric;
 mod outcome;
+mod profile;
 mod sides;
 mod test;
 mod verdict;
@@ -21,6 +22,7 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use layout::LayoutMatch;
 pub use metric::{Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Unit};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
+pub use profile::{Profile, ProfileNode};
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
 pub use verdict::{Mode, Reason, Verdict};

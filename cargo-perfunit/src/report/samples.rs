@@ -1,9 +1,9 @@
 //! Runs that the tests of this module render.
 
 use crate::model::{
-    Basis, Capture, Change, EffectClass, EffectSize, Environment, LayoutMatch, Measured, Metered, Metric,
-    MetricVerdict, Metrics, Mode, Outcome, Readings, Reason, Run, Selection, Sides, Stages, TargetId, TargetKind,
-    TestId, Verdict, VersionName,
+    Basis, CallNode, Capture, Change, Difference, EffectClass, EffectSize, Environment, Explanation, Function,
+    LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, Outcome, Readings, Reason, Run, Selection,
+    Sides, Stages, Strategy, TargetId, TargetKind, TestId, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -79,6 +79,49 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
         explanation: None,
         why: None,
+        notes: Vec::new(),
+    }
+}
+
+/// A test of 1 us whose helper takes 400 ns more.
+pub fn explanation() -> Explanation {
+    let unknown = Difference { estimate: 0.0, low: 0.0, high: 0.0 };
+    let node = |function, calls, self_ns: [f64; 2], total_ns: [f64; 2], children: &[usize]| CallNode {
+        function,
+        calls: Sides { base: calls, head: calls },
+        self_ns: Sides { base: self_ns[0], head: self_ns[1] },
+        total_ns: Sides { base: total_ns[0], head: total_ns[1] },
+        self_change: unknown,
+        total_change: unknown,
+        children: children.to_vec(),
+    };
+    let function = |file: &str, line, name: &str| Function {
+        package: "mycrate".into(),
+        file: file.into(),
+        line,
+        name: name.into(),
+    };
+    Explanation {
+        test: test("parser::tests::long"),
+        strategy: Strategy::Complete,
+        pairs: 16,
+        ns: Sides { base: 1_000.0, head: 1_410.0 },
+        change: Difference { estimate: 410.0, low: 400.0, high: 420.0 },
+        distortion: 1.0,
+        probe_cost_ns: Sides { base: 40.0, head: 40.0 },
+        functions: vec![
+            function("src/parser.rs", 88, "parser::Parser::line"),
+            function("src/lexer.rs", 12, "lexer::word"),
+        ],
+        nodes: vec![
+            node(None, 0.0, [100.0, 110.0], [1_000.0, 1_410.0], &[1]),
+            node(Some(0), 1.0, [400.0, 400.0], [900.0, 1_300.0], &[2]),
+            node(Some(1), 3.0, [500.0, 900.0], [500.0, 900.0], &[]),
+        ],
+        blamed: Vec::new(),
+        causes: Vec::new(),
+        code_changed: None,
+        without_probe: BTreeMap::new(),
         notes: Vec::new(),
     }
 }

@@ -1,0 +1,187 @@
+//! The index of Zhou and Li: from a function to the tests that it matters to, which are those to run again when it is
+//! touched.
+
+use super::spread::Spread;
+use super::usage::usages;
+use crate::error::Error;
+use crate::model::{Function, Profile, TestId};
+use std::collections::BTreeMap;
+
+/// Names proposed where nothing was found.
+const PROPOSED: usize = 5;
+/// How similar a name must be to be proposed (Jaro and Winkler; 1 is equal).
+const SIMILAR: f64 = 0.75;
+
+/// What a path names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Impact {
+    /// Each function with this path, by package, file and line; more than one if the path does not tell them apart.
+    pub functions: Vec<FunctionImpact>,
+}
+
+/// A function with its tests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionImpact {
+    /// Which.
+    pub function: Function,
+    /// The tests that call it, those first to whose time it contributes the largest part.
+    pub tests: Vec<TestImpact>,
+    /// Time in it and in everything that it calls, over these tests.
+    pub ns: Spread,
+}
+
+/// What a function is to one test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TestImpact {
+    /// Which.
+    pub test: TestId,
+    /// Part of the test's time in the function itself, 0..=1.
+    pub self_share: f64,
+    /// Part of the test's time in what the function calls, 0..=1.
+    pub children_share: f64,
+    /// Time in it and in everything that it calls in one run, ns.
+    pub ns: f64,
+    /// Calls in one run.
+    pub calls: f64,
+}
+
+/// No function of any test has such a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoSuch {
+    /// What was looked for.
+    pub path: String,
+    /// Similar names that there are, the most similar first.
+    pub near: Vec<String>,
+    /// How many functions there are.
+    pub known: usize,
+}
+
+impl NoSuch {
+    /// What to tell the user.
+    pub fn error(&self) -> Error {
+        let error = Error::usage(format!("no function that a test calls is named `{}`", self.path));
+        match (self.known, self.near.as_slice()) {
+            (0, _) => error.hint("no call tree is known yet: no function of the workspace was timed"),
+            (_, []) => error.hint("give its name, or the end of its path: `line`, `Parser::line`, `parser::Parser::line`; functions too small to be timed have no time of their own"),
+            (_, near) => error.hint(format!("there are {}", near.join(", "))),
+        }
+    }
+}
+
+/// Looks up functions by `path`: a name, or the end of one at a `::` (`line`, `Parser::line`, `parser::Parser::line`); the
+/// name of the crate may stand before all.
+pub fn impact(profiles: &[Profile], path: &str) -> Result<Impact, NoSuch> {
+    let mut found: BTreeMap<&Function, Vec<TestImpact>> = BTreeMap::new();
+    let mut others: Vec<&str> = Vec::new();
+    for profile in profiles {
+        let whole = profile.total_ns();
+        let share = |ns: f64| if whole > 0.0 { (ns / whole).clamp(0.0, 1.0) } else { 0.0 };
+        for (function, usage) in usages(profile) {
+            if !is_named(function, path) {
+                others.push(&function.name);
+                continue;
+            }
+            found.entry(function).or_default().push(TestImpact {
+                test: profile.test.clone(),
+                self_share: share(usage.self_ns),
+                children_share: share(usage.total_ns - usage.self_ns),
+                ns: usage.total_ns,
+                calls: usage.calls,
+            });
+        }
+    }
+    if found.is_empty() {
+        return Err(no_such(path, others));
+    }
+    Ok(Impact { functions: found.into_iter().map(|(function, tests)| function_impact(function, tests)).collect() })
+}
+
+fn function_impact(function: &Function, mut tests: Vec<TestImpact>) -> FunctionImpact {
+    let share = |test: &TestImpact| test.self_share + test.children_share;
+    tests.sort_by(|a, b| share(b).total_cmp(&share(a)).then_with(|| a.test.cmp(&b.test)));
+    let times: Vec<f64> = tests.iter().map(|test| test.ns).collect();
+    FunctionImpact { function: function.clone(), ns: Spread::of(&times), tests }
+}
+
+fn is_named(function: &Function, path: &str) -> bool {
+    let is_end = |name: &str| name.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
+    let krate = function.package.replace('-', "_");
+    is_end(&function.name) || is_end(&format!("{krate}::{}", function.name))
+}
+
+fn no_such(path: &str, mut known: Vec<&str>) -> NoSuch {
+    known.sort_unstable();
+    known.dedup();
+    let mut near: Vec<(f64, &str)> = known.iter().map(|name| (similarity(path, name), *name)).collect();
+    near.retain(|(similarity, _)| *similarity >= SIMILAR);
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near = near.into_iter().take(PROPOSED).map(|(_, name)| name.to_owned()).collect();
+    NoSuch { path: path.to_owned(), near, known: known.len() }
+}
+
+/// Of the whole names or of their last parts, whichever is more alike; a little less counts what only the last parts say.
+fn similarity(path: &str, name: &str) -> f64 {
+    fn last(path: &str) -> &str {
+        path.rsplit("::").next().unwrap_or(path)
+    }
+    let alike = |a: &str, b: &str| strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase());
+    alike(path, name).max(0.95 * alike(last(path), last(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::usage::tests::profile;
+    use super::*;
+
+    fn profiles() -> Vec<Profile> {
+        vec![
+            profile("small", 10.0, "Parser::line 1 30, Parser::line>Parser::word 4 60"),
+            profile("large", 500.0, "Parser::word 10 500, lexer::Lexer::line 1 0"),
+            profile("other", 1.0, "lexer::Lexer::next 1 5"),
+        ]
+    }
+
+    #[test]
+    fn a_function_is_found_with_the_tests_that_it_matters_to() {
+        let found = impact(&profiles(), "Parser::word").unwrap();
+        let [word] = &found.functions[..] else { panic!("{found:?}") };
+        let tests: Vec<_> = word
+            .tests
+            .iter()
+            .map(|test| (&*test.test.name, test.self_share, test.children_share, test.calls))
+            .collect();
+        assert_eq!(tests, [("small", 0.6, 0.0, 4.0), ("large", 0.5, 0.0, 10.0)]);
+        assert_eq!(word.ns, Spread { max: 500.0, mean: 280.0, min: 60.0 });
+    }
+
+    #[test]
+    fn what_it_calls_is_told_apart_from_itself() {
+        let found = impact(&profiles(), "Parser::line").unwrap();
+        let [test] = &found.functions[0].tests[..] else { panic!("{found:?}") };
+        assert_eq!((test.self_share, test.children_share, test.ns), (0.3, 0.6, 90.0));
+    }
+
+    #[test]
+    fn several_functions_with_one_path_are_all_told() {
+        let names = |path: &str| -> Vec<String> {
+            let found = impact(&profiles(), path).unwrap().functions.into_iter();
+            found.map(|found| found.function.name).collect()
+        };
+        assert_eq!(names("line"), ["Parser::line", "lexer::Lexer::line"]);
+        assert_eq!(names("Lexer::line"), ["lexer::Lexer::line"]);
+        assert_eq!(names("p::lexer::Lexer::line"), ["lexer::Lexer::line"]);
+    }
+
+    #[test]
+    fn what_is_not_there_gets_proposals() {
+        let near = |path: &str| impact(&profiles(), path).unwrap_err().near;
+        assert_eq!(near("Parser::lime")[0], "Parser::line");
+        assert_eq!(near("wrod"), ["Parser::word"]);
+        assert_eq!(near("something_else_entirely"), [""; 0]);
+        let told = |path: &str| impact(&profiles(), path).unwrap_err().error().to_string();
+        assert!(told("Parser::lime").contains("there are Parser::line"), "{}", told("Parser::lime"));
+        assert!(told("something_else_entirely").contains("the end of its path"));
+        // A part of a name is not its end.
+        assert!(impact(&profiles(), "exer::line").is_err());
+    }
+}

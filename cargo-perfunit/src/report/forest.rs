@@ -1,0 +1,83 @@
+//! The trees of all tests in one, each node with its share of the time, folded where little passes.
+
+use super::format;
+use super::impact;
+use super::screen::{INDENT, Screen};
+use super::style::{DIM, STRONG, Text};
+use super::wire::finite;
+use crate::explain::Forest;
+use serde::{Deserialize, Serialize};
+
+/// Nodes below which less than this part of the time passes are folded.
+const LEAST_SHARE: f64 = 0.01;
+
+/// A line for each node that is worth one, callers first; nothing for a forest without tests.
+pub fn write(forest: &Forest, screen: &mut Screen) {
+    if forest.nodes.is_empty() {
+        return;
+    }
+    screen.status("Trees", STRONG, &Text::plain("of all tests in one, a run of each"));
+    add(forest, 0, 0, screen);
+}
+
+fn add(forest: &Forest, index: usize, depth: usize, screen: &mut Screen) {
+    let line = line(forest, index, depth, screen);
+    screen.line(&line);
+    let (shown, folded): (Vec<usize>, Vec<usize>) =
+        forest.nodes[index].children.iter().partition(|child| forest.nodes[**child].share >= LEAST_SHARE);
+    for child in shown {
+        add(forest, child, depth + 1, screen);
+    }
+    if !folded.is_empty() {
+        let more = format!("{:>27}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
+        screen.line(&Text::default().pad(INDENT).with(DIM, more));
+    }
+}
+
+fn line(forest: &Forest, index: usize, depth: usize, screen: &Screen) -> Text {
+    let node = &forest.nodes[index];
+    let share = format!("{:.1} %", 100.0 * node.share);
+    let time = format::duration(node.total_ns, screen.glyphs());
+    let figures = format!("{share:>7} {time:>9}  {:>5}  {}", node.tests, "  ".repeat(depth));
+    let name = match node.function {
+        Some(function) => {
+            impact::name(&forest.functions[function]).with(DIM, format!(" {}", impact::calls(node.calls)))
+        }
+        None if index == 0 => Text::plain("(the tests)"),
+        None => Text::plain("(threads)"),
+    };
+    Text::default().pad(INDENT - 1).and(figures).join(name)
+}
+
+/// A function at one place of the merged tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// Index in `functions`; null for the tests themselves and for threads that they start.
+    pub function: Option<usize>,
+    /// Tests that pass here.
+    pub tests: usize,
+    /// Calls, over one run of each test.
+    pub calls: Option<f64>,
+    /// Time in itself, ns, over one run of each test.
+    pub self_ns: Option<f64>,
+    /// Time in all, ns, over one run of each test.
+    pub total_ns: Option<f64>,
+    /// `total_ns` as a part of that of all tests.
+    pub share: Option<f64>,
+    /// Indices in `nodes`.
+    pub children: Vec<usize>,
+}
+
+/// The nodes as programs read them.
+pub fn nodes(forest: &Forest) -> Vec<Node> {
+    let nodes = forest.nodes.iter().map(|node| Node {
+        function: node.function,
+        tests: node.tests,
+        calls: finite(node.calls),
+        self_ns: finite(node.self_ns),
+        total_ns: finite(node.total_ns),
+        share: finite(node.share),
+        children: node.children.clone(),
+    });
+    nodes.collect()
+}

@@ -16,6 +16,7 @@ pub mod doctor;
 mod explained;
 pub mod explanations;
 mod figures;
+pub mod flamegraph;
 mod forest;
 pub mod format;
 mod gauge;

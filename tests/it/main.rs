@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod calibrate;
+mod causes;
 mod clean;
 mod demo;
 mod diff;

@@ -5,12 +5,8 @@ use super::spread::Spread;
 use super::usage::usages;
 use crate::error::Error;
 use crate::model::{Function, Profile, TestId};
+use crate::near::{self, near};
 use std::collections::BTreeMap;
-
-/// Names proposed where nothing was found.
-const PROPOSED: usize = 5;
-/// How similar a name must be to be proposed (Jaro and Winkler; 1 is equal).
-const SIMILAR: f64 = 0.75;
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,7 +46,7 @@ pub struct TestImpact {
 pub struct NoSuch {
     /// What was looked for.
     pub path: String,
-    /// Similar names that there are, the most similar first.
+    /// Names that may have been meant, the nearest first.
     pub near: Vec<String>,
     /// How many functions there are.
     pub known: usize,
@@ -60,11 +56,15 @@ impl NoSuch {
     /// What to tell the user.
     pub fn error(&self) -> Error {
         let error = Error::usage(format!("no function that a test calls is named `{}`", self.path));
-        match (self.known, self.near.as_slice()) {
-            (0, _) => error.hint("no call tree is known yet: no function of the workspace was timed"),
-            (_, []) => error.hint("give its name, or the end of its path: `line`, `Parser::line`, `parser::Parser::line`; functions too small to be timed have no time of their own"),
-            (_, near) => error.hint(format!("there are {}", near.join(", "))),
+        if self.known == 0 {
+            return error.hint("no function of the workspace was timed: there are no call trees to look in");
         }
+        let near: Vec<&str> = self.near.iter().map(String::as_str).collect();
+        error.hint(near::hint(&near).unwrap_or_else(|| {
+            "give its name or the end of its path: `line`, `Parser::line`, `parser::Parser::line`; functions too small to \
+             be timed are not known"
+                .to_owned()
+        }))
     }
 }
 
@@ -112,20 +112,8 @@ fn is_named(function: &Function, path: &str) -> bool {
 fn no_such(path: &str, mut known: Vec<&str>) -> NoSuch {
     known.sort_unstable();
     known.dedup();
-    let mut near: Vec<(f64, &str)> = known.iter().map(|name| (similarity(path, name), *name)).collect();
-    near.retain(|(similarity, _)| *similarity >= SIMILAR);
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let near = near.into_iter().take(PROPOSED).map(|(_, name)| name.to_owned()).collect();
+    let near = near(path, known.iter().copied(), "::").into_iter().map(str::to_owned).collect();
     NoSuch { path: path.to_owned(), near, known: known.len() }
-}
-
-/// Of the whole names or of their last parts, whichever is more alike; a little less counts what only the last parts say.
-fn similarity(path: &str, name: &str) -> f64 {
-    fn last(path: &str) -> &str {
-        path.rsplit("::").next().unwrap_or(path)
-    }
-    let alike = |a: &str, b: &str| strsim::jaro_winkler(&a.to_lowercase(), &b.to_lowercase());
-    alike(path, name).max(0.95 * alike(last(path), last(name)))
 }
 
 #[cfg(test)]
@@ -175,11 +163,11 @@ mod tests {
     #[test]
     fn what_is_not_there_gets_proposals() {
         let near = |path: &str| impact(&profiles(), path).unwrap_err().near;
-        assert_eq!(near("Parser::lime")[0], "Parser::line");
-        assert_eq!(near("wrod"), ["Parser::word"]);
+        assert_eq!(near("Parser::lime"), ["Parser::line"]);
+        assert_eq!(near("Lexer"), ["lexer::Lexer::line", "lexer::Lexer::next"]);
         assert_eq!(near("something_else_entirely"), [""; 0]);
         let told = |path: &str| impact(&profiles(), path).unwrap_err().error().to_string();
-        assert!(told("Parser::lime").contains("there are Parser::line"), "{}", told("Parser::lime"));
+        assert!(told("Parser::lime").contains("did you mean Parser::line?"), "{}", told("Parser::lime"));
         assert!(told("something_else_entirely").contains("the end of its path"));
         // A part of a name is not its end.
         assert!(impact(&profiles(), "exer::line").is_err());

@@ -4,7 +4,8 @@ use super::super::probes::Probed;
 use super::Question;
 use crate::error::Result;
 use crate::explain::{
-    Charges, Differences, Facts, Keys, Known, Merged, add_causes, all_calls, charges, closer, differences, first_level, told, ways_to,
+    Charges, Differences, Facts, Keys, Known, Merged, add_causes, all_calls, charges, closer, differences, first_level,
+    told, ways_to,
 };
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
 use crate::model::{Explanation, Function, Side, Sides, Strategy};

@@ -1,0 +1,96 @@
+//! What changed besides functions, and is behind a difference.
+
+use crate::support::Project;
+use serde_json::Value;
+
+/// What a project has that calls `rates::total`, the function of a dependency.
+const CALLER: &str = r"//! Prices.
+
+pub fn price(numbers: &[u64]) -> u64 {
+    rates::total(numbers) + numbers.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn prices() {
+        let numbers: Vec<u64> = (0..1000).collect();
+        assert!(super::price(&numbers) > 0);
+    }
+}
+";
+
+/// A project that calls `rates::total`, which goes through `numbers` and, if asked to, again.
+fn caller(requirement: &str) -> Project {
+    let project = Project::empty();
+    project.write("src/lib.rs", CALLER);
+    manifest(&project, requirement);
+    project
+}
+
+fn manifest(project: &Project, requirement: &str) {
+    let package = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    project.write("Cargo.toml", format!("{package}[dependencies]\nrates = {requirement}\n"));
+}
+
+fn rates(project: &Project, folder: &str, version: &str, numbers: &str) {
+    let package = format!("[package]\nname = \"rates\"\nversion = \"{version}\"\nedition = \"2021\"\n");
+    project.write(format!("{folder}/Cargo.toml"), package);
+    let total =
+        "pub fn total(numbers: &[u64]) -> u64 {\n    numbers.iter().map(|n| std::hint::black_box(*n)).sum()\n}\n";
+    project.write(format!("{folder}/src/lib.rs"), total.replace("numbers.iter()", numbers));
+}
+
+/// The only cause of the only test, after looking that nobody else was accused.
+#[track_caller]
+fn cause(project: &Project) -> Value {
+    let run = project.diff(&["--explain", "always"]).expect(100);
+    let found = run.json()["tests"][0]["explanation"].clone();
+    assert_eq!(found["code_changed"], false, "{found:#}");
+    assert!(found["blamed"].as_array().unwrap().iter().all(|blamed| blamed["changed"].is_null()), "{found:#}");
+    let [cause] = &found["causes"].as_array().unwrap()[..] else { panic!("{found:#}") };
+    assert!((0.7..1.3).contains(&cause["share"].as_f64().unwrap()), "{found:#}");
+    cause.clone()
+}
+
+#[test]
+fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
+    let project = caller("{ path = \"rates\" }");
+    rates(&project, "rates", "0.1.0", "numbers.iter()");
+    project.commit("base");
+    rates(&project, "rates", "0.1.0", "numbers.iter().chain(numbers)");
+    project.commit("head");
+    let cause = cause(&project);
+    assert_eq!((&cause["kind"], &cause["package"]), (&"local-dependency".into(), &"rates".into()));
+    assert_eq!(cause["text"], "rates: changed total (rates/src/lib.rs:1)");
+}
+
+#[test]
+fn another_version_of_a_dependency_is_named_with_both() {
+    let project = caller("\"=1.0.0\"");
+    // Both versions are there; which one is taken the lock file says.
+    let vendored = "[source.crates-io]\nreplace-with = \"vendor\"\n[source.vendor]\ndirectory = \"vendor\"\n";
+    project.write(".cargo/config.toml", vendored);
+    for (version, numbers) in [("1.0.0", "numbers.iter()"), ("1.1.0", "numbers.iter().chain(numbers)")] {
+        let folder = format!("vendor/rates-{version}");
+        rates(&project, &folder, version, numbers);
+        project.write(format!("{folder}/.cargo-checksum.json"), "{\"files\":{}}");
+    }
+    lock(&project, "1.0.0");
+    project.commit("base");
+    manifest(&project, "\"=1.1.0\"");
+    lock(&project, "1.1.0");
+    project.commit("head");
+    let cause = cause(&project);
+    assert_eq!((&cause["kind"], &cause["text"]), (&"dependency".into(), &"rates 1.0.0 -> 1.1.0".into()));
+    assert_eq!((&cause["base"][0], &cause["head"][0]), (&"1.0.0".into(), &"1.1.0".into()));
+}
+
+fn lock(project: &Project, version: &str) {
+    let registry = "registry+https://github.com/rust-lang/crates.io-index";
+    let text = format!(
+        "version = 4\n\n[[package]]\nname = \"rates\"\nversion = \"{version}\"\nsource = \"{registry}\"\n\n\
+         [[package]]\nname = \"shop\"\nversion = \"0.1.0\"\ndependencies = [\n \"rates\",\n]\n"
+    );
+    project.write("Cargo.lock", text);
+}

@@ -163,11 +163,11 @@ mod tests {
     #[test]
     fn what_is_not_there_gets_proposals() {
         let near = |path: &str| impact(&profiles(), path).unwrap_err().near;
-        assert_eq!(near("Parser::lime"), ["Parser::line"]);
+        assert_eq!(near("Parser::lime"), ["Parser::line", "lexer::Lexer::line"]);
         assert_eq!(near("Lexer"), ["lexer::Lexer::line", "lexer::Lexer::next"]);
         assert_eq!(near("something_else_entirely"), [""; 0]);
         let told = |path: &str| impact(&profiles(), path).unwrap_err().error().to_string();
-        assert!(told("Parser::lime").contains("did you mean Parser::line?"), "{}", told("Parser::lime"));
+        assert!(told("Parser::lime").contains("did you mean Parser::line, "), "{}", told("Parser::lime"));
         assert!(told("something_else_entirely").contains("the end of its path"));
         // A part of a name is not its end.
         assert!(impact(&profiles(), "exer::line").is_err());

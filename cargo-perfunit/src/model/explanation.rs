@@ -130,3 +130,12 @@ pub struct Explanation {
     /// Remarks.
     pub notes: Vec<String>,
 }
+
+impl Explanation {
+    /// What made functions slower or faster that did not change: known where no code of the workspace changed and
+    /// something else did that can be behind most of the difference.
+    pub fn outer_cause(&self) -> Option<&Cause> {
+        const MOST: f64 = 0.5;
+        self.causes.first().filter(|cause| self.code_changed == Some(false) && cause.share >= MOST)
+    }
+}

@@ -39,8 +39,9 @@ pub fn github(run: &Run) -> String {
     text
 }
 
+/// The function that is to blame, unless something else made it slower.
 fn culprit(outcome: &Outcome) -> Option<&Function> {
-    let explanation = outcome.explanation.as_ref()?;
+    let explanation = outcome.explanation.as_ref().filter(|explanation| explanation.outer_cause().is_none())?;
     explanation.blamed.first().map(|blamed| &explanation.functions[blamed.function])
 }
 

@@ -14,24 +14,29 @@ const CULPRITS: usize = 2;
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
     let causes = causes::lines(explanation, glyphs).into_iter();
-    blamed
-        .chain(causes)
-        .chain(explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note))))
-        .collect()
+    let notes = explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note)));
+    if explanation.outer_cause().is_some() {
+        // Who is named did nothing.
+        causes.chain(blamed).chain(notes).collect()
+    } else {
+        blamed.chain(causes).chain(notes).collect()
+    }
 }
 
-/// The functions that are to blame first, of all tests that are explained, those of most tests first.
-pub fn culprits(outcomes: &[Outcome]) -> Option<String> {
-    let mut tests: BTreeMap<&Function, usize> = BTreeMap::new();
+/// Who or what is to blame first, of all tests that are explained, for most tests first.
+pub fn culprits(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
+    let mut tests: BTreeMap<String, usize> = BTreeMap::new();
     for explanation in outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()) {
-        if let Some(first) = explanation.blamed.first() {
-            *tests.entry(&explanation.functions[first.function]).or_default() += 1;
+        let function = explanation.blamed.first().map(|first| place(&explanation.functions[first.function]));
+        let cause = explanation.outer_cause().map(|cause| causes::name(cause, glyphs));
+        if let Some(culprit) = cause.or(function) {
+            *tests.entry(culprit).or_default() += 1;
         }
     }
-    let mut culprits: Vec<(&Function, usize)> = tests.into_iter().collect();
+    let mut culprits: Vec<(String, usize)> = tests.into_iter().collect();
     culprits.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));
     let more = culprits.len().saturating_sub(CULPRITS);
-    let named: Vec<String> = culprits.iter().take(CULPRITS).map(|(function, _)| place(function)).collect();
+    let named: Vec<String> = culprits.iter().take(CULPRITS).map(|(culprit, _)| culprit.clone()).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }
@@ -91,6 +96,38 @@ fn signed(ns: f64, glyphs: Glyphs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Cause, Changed, Difference, Verdict};
+    use crate::report::samples::{explanation, outcome};
+
+    /// The helper is to blame for all of it.
+    fn blamed() -> Explanation {
+        let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
+        let calls = Sides { base: 3.0, head: 3.0 };
+        let blamed =
+            Blamed { function: 1, blame: Blame::ItsOwn, change, share: 1.0, calls, calls_each: None, changed: None };
+        Explanation { blamed: vec![blamed], ..explanation() }
+    }
+
+    fn with_cause(code_changed: bool) -> Explanation {
+        let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
+        Explanation { causes: vec![Cause { changed, share: 0.97 }], code_changed: Some(code_changed), ..blamed() }
+    }
+
+    #[track_caller]
+    fn check(explanation: Explanation, culprit: &str, first: &str) {
+        let lines = lines(&explanation, Glyphs::Ascii);
+        assert!(lines[0].starts_with(first), "{lines:?}");
+        let mut outcome = outcome("a", Verdict::Slower, None);
+        outcome.explanation = Some(explanation);
+        assert_eq!(culprits(&[outcome], Glyphs::Ascii).as_deref(), Some(culprit));
+    }
+
+    #[test]
+    fn where_no_code_changed_the_cause_comes_before_the_function() {
+        check(with_cause(false), "Cargo.toml: profile.bench.lto", "blame: no code of the workspace changed");
+        check(with_cause(true), "lexer::word (src/lexer.rs:12)", "blame: lexer::word (src/lexer.rs:12): +400 ns");
+        check(blamed(), "lexer::word (src/lexer.rs:12)", "blame: lexer::word (src/lexer.rs:12): +400 ns");
+    }
 
     #[test]
     fn calls_are_whole_numbers_where_they_can_be() {

@@ -14,7 +14,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
 
 /// What reaches the same functions is told together: the figures cannot tell it apart.
 fn line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String {
-    let named = causes.iter().take(NAMED).map(|cause| arrows(&cause.changed.to_string(), glyphs));
+    let named = causes.iter().take(NAMED).map(|cause| name(cause, glyphs));
     let mut named = named.collect::<Vec<_>>().join("; ");
     if causes.len() > NAMED {
         named = format!("{named}; and {} more", causes.len() - NAMED);
@@ -38,9 +38,9 @@ fn percent(cause: &Cause) -> String {
     format!("{:.0}", 100.0 * cause.share)
 }
 
-/// The arrow that the terminal can show.
-fn arrows(text: &str, glyphs: Glyphs) -> String {
-    text.replace("->", glyphs.arrow())
+/// What changed, with the arrow that the terminal can show.
+pub fn name(cause: &Cause, glyphs: Glyphs) -> String {
+    format::one_line(&cause.changed.to_string().replace("->", glyphs.arrow()))
 }
 
 #[cfg(test)]
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_single_cause_is_told_plainly() {
-        let expected = "blame: no code of the workspace changed: serde 1.0 -> 1.1 did, and 94 % of the difference is in code that it can reach";
+        let expected = "blame: no code of the workspace changed, but this did: serde 1.0 -> 1.1. 94 % of the difference \
+                        is in code that it can reach";
         assert_eq!(told(&[dependency("serde", 0.94)], Some(false)), expected);
     }
 

@@ -298,7 +298,7 @@ fn summary(run: &Run, screen: &mut Screen) {
         () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
         () => GOOD,
     };
-    let blame = blame::culprits(&run.outcomes).map(|culprits| format!("; to blame: {culprits}"));
+    let blame = blame::culprits(&run.outcomes, screen.glyphs()).map(|culprits| format!("; to blame: {culprits}"));
     let text = text.and(blame.unwrap_or_default());
     let text = stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, stages));
     screen.status("Summary", style, &text);

@@ -8,6 +8,9 @@ use crate::model::{Function, Profile, TestId};
 use crate::near::{self, near};
 use std::collections::BTreeMap;
 
+/// Parts no name, so that names are compared as a whole.
+const NO_SEPARATOR: &str = "\0";
+
 /// What a path names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Impact {
@@ -112,8 +115,18 @@ fn is_named(function: &Function, path: &str) -> bool {
 fn no_such(path: &str, mut known: Vec<&str>) -> NoSuch {
     known.sort_unstable();
     known.dedup();
-    let near = near(path, known.iter().copied(), "::").into_iter().map(str::to_owned).collect();
+    // As many parts as were given tell more than the last of them.
+    let parts = path.split("::").count();
+    let is_like = |name: &&str| !near(path, [end(name, parts)], NO_SEPARATOR).is_empty();
+    let like: Vec<&str> = known.iter().copied().filter(is_like).collect();
+    let candidates = if like.is_empty() { &known } else { &like };
+    let near = near(path, candidates.iter().copied(), "::").into_iter().map(str::to_owned).collect();
     NoSuch { path: path.to_owned(), near, known: known.len() }
+}
+
+/// The last parts of a name.
+fn end(name: &str, parts: usize) -> &str {
+    name.rmatch_indices("::").nth(parts.saturating_sub(1)).map_or(name, |(at, _)| &name[at + 2..])
 }
 
 #[cfg(test)]
@@ -163,11 +176,12 @@ mod tests {
     #[test]
     fn what_is_not_there_gets_proposals() {
         let near = |path: &str| impact(&profiles(), path).unwrap_err().near;
-        assert_eq!(near("Parser::lime"), ["Parser::line", "lexer::Lexer::line"]);
+        assert_eq!(near("Parser::lime"), ["Parser::line"]);
+        assert_eq!(near("lime"), ["Parser::line", "lexer::Lexer::line"]);
         assert_eq!(near("Lexer"), ["lexer::Lexer::line", "lexer::Lexer::next"]);
         assert_eq!(near("something_else_entirely"), [""; 0]);
         let told = |path: &str| impact(&profiles(), path).unwrap_err().error().to_string();
-        assert!(told("Parser::lime").contains("did you mean Parser::line, "), "{}", told("Parser::lime"));
+        assert!(told("Parser::lime").contains("did you mean Parser::line?"), "{}", told("Parser::lime"));
         assert!(told("something_else_entirely").contains("the end of its path"));
         // A part of a name is not its end.
         assert!(impact(&profiles(), "exer::line").is_err());

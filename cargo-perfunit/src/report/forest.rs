@@ -29,7 +29,7 @@ fn add(forest: &Forest, index: usize, depth: usize, screen: &mut Screen) {
         add(forest, child, depth + 1, screen);
     }
     if !folded.is_empty() {
-        let more = format!("{:>27}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
+        let more = format!("{:>25}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
         screen.line(&Text::default().pad(INDENT).with(DIM, more));
     }
 }

@@ -20,10 +20,12 @@
 //! where something is uncertain, the answer errs towards [`Code::Changed`]. Not seen: addresses compared as numbers,
 //! exception tables, what is loaded at run time.
 
+mod alike;
 mod atoms;
 mod compare;
 mod digest;
 mod elf;
+mod inlining;
 mod instructions;
 mod names;
 mod pairs;
@@ -36,7 +38,9 @@ mod tests;
 mod trace;
 mod unit;
 
+pub use alike::unlike;
 pub use compare::{Changed, ChangedCode, Code, Comparison, What, compare, compare_symbol};
+pub use inlining::{Frame, Inlining, Origin};
 pub use names::stable as stable_name;
 pub use program::{Program, link};
 pub use read::{Unreadable, read};

@@ -10,6 +10,7 @@
 mod active;
 mod blame;
 mod differences;
+pub mod instructions;
 mod merge;
 mod recorded;
 mod score;

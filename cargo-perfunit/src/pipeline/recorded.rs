@@ -4,7 +4,7 @@ use super::explain::{Answers, Question};
 use super::names::Names;
 use super::options::{Explain, Explaining};
 use super::runs::{self, Record, RecordedTest};
-use super::{rounds, select, setup};
+use super::{instructions, rounds, select, setup};
 use crate::error::{Error, Result};
 use crate::model::{Sides, Verdict};
 use crate::near;
@@ -39,6 +39,7 @@ pub struct ExplainRequest {
 /// Explains tests of the last run.
 pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
     let started = Instant::now();
+    instructions::check(request.explaining)?;
     let cargo = Cargo::find(&request.folder)?;
     let location = workspace::locate(&cargo, &request.folder, request.manifest.as_deref())?;
     let ours = setup::our_folder(&location, request.target_dir.as_deref())?;

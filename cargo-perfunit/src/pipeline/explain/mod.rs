@@ -2,8 +2,11 @@
 
 mod by_probes;
 
+pub use self::by_probes::changed;
+
 use self::by_probes::Examiner;
 use super::build::BuiltSides;
+use super::instructions;
 use super::options::{Explain, Explaining, Options};
 use super::probes;
 use super::select::Selected;
@@ -11,7 +14,7 @@ use super::setup::Setup;
 use crate::error::Result;
 use crate::interrupt;
 use crate::measure::{Bench, Config, Layouts, Seeds};
-use crate::model::{Explanation, Mode, Outcome, TargetId, TestId, Verdict};
+use crate::model::{Engine, Explanation, Mode, Outcome, TargetId, TestId, Verdict};
 use crate::progress::Progress;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,6 +122,9 @@ pub fn explain(
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     if is_over() {
         return Ok(nothing("the budget was used up by measuring".to_owned()));
+    }
+    if options.explaining.engine == Engine::Callgrind {
+        return instructions::explain(setup, options, selected, built, questions, deadline);
     }
     let probed = match probes::build(setup, options, selected, built, &targets)? {
         Ok(probed) => probed,

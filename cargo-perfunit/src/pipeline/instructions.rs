@@ -33,6 +33,8 @@ const ALPHA: f64 = 0.01;
 struct Lined {
     /// The executables.
     sides: Sides<SideBuild>,
+    /// The folder that they were built in.
+    tree: PathBuf,
     /// The measured ones.
     plain: Sides<SideBuild>,
     /// Where functions are written, by file of the build.
@@ -94,6 +96,7 @@ fn build(
     setup.tree.checkout(&setup.repository, data, &plain.injections)?;
     Ok(Ok(Lined {
         sides: Sides { base, head },
+        tree: setup.tree.root(),
         plain: plain.sides.clone(),
         written: Sides { base: Side::Base, head: Side::Head }.map(|side| written(setup, selected, plain, side)),
         packages: packages(selected),
@@ -237,7 +240,7 @@ fn read(lined: &Lined, side: Side, executable: &TestExecutable) -> Result<std::r
         Ok(inlining) => inlining,
         Err(why) => return Ok(Err(why)),
     };
-    let mut owners = Owners::default();
+    let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {
         match &written.function {
             Some(function) => owners.add(&written.file, written.lines.clone(), written.key, function.clone()),

@@ -33,6 +33,8 @@ struct Written {
 /// The functions of the source, as far as they are told apart.
 #[derive(Debug, Default)]
 pub struct Owners {
+    /// The folder of the build that stands for the repository.
+    root: PathBuf,
     /// By file of the build, outer ones first.
     written: BTreeMap<PathBuf, Vec<Written>>,
     /// Crates whose functions are told apart although nobody knows where they are written, with their packages.
@@ -42,6 +44,11 @@ pub struct Owners {
 }
 
 impl Owners {
+    /// Of a build in this folder, which stands for the repository.
+    pub fn below(root: PathBuf) -> Self {
+        Self { root, ..Self::default() }
+    }
+
     /// Adds a function of a file of the build.
     pub fn add(&mut self, file: &Path, lines: std::ops::RangeInclusive<usize>, key: u64, function: Function) {
         let written = Written { first: *lines.start(), last: *lines.end(), key: Some(key) };
@@ -97,7 +104,7 @@ impl Owners {
         hasher.write(package.as_bytes());
         hasher.write(name.as_bytes());
         let key = hasher.finish();
-        let file = file.to_string_lossy().into_owned();
+        let file = file.strip_prefix(&self.root).unwrap_or(file).to_string_lossy().into_owned();
         self.functions.entry(key).or_insert_with(|| Function { package, file, line, name });
         Some(key)
     }

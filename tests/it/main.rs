@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod explain;
 mod harmless;
+mod instructions;
 mod layout;
 mod link;
 mod list;

@@ -222,3 +222,46 @@ impl<'data> Reading<'_, 'data> {
         Ok(Some(path))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+
+    #[inline(always)]
+    fn copied(number: u64) -> u64 {
+        black_box(number) ^ 0x55
+    }
+
+    #[inline(never)]
+    fn holder(number: u64) -> u64 {
+        black_box(copied(number)) + 1
+    }
+
+    #[test]
+    fn a_copy_knows_its_function_and_the_one_around_it() {
+        assert_eq!(holder(black_box(0)), 0x56);
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        // Not there in profiles that strip it.
+        let Ok(found) = Inlining::read(&own) else { return };
+        let origin = |frame: usize| &found.origins[found.frames[frame].origin];
+        let is_ours = |frame: usize, name| origin(frame).name == name && origin(frame).symbol.contains("inlining");
+        let copy = (0..found.frames.len())
+            .find(|frame| is_ours(*frame, "copied") && found.frames[*frame].caller.is_some())
+            .expect("the function is inlined");
+        let around: Vec<usize> = found.outwards(copy).collect();
+        assert!(around.len() == 2 && is_ours(around[1], "holder"), "{around:?}");
+        assert!(origin(copy).file.ends_with("src/binary/inlining.rs"), "{:?}", origin(copy));
+        let source = include_str!("inlining.rs");
+        assert!(source.lines().nth(origin(copy).line - 1).is_some_and(|line| line.contains("fn copied")));
+        let inside = found.frames[copy].ranges[0].start;
+        let innermost = found.innermost(inside).unwrap();
+        assert!(found.outwards(innermost).any(|frame| frame == copy));
+        assert_eq!(found.innermost(1), None);
+    }
+
+    #[test]
+    fn what_is_no_executable_is_an_error_in_words() {
+        assert!(Inlining::read(b"text").is_err_and(|why| why.contains("no executable")));
+    }
+}

@@ -180,3 +180,87 @@ impl Growing<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::owners::Owners;
+    use super::super::profile::parse;
+    use super::*;
+    use crate::binary::Inlining;
+    use std::fmt::Write;
+
+    /// Functions as `caller own, callee calls inclusive, ...`; those with names of one letter are the crate's own.
+    fn profile(functions: &[&str]) -> Profile {
+        let name = |name: &str| if name.len() == 1 { format!("_RNvCs1_1p1{name}") } else { name.to_owned() };
+        let mut text = String::from("ob=/test\n");
+        for (number, function) in functions.iter().enumerate() {
+            let mut parts = function.split(", ").map(|part| part.split(' ').collect::<Vec<_>>());
+            let first = parts.next().unwrap();
+            let at = 0x1000 * (number + 1);
+            let _ = writeln!(text, "fn={}\n{at:#x} {}", name(first[0]), first[1]);
+            for call in parts {
+                let _ = writeln!(text, "cfn={}\ncalls={} 0x0\n{at:#x} {}", name(call[0]), call[1], call[2]);
+            }
+        }
+        parse(&text)
+    }
+
+    /// The nodes in the same words: the way from the test, calls, instructions.
+    fn ways(functions: &[&str]) -> Vec<String> {
+        let mut owners = Owners::default();
+        owners.add_crate("p");
+        let mut code = Code::new("/test".to_owned(), Inlining::default(), owners);
+        let Recorded { nodes } = tree(&profile(functions), &mut code, 1.0);
+        let names = code.functions();
+        let mut ways: Vec<String> = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let name = match node.key {
+                ROOT => String::new(),
+                THREADS => "threads".to_owned(),
+                key => names[&key].name.clone(),
+            };
+            ways.push(if index == 0 { name } else { format!("{}>{name}", ways[node.parent]) });
+        }
+        let figures = ways.iter().zip(&nodes).map(|(way, node)| format!("{way} {} {}", node.calls, node.self_ns));
+        let mut found: Vec<String> = figures.collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn what_others_execute_is_their_callers() {
+        let found = ways(&["perfunit_runtime 1, a 1 110", "a 50, malloc 2 60", "malloc 20, brk 1 40", "brk 40"]);
+        assert_eq!(found, [" 0 1", ">a 1 110"]);
+    }
+
+    #[test]
+    fn a_function_with_two_callers_is_divided_by_what_their_calls_execute() {
+        let found =
+            ways(&["perfunit_runtime 0, a 1 40, b 1 80", "a 10, c 1 30", "b 10, c 1 70", "c 60, d 10 40", "d 40"]);
+        assert_eq!(
+            found,
+            [" 0 0", ">a 1 10", ">a>c 1 18", ">a>c>d 3 12", ">b 1 10", ">b>c 1 42", ">b>c>d 7 28"],
+            "c is 3/10 a's"
+        );
+    }
+
+    #[test]
+    fn recursion_is_one_node_and_its_calls_are_counted() {
+        let found = ways(&["perfunit_runtime 0, a 1 100", "a 60, b 5 100", "b 40, a 4 80"]);
+        assert_eq!(found, [" 0 0", ">a 5 60", ">a>b 5 40"]);
+    }
+
+    #[test]
+    fn other_threads_stand_apart() {
+        let found =
+            ways(&["clone 1, perfunit_runtime 1 9", "perfunit_runtime 4, a 1 5", "a 5", "start 2, b 1 7", "b 7"]);
+        assert_eq!(found, [" 0 5", ">a 1 5", ">threads 0 2", ">threads>b 1 7"]);
+    }
+
+    #[test]
+    fn nothing_is_lost() {
+        // Far too little to be looked into.
+        let found = ways(&["perfunit_runtime 10000000, a 1 3", "a 1, b 1 2", "b 2"]);
+        assert_eq!(found, [" 0 10000000", ">a 1 3"]);
+    }
+}

@@ -9,7 +9,7 @@ use super::options::{Explain, Explaining, Options};
 use super::probes::{sources, text};
 use super::select::Selected;
 use super::setup::Setup;
-use crate::binary::{self, Inlining};
+use crate::binary::{self, Inlining, Operations};
 use crate::build::{self, Built, SideBuild, TestExecutable, Variant};
 use crate::cache;
 use crate::error::{Error, Result};
@@ -236,7 +236,8 @@ fn one(
 
 /// What is known of an executable.
 fn read(lined: &Lined, side: Side, executable: &TestExecutable) -> Result<std::result::Result<Code, String>> {
-    let inlining = match Inlining::read(&fs::read(&executable.path)?) {
+    let bytes = fs::read(&executable.path)?;
+    let inlining = match Inlining::read(&bytes) {
         Ok(inlining) => inlining,
         Err(why) => return Ok(Err(why)),
     };
@@ -248,7 +249,8 @@ fn read(lined: &Lined, side: Side, executable: &TestExecutable) -> Result<std::r
         }
     }
     lined.packages.iter().for_each(|package| owners.add_crate(package));
-    Ok(Ok(Code::new(executable.path.to_string_lossy().into_owned(), inlining, owners)))
+    let object = executable.path.to_string_lossy().into_owned();
+    Ok(Ok(Code::new(object, inlining, Operations::read(&bytes), owners)))
 }
 
 /// What to say if debug information changed the code after all.

@@ -1,9 +1,9 @@
 //! A function's machine code by the source functions that its instructions are from.
 
-use super::entries::entries;
+use super::entries::{Places, entries};
 use super::owners::{Owner, Owners};
 use super::profile::{Call, Counted};
-use crate::binary::Inlining;
+use crate::binary::{Inlining, Operations};
 use std::collections::HashMap;
 
 /// An executable and whose its functions are.
@@ -11,6 +11,7 @@ pub struct Code {
     /// Its path, as callgrind writes it.
     object: String,
     inlining: Inlining,
+    operations: Operations,
     /// By origin of the debug information.
     of_origin: Vec<Owner>,
     owners: Owners,
@@ -18,9 +19,9 @@ pub struct Code {
 
 impl Code {
     /// Settles whose everything is.
-    pub fn new(object: String, inlining: Inlining, mut owners: Owners) -> Self {
+    pub fn new(object: String, inlining: Inlining, operations: Operations, mut owners: Owners) -> Self {
         let of_origin = inlining.origins.iter().map(|origin| owners.of_origin(origin)).collect();
-        Self { object, inlining, of_origin, owners }
+        Self { object, inlining, operations, of_origin, owners }
     }
 
     /// The functions that were found, by their keys.
@@ -74,7 +75,8 @@ pub(super) fn grouped(counted: &Counted, code: &mut Code) -> Grouped {
     }
     let callers: Vec<usize> = parts.iter().map(|part| part.caller).collect();
     let frame_of = |address: u64| of_address.get(&address).copied().unwrap_or(0);
-    let entered = entries(counted, &frame_of, &callers);
+    let kind_of = |address: u64| Some((code.inlining.innermost(address)?, code.operations.at(address)?));
+    let entered = entries(counted, &Places { frame_of: &frame_of, kind_of: &kind_of, callers: &callers });
     for (part, entered) in parts.iter_mut().zip(entered) {
         part.entries = entered;
     }

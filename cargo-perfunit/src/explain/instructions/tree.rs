@@ -186,7 +186,7 @@ mod tests {
     use super::super::owners::Owners;
     use super::super::profile::parse;
     use super::*;
-    use crate::binary::Inlining;
+    use crate::binary::{Inlining, Operations};
     use std::fmt::Write;
 
     /// Functions as `caller own, callee calls inclusive, ...`; those with names of one letter are the crate's own.
@@ -209,7 +209,7 @@ mod tests {
     fn ways(functions: &[&str]) -> Vec<String> {
         let mut owners = Owners::default();
         owners.add_crate("p");
-        let mut code = Code::new("/test".to_owned(), Inlining::default(), owners);
+        let mut code = Code::new("/test".to_owned(), Inlining::default(), Operations::default(), owners);
         let Recorded { nodes } = tree(&profile(functions), &mut code, 1.0);
         let names = code.functions();
         let mut ways: Vec<String> = Vec::new();

@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod explain;
 mod harmless;
+mod instructions;
 mod layout;
 mod link;
 mod list;

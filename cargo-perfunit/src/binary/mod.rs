@@ -20,12 +20,15 @@
 //! where something is uncertain, the answer errs towards [`Code::Changed`]. Not seen: addresses compared as numbers,
 //! exception tables, what is loaded at run time.
 
+mod alike;
 mod atoms;
 mod compare;
 mod digest;
 mod elf;
+mod inlining;
 mod instructions;
 mod names;
+mod operations;
 mod pairs;
 mod pieces;
 mod program;
@@ -36,8 +39,11 @@ mod tests;
 mod trace;
 mod unit;
 
+pub use alike::unlike;
 pub use compare::{Changed, ChangedCode, Code, Comparison, What, compare, compare_symbol};
+pub use inlining::{Frame, Inlining, Origin};
 pub use names::stable as stable_name;
+pub use operations::Operations;
 pub use program::{Program, link};
 pub use read::{Unreadable, read};
 pub use unit::Unit;

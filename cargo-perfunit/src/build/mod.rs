@@ -22,4 +22,4 @@ pub use kept::{Harness, SideBuild, TestExecutable};
 pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink};
 pub use listing::{Found, list_tests};
 pub use rustc_role::{WRAPPER_NAME, wrap};
-pub use toolchain::{Probes, Toolchain, Variant, prepare};
+pub use toolchain::{Inlining, Probes, Toolchain, Variant, prepare};

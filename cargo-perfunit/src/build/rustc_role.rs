@@ -5,7 +5,7 @@
 //! executable, in a folder named by its content; the environment decides nothing.
 
 use super::link;
-use super::toolchain::Probes;
+use super::toolchain::{Inlining, Probes};
 use crate::cache::KeyBuilder;
 use crate::error::{Error, Result};
 use crate::{fs, process, shadow};
@@ -39,6 +39,8 @@ pub struct WrapperConfig {
     pub aligned_loops: bool,
     /// Whether functions carry probes.
     pub probes: Probes,
+    /// Whether executables tell what was inlined where.
+    pub inlining: Inlining,
 }
 
 impl WrapperConfig {
@@ -89,7 +91,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         command.args(arguments);
         return Ok(command);
     }
-    command.args(kept_arguments(arguments));
+    command.args(kept_arguments(arguments, config.inlining));
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
     let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"))?;
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
@@ -101,6 +103,9 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         if config.aligned_loops && call.is_x86_64() {
             command.args(["-C", "llvm-args=-align-loops=64"]);
         }
+    }
+    if config.inlining == Inlining::Told {
+        command.args(["-C", "debuginfo=limited", "-C", "split-debuginfo=off"]);
     }
     if call.links() {
         let linker = link::users_linker(arguments).or_else(|| call.default_linker().map(OsString::from));
@@ -276,7 +281,7 @@ impl Call {
 }
 
 /// The arguments without those that we set ourselves.
-fn kept_arguments(arguments: &[OsString]) -> Vec<&OsStr> {
+fn kept_arguments(arguments: &[OsString], inlining: Inlining) -> Vec<&OsStr> {
     let mut kept = Vec::with_capacity(arguments.len());
     let mut rest = arguments.iter().map(OsString::as_os_str);
     while let Some(argument) = rest.next() {
@@ -284,14 +289,14 @@ fn kept_arguments(arguments: &[OsString]) -> Vec<&OsStr> {
         match &*text {
             "-C" => {
                 let Some(value) = rest.next() else { break };
-                if !is_ours(&value.to_string_lossy()) {
+                if !is_ours(&value.to_string_lossy(), inlining) {
                     kept.extend([argument, value]);
                 }
             }
             "--cap-lints" => {
                 rest.next();
             }
-            _ if text.strip_prefix("-C").is_some_and(is_ours) => {}
+            _ if text.strip_prefix("-C").is_some_and(|option| is_ours(option, inlining)) => {}
             _ if text.starts_with("--cap-lints=") => {}
             _ => kept.push(argument),
         }
@@ -299,10 +304,13 @@ fn kept_arguments(arguments: &[OsString]) -> Vec<&OsStr> {
     kept
 }
 
-fn is_ours(codegen_option: &str) -> bool {
+fn is_ours(codegen_option: &str, inlining: Inlining) -> bool {
     let name = codegen_option.split('=').next().unwrap_or_default();
     // Without symbols nobody could tell where a function is; they are not loaded, so they change nothing.
-    codegen_option == "strip=symbols" || matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
+    let is_debug_info = codegen_option == "strip=debuginfo" || matches!(name, "debuginfo" | "split-debuginfo");
+    codegen_option == "strip=symbols"
+        || (is_debug_info && inlining == Inlining::Told)
+        || matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
 }
 
 #[cfg(test)]
@@ -355,7 +363,8 @@ mod tests {
         let line = arguments(
             "--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn -C strip=symbols",
         );
-        let kept: Vec<_> = kept_arguments(&line).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let kept: Vec<_> =
+            kept_arguments(&line, Inlining::AsBuilt).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
         assert_eq!(kept.join(" "), "--crate-name demo --test -C opt-level=3");
     }
 

@@ -37,6 +37,8 @@ pub struct Variant {
     pub aligned: bool,
     /// Whether functions carry probes.
     pub probes: Probes,
+    /// Whether the executables tell what was inlined where.
+    pub inlining: Inlining,
 }
 
 /// Whether the functions of the workspace carry probes.
@@ -47,6 +49,16 @@ pub enum Probes {
     Without,
     /// With a probe each, for explaining.
     With,
+}
+
+/// Whether executables tell which function each instruction is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Inlining {
+    /// As the profile has it, for measuring.
+    #[default]
+    AsBuilt,
+    /// With debug information about functions, which is not loaded and changes no instruction.
+    Told,
 }
 
 /// The prepared parts.
@@ -80,6 +92,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
         .with(if variant.aligned { "aligned" } else { "" })
         .with(format!("{:?}", variant.probes))
+        .with(format!("{:?}", variant.inlining))
         .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
@@ -94,6 +107,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             sysroot: cargo.sysroot.clone(),
             aligned_loops: variant.aligned,
             probes: variant.probes,
+            inlining: variant.inlining,
         };
         config.save(draft)
     })?;
@@ -108,7 +122,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let Variant { runner, opaque, aligned: _, probes: _ } = variant;
+    let Variant { runner, opaque, aligned: _, probes: _, inlining: _ } = variant;
     let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");

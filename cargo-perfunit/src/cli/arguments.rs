@@ -87,6 +87,9 @@ pub struct ExplainArguments {
     /// TESTs are whole names.
     #[arg(long)]
     pub exact: bool,
+    /// What is counted; one that is named here explains anew what is explained already.
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub engine: Option<ExplainEngine>,
     /// Which functions are timed; one that is named here explains anew what is explained already.
     #[arg(long, value_enum, value_name = "STRATEGY")]
     pub strategy: Option<ExplainStrategy>,
@@ -331,6 +334,9 @@ pub struct MeasuringArguments {
     /// Find out which functions are to blame, on executables with probes.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     pub explain: ExplainTests,
+    /// What is counted to find out who is to blame.
+    #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
+    pub engine: ExplainEngine,
     /// Which functions are timed to find out who is to blame.
     #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
     pub strategy: ExplainStrategy,
@@ -361,6 +367,18 @@ pub enum ExplainTests {
     Always,
     /// Of none.
     Never,
+}
+
+/// What to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ExplainEngine {
+    /// Time, and instructions of those tests that time does not explain or that probes distort too much.
+    #[default]
+    Auto,
+    /// Time, by a probe in each function.
+    Probes,
+    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
+    Callgrind,
 }
 
 /// Which functions to time.

@@ -2,7 +2,7 @@
 
 use super::arguments::{
     CalibrateArguments, CleanArguments, CommonArguments, CountInstructions, DiffArguments, ExplainArguments,
-    ExplainStrategy, ExplainTests, Layout, ListArguments, PackageArguments, RunIgnored,
+    ExplainEngine, ExplainStrategy, ExplainTests, Layout, ListArguments, PackageArguments, RunIgnored,
 };
 use crate::build;
 use crate::calibrate;
@@ -10,7 +10,7 @@ use crate::commands::{CalibrateRequest, CleanOptions};
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::measure::{Instructions, Placement};
-use crate::model::{Metric, Strategy, TargetKind};
+use crate::model::{Engine, Metric, Strategy, TargetKind};
 use crate::pipeline::{Explain, ExplainRequest, Explaining, Filter, Ignored, Measuring, Options, Scope};
 use crate::term::{self, Terminal};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,12 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
         ExplainTests::Always => Explain::Always,
         ExplainTests::Never => Explain::Never,
     };
-    let explaining = Explaining { explain, strategy: strategy(typed.strategy), ..Explaining::default() };
+    let explaining = Explaining {
+        explain,
+        engine: engine(typed.engine),
+        strategy: strategy(typed.strategy),
+        ..Explaining::default()
+    };
     Ok(Options {
         opaque_constants: !typed.transparent_constants,
         aligned_loops: typed.aligned_loops,
@@ -77,12 +82,21 @@ pub fn explain_request(arguments: &ExplainArguments) -> Result<ExplainRequest> {
         exact: arguments.exact,
         explaining: Explaining {
             explain: Explain::Always,
+            engine: arguments.engine.and_then(engine),
             strategy: arguments.strategy.and_then(strategy),
             ..Explaining::default()
         },
-        again: arguments.strategy.is_some(),
+        again: arguments.strategy.is_some() || arguments.engine.is_some(),
         budget: arguments.budget,
     })
+}
+
+fn engine(typed: ExplainEngine) -> Option<Engine> {
+    match typed {
+        ExplainEngine::Auto => None,
+        ExplainEngine::Probes => Some(Engine::Probes),
+        ExplainEngine::Callgrind => Some(Engine::Callgrind),
+    }
 }
 
 fn strategy(typed: ExplainStrategy) -> Option<Strategy> {

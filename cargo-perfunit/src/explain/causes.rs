@@ -102,7 +102,7 @@ fn is_end(full: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::explain::{Merged, Recorded, RecordedNode, charges, differences, told};
-    use crate::model::{Sides, Strategy, TargetId, TargetKind, TestId};
+    use crate::model::{Engine, Sides, Strategy, TargetId, TargetKind, TestId};
     use std::collections::BTreeMap;
 
     /// Own times on base and head by key: the test 0, `app::run` 2 calls `app::parse` 3 and `codec::read` 4.
@@ -135,6 +135,7 @@ mod tests {
         let test = TestId { target, name: "t".into() };
         let known = Known {
             test: &test,
+            engine: Engine::Probes,
             strategy: Strategy::Complete,
             plain_base_ns: 100.0,
             probe_cost_ns: Sides { base: 0.0, head: 0.0 },

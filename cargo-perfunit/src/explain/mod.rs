@@ -14,6 +14,7 @@ mod causes;
 mod differences;
 mod forest;
 mod impact;
+pub mod instructions;
 mod merge;
 mod ranking;
 mod recorded;

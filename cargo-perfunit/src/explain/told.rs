@@ -4,16 +4,18 @@ use super::blame::{Charge, Charges};
 use super::differences::Differences;
 use super::merge::{Merged, MergedNode};
 use super::recorded::{ROOT, THREADS};
-use crate::model::{Blame, Blamed, CallNode, Explanation, Function, Sides, Strategy, TestId};
+use crate::model::{Blame, Blamed, CallNode, Engine, Explanation, Function, Sides, Strategy, TestId};
 use std::collections::BTreeMap;
 
 /// What is known besides the trees.
 pub struct Known<'a> {
     /// Which test.
     pub test: &'a TestId,
+    /// What is counted.
+    pub engine: Engine,
     /// How it was found out.
     pub strategy: Strategy,
-    /// Time of one run on base without probes, ns.
+    /// Time of one run on base without probes, ns; not needed where there are none.
     pub plain_base_ns: f64,
     /// What the probes cost in one run, ns.
     pub probe_cost_ns: Sides<f64>,
@@ -34,9 +36,13 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
     let blamed =
         charges.payers().filter_map(|charge| catalogue.blamed(charge, charges, merged, known.changed)).collect();
     let ns = differences.nodes[0].total_ns;
-    let distortion = ns.base / known.plain_base_ns;
+    let distortion = match known.engine {
+        Engine::Probes => ns.base / known.plain_base_ns,
+        Engine::Callgrind => 1.0,
+    };
     Explanation {
         test: known.test.clone(),
+        engine: known.engine,
         strategy: known.strategy,
         pairs: merged.pairs,
         ns,
@@ -44,7 +50,7 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         distortion,
         probe_cost_ns: known.probe_cost_ns,
         without_probe: known.without_probe.clone(),
-        notes: room(known.overflow).into_iter().chain(notes(charges, distortion)).collect(),
+        notes: room(known.overflow).into_iter().chain(notes(charges, distortion, known.engine)).collect(),
         functions: catalogue.functions,
         nodes,
         blamed,
@@ -61,10 +67,13 @@ fn room(overflow: u64) -> Option<String> {
 /// From this factor on the test with probes is not quite the test without.
 const MUCH_DISTORTED: f64 = 2.0;
 
-fn notes(charges: &Charges, distortion: f64) -> Vec<String> {
+fn notes(charges: &Charges, distortion: f64, engine: Engine) -> Vec<String> {
     let mut notes = Vec::new();
     if !charges.whole.is_certain() {
-        notes.push("with probes the difference does not show".to_owned());
+        notes.push(match engine {
+            Engine::Probes => "with probes the difference does not show".to_owned(),
+            Engine::Callgrind => "both versions execute about as many instructions".to_owned(),
+        });
         return notes;
     }
     if distortion >= MUCH_DISTORTED {
@@ -74,7 +83,14 @@ fn notes(charges: &Charges, distortion: f64) -> Vec<String> {
     }
     if let Some(charge) = charges.payers().find(|charge| charge.key == ROOT) {
         let share = 100.0 * charges.share(charge);
-        notes.push(format!("{share:.0} % of the difference is in code without a probe that the test calls itself"));
+        notes.push(match engine {
+            Engine::Probes => {
+                format!("{share:.0} % of the difference is in code without a probe that the test calls itself")
+            }
+            Engine::Callgrind => {
+                format!("{share:.0} % of the difference is in the test itself and code of others that it calls")
+            }
+        });
     }
     notes
 }

@@ -18,7 +18,21 @@ pub enum Gauge {
     Processor,
     /// Instructions, as callgrind simulates them.
     Callgrind,
+    /// The same with who executed each of them, and who called whom.
+    CallGraph,
 }
+
+impl Gauge {
+    /// True for what runs in valgrind.
+    pub fn is_callgrind(self) -> bool {
+        matches!(self, Gauge::Callgrind | Gauge::CallGraph)
+    }
+}
+
+/// What makes callgrind tell instructions, jumps and callers apart. A function's figures are kept apart by its last three
+/// callers: more would cost memory, and without any what is called from two places would be the same for both.
+const CALL_GRAPH: [&str; 5] =
+    ["--dump-instr=yes", "--dump-line=no", "--collect-jumps=yes", "--demangle=no", "--separate-callers=3"];
 
 /// Where instructions come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -51,11 +65,14 @@ impl Gauges {
 
     /// A command that runs the program under a gauge.
     pub fn command(&self, gauge: Option<Gauge>, program: &Path) -> Command {
-        let Some(valgrind) = self.valgrind.as_ref().filter(|_| gauge == Some(Gauge::Callgrind)) else {
+        let Some(valgrind) = self.valgrind.as_ref().filter(|_| gauge.is_some_and(Gauge::is_callgrind)) else {
             return Command::new(program);
         };
         let mut command = Command::new(valgrind);
         command.args(["--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"]);
+        if gauge == Some(Gauge::CallGraph) {
+            command.args(CALL_GRAPH);
+        }
         let mut out = OsString::from("--callgrind-out-file=");
         out.push(self.out());
         command.arg(out).arg("--").arg(program);
@@ -74,7 +91,7 @@ impl Gauges {
                 vec![(METER_VARIABLE, "0".repeat(16).into()), (PRELOAD_VARIABLE, libraries)]
             }
             // To name the frames of a panic std reads the executable's symbols, of which the versions have others.
-            (Some(Gauge::Callgrind), _) => vec![("RUST_BACKTRACE", "0".into())],
+            (Some(Gauge::Callgrind | Gauge::CallGraph), _) => vec![("RUST_BACKTRACE", "0".into())],
             _ => Vec::new(),
         }
     }
@@ -120,6 +137,7 @@ mod tests {
     fn only_callgrind_stands_before_the_program() {
         let program = |gauge| gauges().command(gauge, Path::new("/d/test")).get_program().to_owned();
         assert_eq!(program(Some(Gauge::Callgrind)), "/b/valgrind");
+        assert_eq!(program(Some(Gauge::CallGraph)), "/b/valgrind");
         assert_eq!(program(Some(Gauge::Processor)), "/d/test");
         assert_eq!(program(None), "/d/test");
     }

@@ -194,7 +194,7 @@ fn meter_flags(gauge: Gauge, later: u64) -> u32 {
     let gauge = match gauge {
         Gauge::Heap | Gauge::Kernel => 0,
         Gauge::Processor => INSTRUCTIONS,
-        Gauge::Callgrind => CALLGRIND,
+        Gauge::Callgrind | Gauge::CallGraph => CALLGRIND,
     };
     METER | gauge | if later == 0 { COLD } else { 0 }
 }

@@ -236,6 +236,7 @@ fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
         Gauge::Kernel => OF_KERNEL.to_vec(),
         Gauge::Processor => [&OF_KERNEL[..], &OF_PROCESSOR].concat(),
         Gauge::Callgrind => OF_PROCESSOR.to_vec(),
+        Gauge::CallGraph => Vec::new(),
     }
 }
 
@@ -282,7 +283,7 @@ fn figures(index: usize, readings: &Readings) -> Vec<f64> {
     calls.iter().map(|call| call[index].saturating_sub(nothing[index]) as f64).collect()
 }
 
-fn why_failed(end: &SideEnd) -> String {
+pub(super) fn why_failed(end: &SideEnd) -> String {
     match end.status {
         _ if !end.message.is_empty() => end.message.clone(),
         Some(status) => describe(status),

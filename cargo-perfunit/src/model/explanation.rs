@@ -96,11 +96,23 @@ pub enum Strategy {
     UntilSourceChange,
 }
 
+/// What an explanation counts, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Engine {
+    /// Nanoseconds, by probes in each function.
+    #[default]
+    Probes,
+    /// Instructions, by callgrind and debug information.
+    Callgrind,
+}
+
 /// Why one test got slower or faster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// Which test.
     pub test: TestId,
+    /// What is counted: with [`Engine::Callgrind`] all that is said to be ns here is instructions.
+    pub engine: Engine,
     /// How it was found out.
     pub strategy: Strategy,
     /// Pairs of processes behind the intervals.

@@ -18,7 +18,7 @@ mod why;
 pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Processes, Share, Tally, Terms};
 pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
-pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function, Strategy};
+pub use explanation::{Blame, Blamed, CallNode, Difference, Engine, Explanation, Function, Strategy};
 pub use layout::LayoutMatch;
 pub use metric::{Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Unit};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};

@@ -92,7 +92,7 @@ impl Explanation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CallNode, Difference, Sides, Strategy, TargetId, TargetKind};
+    use super::super::{CallNode, Difference, Engine, Sides, Strategy, TargetId, TargetKind};
     use super::*;
     use std::collections::BTreeMap;
 
@@ -115,6 +115,7 @@ mod tests {
         let target = TargetId { package: "p".into(), kind: TargetKind::Lib, name: "p".into() };
         Explanation {
             test: TestId { target, name: "t".into() },
+            engine: Engine::Probes,
             strategy: Strategy::Complete,
             pairs: 8,
             ns: Sides { base: 1.0, head: 1.0 },

@@ -5,7 +5,7 @@ use super::options::Options;
 use super::pairing::Pairing;
 use super::select::Selected;
 use super::setup::Setup;
-use crate::build::{self, BuildFailure, Built, Probes, Request, SideBuild, Toolchain, Variant};
+use crate::build::{self, BuildFailure, Built, Inlining, Probes, Request, SideBuild, Toolchain, Variant};
 use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::FileSet;
@@ -72,6 +72,7 @@ pub fn both_sides(
         opaque: options.opaque_constants,
         aligned: options.aligned_loops,
         probes: Probes::Without,
+        inlining: Inlining::AsBuilt,
     };
     let mut doors = Doors { without_macro: BTreeSet::new(), variant, warnings: Vec::new() };
     let cache = cache::folder(&setup.ours)?;

@@ -10,6 +10,7 @@ mod code;
 mod confirm;
 mod environment;
 mod explain;
+mod instructions;
 mod measure;
 mod names;
 mod options;
@@ -43,6 +44,7 @@ use std::time::Instant;
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let started = Instant::now();
     measure::check(&options.measuring)?;
+    instructions::check(options.explaining)?;
     let mut setup = setup::open(options, terminal)?;
     let contents = runs::contents(&setup);
     let mut run = compare(&mut setup, options, started)?;

@@ -3,7 +3,7 @@
 use crate::build;
 use crate::git::Request;
 use crate::measure::{Instructions, Placement};
-use crate::model::{Metric, Strategy, TargetId, TargetKind};
+use crate::model::{Engine, Metric, Strategy, TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +42,8 @@ pub struct Options {
 pub struct Explaining {
     /// For which tests.
     pub explain: Explain,
+    /// What is counted; chosen for each test if absent.
+    pub engine: Option<Engine>,
     /// By which functions are timed; chosen for each test if absent.
     pub strategy: Option<Strategy>,
     /// What for.

@@ -30,12 +30,12 @@ pub struct Probed {
 }
 
 /// A file of the project's own code.
-struct SourceFile {
-    package: String,
+pub(super) struct SourceFile {
+    pub package: String,
     /// From the package's folder.
-    place: String,
+    pub place: String,
     /// Of the first target that holds it.
-    module: String,
+    pub module: String,
     is_root: bool,
 }
 
@@ -173,17 +173,24 @@ fn instrumented(
 }
 
 fn function(path: &str, source: &SourceFile, site: &Site) -> Function {
-    let name = if source.module.is_empty() { site.name.clone() } else { format!("{}::{}", source.module, site.name) };
-    Function { package: source.package.clone(), file: path.to_owned(), line: site.line, name }
+    source.function(path, &site.name, site.line)
 }
 
-fn text(setup: &Setup, files: &FileSet, path: &str) -> Option<String> {
+impl SourceFile {
+    /// A function of it, as people know it.
+    pub fn function(&self, path: &str, name: &str, line: usize) -> Function {
+        let name = if self.module.is_empty() { name.to_owned() } else { format!("{}::{name}", self.module) };
+        Function { package: self.package.clone(), file: path.to_owned(), line, name }
+    }
+}
+
+pub(super) fn text(setup: &Setup, files: &FileSet, path: &str) -> Option<String> {
     let is_file = files.entries.get(Path::new(path)).is_some_and(|entry| entry.mode != Mode::Symlink);
     is_file.then(|| setup.read_file(files, path)).flatten().and_then(|content| String::from_utf8(content).ok())
 }
 
 /// The files of all targets of the workspace, by path.
-fn sources(selected: &Selected, side: Side) -> BTreeMap<String, SourceFile> {
+pub(super) fn sources(selected: &Selected, side: Side) -> BTreeMap<String, SourceFile> {
     let mut found = BTreeMap::new();
     let folders: BTreeMap<&str, &str> =
         selected.workspace.packages.iter().map(|package| (package.name.as_str(), package.dir.as_str())).collect();

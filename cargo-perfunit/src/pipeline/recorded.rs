@@ -4,7 +4,7 @@ use super::explain::{Answers, Question};
 use super::names::Names;
 use super::options::{Explain, Explaining, Goal};
 use super::runs::{self, Record, RecordedTest};
-use super::{rounds, select, setup};
+use super::{instructions, rounds, select, setup};
 use crate::error::{Error, Result};
 use crate::model::{Explanation, Sides, Verdict, VersionName};
 use crate::near;
@@ -71,6 +71,7 @@ pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles
 /// The last run, the places in it of the tests that are meant, and what was found out anew about them.
 fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Record, Vec<usize>, Answers)> {
     let started = Instant::now();
+    instructions::check(request.explaining)?;
     let cargo = Cargo::find(&request.folder)?;
     let location = workspace::locate(&cargo, &request.folder, request.manifest.as_deref())?;
     let ours = setup::our_folder(&location, request.target_dir.as_deref())?;

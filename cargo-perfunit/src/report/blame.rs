@@ -2,7 +2,7 @@
 
 use super::causes;
 use super::format::{self, Glyphs};
-use crate::model::{Blame, Blamed, Explanation, Function, Outcome, Sides};
+use crate::model::{Blame, Blamed, Engine, Explanation, Function, Outcome, Sides};
 use std::collections::BTreeMap;
 
 /// Functions named below a test unless everything is asked for.
@@ -43,12 +43,16 @@ pub fn culprits(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
 
 fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {
     let function = &explanation.functions[blamed.function];
-    let [change, low, high] =
-        [blamed.change.estimate, blamed.change.low, blamed.change.high].map(|ns| signed(ns, glyphs));
+    let [change, low, high] = [blamed.change.estimate, blamed.change.low, blamed.change.high]
+        .map(|cost| signed(cost, explanation.engine, glyphs));
+    let unit = unit(explanation.engine);
     let share = 100.0 * blamed.share;
     let how = how(explanation, blamed);
     let source = blamed.changed.as_ref().map_or_else(|| "its source is the same".to_owned(), Clone::clone);
-    format!("blame: {}: {change} [{low}, {high}], {share:.0} % of the difference: {how} ({source})", place(function))
+    format!(
+        "blame: {}: {change}{unit} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
+        place(function)
+    )
 }
 
 /// `parser::parse_line (src/parser.rs:88)`.
@@ -64,8 +68,13 @@ fn how(explanation: &Explanation, blamed: &Blamed) -> String {
         let callee = &explanation.functions[*callee].name;
         return format!("each call of it calls {callee} {} instead of {}", times(each.head), times(each.base));
     }
-    let longer = if blamed.change.estimate > 0.0 { "longer" } else { "shorter" };
-    format!("takes {longer}{}", called(blamed.calls))
+    let takes = match (explanation.engine, blamed.change.estimate > 0.0) {
+        (Engine::Probes, true) => "takes longer",
+        (Engine::Probes, false) => "takes shorter",
+        (Engine::Callgrind, true) => "executes more",
+        (Engine::Callgrind, false) => "executes less",
+    };
+    format!("{takes}{}", called(blamed.calls))
 }
 
 fn called(calls: Sides<f64>) -> String {
@@ -89,8 +98,16 @@ fn number(calls: f64) -> String {
     if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
 }
 
-fn signed(ns: f64, glyphs: Glyphs) -> String {
-    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, format::duration(ns.abs(), glyphs))
+fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
+    format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
+}
+
+/// What stands behind a number that has no unit yet.
+fn unit(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Probes => "",
+        Engine::Callgrind => " instructions",
+    }
 }
 
 #[cfg(test)]

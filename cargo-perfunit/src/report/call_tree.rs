@@ -39,11 +39,11 @@ fn add(explanation: &Explanation, index: usize, depth: usize, least: f64, glyphs
 }
 
 fn line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs) -> String {
-    let Sides { base, head } = node.total_ns.map(|ns| format::duration(ns, glyphs));
+    let Sides { base, head } = node.total_ns.map(|cost| format::cost(cost, explanation.engine, glyphs));
     let change = node.total_change;
     let change = if change.is_certain() {
         let sign = if change.estimate < 0.0 { "-" } else { "+" };
-        format!("{sign}{}", format::duration(change.estimate.abs(), glyphs))
+        format!("{sign}{}", format::cost(change.estimate.abs(), explanation.engine, glyphs))
     } else {
         String::new()
     };

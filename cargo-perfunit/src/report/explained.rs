@@ -1,13 +1,18 @@
 //! Explanations in JSON, described in `docs/json.md`.
 
 use super::wire::finite;
-use crate::model::{self, Blame, CallNode, Strategy};
+use crate::model::{self, Blame, CallNode, Engine, Strategy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Why a test got slower or faster. Times are ns, calls are calls, both of one run of the test body.
+/// Why a test got slower or faster. Times are in `unit`, whatever a field is called, calls are calls, both of one run of the
+/// test body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
+    /// `probes` or `callgrind`.
+    pub engine: String,
+    /// `ns` or `instructions`.
+    pub unit: String,
     /// `complete`, `levelwise` or `until-source-change`.
     pub strategy: String,
     /// Pairs of processes behind the intervals.
@@ -112,7 +117,13 @@ pub struct Node {
 
 impl From<&model::Explanation> for Explanation {
     fn from(explanation: &model::Explanation) -> Self {
+        let (engine, unit) = match explanation.engine {
+            Engine::Probes => ("probes", "ns"),
+            Engine::Callgrind => ("callgrind", "instructions"),
+        };
         Self {
+            engine: engine.to_owned(),
+            unit: unit.to_owned(),
             strategy: strategy(explanation.strategy).to_owned(),
             pairs: explanation.pairs,
             ns: explanation.ns.into(),

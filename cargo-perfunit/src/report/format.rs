@@ -1,5 +1,6 @@
 //! Numbers and names as words: durations, percentages, counts, commits.
 
+use crate::model::Engine;
 use std::time::Duration;
 
 /// What stands in for a figure that is not a finite number.
@@ -54,6 +55,15 @@ pub fn duration(ns: f64, glyphs: Glyphs) -> String {
         _ => 3,
     };
     format!("{value:.decimals$} {unit}")
+}
+
+/// What a run takes, in the unit in which an engine of explanations counts.
+pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
+    match engine {
+        Engine::Probes => duration(cost, glyphs),
+        // Fractions come from means over calls that differ.
+        Engine::Callgrind => large_count(cost.round()),
+    }
 }
 
 /// A number of bytes, three significant digits from a KiB on: `640 B`, `1.20 KiB`.

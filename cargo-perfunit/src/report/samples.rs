@@ -1,7 +1,7 @@
 //! Runs that the tests of this module render.
 
 use crate::model::{
-    Basis, CallNode, Capture, Change, Difference, EffectClass, EffectSize, Environment, Explanation, Function,
+    Basis, CallNode, Capture, Change, Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Function,
     LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, Outcome, Readings, Reason, Run, Selection,
     Sides, Stages, Strategy, TargetId, TargetKind, TestId, Verdict, VersionName,
 };
@@ -103,6 +103,7 @@ pub fn explanation() -> Explanation {
     };
     Explanation {
         test: test("parser::tests::long"),
+        engine: Engine::Probes,
         strategy: Strategy::Complete,
         pairs: 16,
         ns: Sides { base: 1_000.0, head: 1_410.0 },

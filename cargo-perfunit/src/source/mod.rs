@@ -30,4 +30,4 @@ pub use locked::{LockedChange, locked_changes};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub use overlay::{Holder, Holds, holds, overlay};
-pub use probes::{Instrumented, LeftOut, Place, Site, Unprobed, instrument};
+pub use probes::{Extent, Instrumented, LeftOut, Place, Site, Unprobed, extents, instrument};

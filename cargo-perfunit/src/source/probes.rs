@@ -47,6 +47,23 @@ pub struct Site {
     pub trivial: bool,
 }
 
+/// From where to where a function is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// That of its [`Site`], whether it can have a probe or not.
+    pub key: u64,
+    /// As that of a [`Site`].
+    pub name: String,
+    /// Line of its name, from 1.
+    pub line: usize,
+    /// First line, attributes included, from 1.
+    pub first: usize,
+    /// Line of the closing brace.
+    pub last: usize,
+    /// True for the function of a test.
+    pub is_test: bool,
+}
+
 /// A function without a probe. Tests, which are timed as a whole, and functions without a body are not listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
@@ -96,6 +113,12 @@ pub fn instrument(text: &str, place: &Place<'_>, wanted: &dyn Fn(&Site) -> bool)
     instrumented.push_str(&text[copied..]);
     left_out.sort_by_key(|left_out| left_out.line);
     Instrumented { text: instrumented, sites, left_out }
+}
+
+/// Where the functions of a file are, tests too, those around others before these; nothing of a file that cannot be
+/// parsed, or of functions that macros write.
+pub fn extents(text: &str, place: &Place<'_>) -> Vec<Extent> {
+    walk::functions(text, place).map(|found| found.extents).unwrap_or_default()
 }
 
 /// What stands before a function with a probe.

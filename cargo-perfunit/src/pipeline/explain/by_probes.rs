@@ -8,7 +8,7 @@ use crate::explain::{
     told, ways_to,
 };
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
-use crate::model::{Explanation, Function, Side, Sides, Strategy};
+use crate::model::{Engine, Explanation, Function, Side, Sides, Strategy};
 use crate::source::ChangedItem;
 use perfunit_runtime::tree::mode;
 use std::collections::BTreeSet;
@@ -243,6 +243,7 @@ impl Examiner<'_> {
     fn told(&self, question: &Question, finding: &Finding) -> Explanation {
         let known = Known {
             test: &question.test,
+            engine: Engine::Probes,
             strategy: finding.strategy,
             plain_base_ns: question.base_ns,
             probe_cost_ns: finding.cost,
@@ -294,7 +295,7 @@ fn explained(charges: &Charges, question: &Question) -> f64 {
 }
 
 /// What happened to a function's source.
-fn changed(function: &Function, changes: &[ChangedItem]) -> Option<String> {
+pub fn changed(function: &Function, changes: &[ChangedItem]) -> Option<String> {
     let is = |item: &&ChangedItem| {
         item.path == function.file
             && function.name.strip_suffix(&item.name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))

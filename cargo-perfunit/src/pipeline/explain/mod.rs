@@ -2,17 +2,20 @@
 
 mod by_probes;
 
+pub use self::by_probes::changed;
+
 use self::by_probes::Examiner;
 use super::build::BuiltSides;
 use super::causes;
+use super::instructions;
 use super::options::{Explain, Explaining, Goal, Options};
 use super::probes;
 use super::select::Selected;
 use super::setup::Setup;
 use crate::error::Result;
 use crate::interrupt;
-use crate::measure::{Bench, Config, Layouts, Seeds};
-use crate::model::{Explanation, Mode, Outcome, TargetId, TestId, Verdict};
+use crate::measure::{Bench, Config, Layouts, Seeds, find_valgrind};
+use crate::model::{Engine, Explanation, Mode, Outcome, TargetId, TestId, Verdict};
 use crate::progress::Progress;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +25,8 @@ use std::time::{Duration, Instant};
 const ALPHA: f64 = 0.01;
 /// Longest measuring for one explanation.
 const LONGEST: Duration = Duration::from_secs(8);
+/// From this factor on a test with probes is so much another one that instructions tell more.
+const DISTORTED: f64 = 4.0;
 /// So many tests are explained unasked: several that got slower mostly did so for one reason.
 const UNASKED: usize = 3;
 
@@ -101,7 +106,7 @@ pub fn explain_outcomes(
     answers.warnings
 }
 
-/// Answers questions about tests of this pairing.
+/// Answers questions about tests of this pairing: in time, and where that does not answer well, in instructions.
 pub fn explain(
     setup: &mut Setup,
     options: &Options,
@@ -110,26 +115,75 @@ pub fn explain(
     questions: &[Question],
     deadline: Option<Instant>,
 ) -> Result<Answers> {
-    let mut answers = Answers::default();
-    let nothing =
-        |why: String| Answers { warnings: vec![format!("nothing is explained: {why}")], ..Answers::default() };
+    if questions.is_empty() || interrupt::requested() {
+        return Ok(Answers::default());
+    }
+    if is_over(deadline) {
+        return Ok(nothing("the budget was used up by measuring"));
+    }
+    let Explaining { engine, goal, .. } = options.explaining;
+    if engine == Some(Engine::Callgrind) && goal == Goal::Blame {
+        return instructions::explain(setup, options, selected, built, questions, deadline);
+    }
+    let mut answers = in_time(setup, options, selected, built, questions, deadline)?;
+    if engine.is_none() && goal == Goal::Blame && find_valgrind().is_some() && !is_over(deadline) {
+        let open: Vec<Question> = questions.iter().filter(|question| answers.is_open(question)).cloned().collect();
+        if !open.is_empty() && !interrupt::requested() {
+            let others = instructions::explain(setup, options, selected, built, &open, deadline)?;
+            answers.improve(questions, &others);
+        }
+    }
+    Ok(answers)
+}
+
+impl Answers {
+    /// Whether instructions might tell more: nobody is named, or the probes make the test another one.
+    fn is_open(&self, question: &Question) -> bool {
+        match self.tests.get(&question.test) {
+            Some(Ok(found)) => found.blamed.is_empty() || found.distortion >= DISTORTED,
+            Some(Err(_)) => true,
+            None => false,
+        }
+    }
+
+    /// Takes over what names somebody for a difference in the direction of the one in time.
+    fn improve(&mut self, questions: &[Question], others: &Answers) {
+        for Question { test, change, .. } in questions {
+            let Some(Ok(other)) = others.tests.get(test) else { continue };
+            if !other.blamed.is_empty() && other.change.estimate.signum() == change.signum() {
+                self.tests.insert(test.clone(), Ok(other.clone()));
+            }
+        }
+    }
+}
+
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+fn nothing(why: &str) -> Answers {
+    Answers { warnings: vec![format!("nothing is explained: {why}")], ..Answers::default() }
+}
+
+/// Answers by probes.
+fn in_time(
+    setup: &mut Setup,
+    options: &Options,
+    selected: &Selected,
+    built: &BuiltSides,
+    questions: &[Question],
+    deadline: Option<Instant>,
+) -> Result<Answers> {
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
-    if targets.is_empty() || interrupt::requested() {
-        return Ok(answers);
-    }
-    let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    if is_over() {
-        return Ok(nothing("the budget was used up by measuring".to_owned()));
-    }
     let probed = match probes::build(setup, options, selected, built, &targets)? {
         Ok(probed) => probed,
-        Err(why) => return Ok(nothing(why)),
+        Err(why) => return Ok(nothing(&why)),
     };
     let measuring = &options.measuring;
     let mut bench = Bench::open(&setup.ours)?;
     bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
     let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
-    let Explaining { strategy, .. } = options.explaining;
+    let Explaining { strategy, goal, .. } = options.explaining;
     let facts = causes::facts(setup, selected, &options.build.profile);
     let mut examiner = Examiner {
         bench: &bench,
@@ -140,23 +194,19 @@ pub fn explain(
         layouts,
         strategy,
     };
+    let mut answers = Answers::default();
     let progress = Progress::bar(setup.terminal, "Explaining", questions.len());
     for question in questions {
         if interrupt::requested() {
             break;
         }
-        let answer = if is_over() {
-            Err("the budget was used up".to_owned())
-        } else {
-            progress.message(question.test.to_string());
-            let limit = Instant::now() + LONGEST;
-            {
-                let limit = deadline.map_or(limit, |deadline| deadline.min(limit));
-                match options.explaining.goal {
-                    Goal::Blame => examiner.explain(question, limit)?,
-                    Goal::Profile => examiner.profile(question, limit)?,
-                }
-            }
+        progress.message(question.test.to_string());
+        let longest = Instant::now() + LONGEST;
+        let limit = deadline.map_or(longest, |deadline| deadline.min(longest));
+        let answer = match goal {
+            _ if is_over(deadline) => Err("the budget was used up".to_owned()),
+            Goal::Blame => examiner.explain(question, limit)?,
+            Goal::Profile => examiner.profile(question, limit)?,
         };
         answers.tests.insert(question.test.clone(), answer);
         progress.advance();

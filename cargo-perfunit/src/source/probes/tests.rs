@@ -317,3 +317,15 @@ fn every_file_of_this_repository_keeps_its_lines_and_its_meaning() {
     }
     assert!(files > 100 && probes > 1000, "{files} files with {probes} probes are not this repository");
 }
+
+#[test]
+fn extents_reach_from_attributes_to_braces_and_have_the_keys_of_probes() {
+    let text = "#[inline]\nfn f() {\n    fn g() {}\n}\n\n#[test]\nfn t() {\n}\n\nimpl S {\n    const fn c(&self) -> u8 { 1 }\n}\n";
+    let found: Vec<_> =
+        extents(text, &PLACE).into_iter().map(|it| (it.name, it.first, it.line, it.last, it.is_test)).collect();
+    let expected = [("f", 1, 2, 4, false), ("f::g", 3, 3, 3, false), ("t", 6, 7, 8, true), ("S::c", 11, 11, 11, false)];
+    assert_eq!(found, expected.map(|(name, first, line, last, is_test)| (name.to_owned(), first, line, last, is_test)));
+    let probed = keys(text);
+    let keys: Vec<u64> = extents(text, &PLACE).into_iter().map(|it| it.key).collect();
+    assert!(probed.iter().all(|key| keys.contains(key)));
+}

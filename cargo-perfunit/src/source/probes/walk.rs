@@ -2,7 +2,7 @@
 
 use super::rules::{Context, Unprobed, unprobed};
 use super::trivial::is_trivial;
-use super::{LeftOut, Place, Site};
+use super::{Extent, LeftOut, Place, Site};
 use crate::source::attributes::is_test;
 use crate::source::macros::{InnerFn, makes_tests, names_in_definition, take_functions};
 use crate::source::modules::without_first_line_script;
@@ -25,6 +25,8 @@ pub(super) struct Found {
     pub functions: Vec<(usize, Site)>,
     /// Those that cannot.
     pub left_out: Vec<LeftOut>,
+    /// All functions that are written out, tests too, the outer ones first.
+    pub extents: Vec<Extent>,
 }
 
 /// The functions of a file, or `None` if it is not Rust that we can parse.
@@ -55,6 +57,12 @@ pub(super) struct Function<'a> {
 }
 
 impl Function<'_> {
+    /// The first line, attributes included: what these write stands there for the compiler.
+    fn first_line(&self) -> usize {
+        let attributes = self.attributes.iter().map(|attribute| attribute.pound_token.span.start().line);
+        attributes.chain([self.sig.fn_token.span.start().line]).min().unwrap_or_default()
+    }
+
     /// Offset of the first token behind the attributes.
     fn start(&self) -> usize {
         let Signature { constness, asyncness, safety, abi, fn_token, .. } = self.sig;
@@ -100,6 +108,14 @@ impl Walker {
         let (is_test, around) = (is_test(attributes), self.around.below(attributes));
         let test_only = around.test_only || is_test;
         let (name, key) = (self.around.name(&ident), self.key(&ident));
+        self.found.extents.push(Extent {
+            key,
+            name: name.clone(),
+            line: sig.ident.span().start().line,
+            first: function.first_line(),
+            last: body.brace_token.span.close().end().line,
+            is_test,
+        });
         match unprobed(function, &self.around.owner.implements, self.context) {
             _ if is_test => {}
             Some(why) => self.leave_out(name, sig.ident.span(), why),

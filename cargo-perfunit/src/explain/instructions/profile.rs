@@ -1,0 +1,176 @@
+//! callgrind's output, as `--dump-instr=yes --collect-jumps=yes` without compression writes it.
+//!
+//! Addresses are those of the object's file: callgrind subtracts where it was loaded.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Everything that one part of callgrind's output counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Profile {
+    /// The functions; one that callgrind tells apart by its callers stands here several times.
+    pub functions: Vec<Counted>,
+}
+
+/// What a function executed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counted {
+    /// Path of the program or library.
+    pub object: String,
+    /// The linker's name.
+    pub symbol: String,
+    /// Executions by address.
+    pub instructions: BTreeMap<u64, u64>,
+    /// What it calls.
+    pub calls: Vec<Call>,
+    /// Jumps inside of it that were taken.
+    pub jumps: Vec<Jump>,
+}
+
+/// Calls of one function from one instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// The calling instruction.
+    pub at: u64,
+    /// Index of what is called.
+    pub callee: usize,
+    /// How often.
+    pub count: u64,
+    /// Instructions that it executed with all that it called.
+    pub inclusive: u64,
+}
+
+/// A jump that was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Jump {
+    /// The jumping instruction.
+    pub from: u64,
+    /// Where it leads.
+    pub to: u64,
+    /// How often.
+    pub count: u64,
+}
+
+/// What the next line of costs belongs to.
+enum Pending {
+    Nothing,
+    Call { callee: usize, count: u64 },
+    Jump { to: u64, count: u64 },
+}
+
+/// Reads a part. What is not understood is left out: it is no count.
+pub fn parse(text: &str) -> Profile {
+    let mut reading = Reading::default();
+    let (mut object, mut callee_object) = ("", None);
+    let (mut current, mut callee): (Option<usize>, Option<usize>) = (None, None);
+    let mut pending = Pending::Nothing;
+    for line in text.lines() {
+        if line.starts_with("0x") {
+            let Some(current) = current else { continue };
+            let function = &mut reading.profile.functions[current];
+            let mut words = line.split_ascii_whitespace();
+            let Some(at) = words.next().and_then(address) else { continue };
+            let cost = words.next().and_then(|word| word.parse::<u64>().ok());
+            match std::mem::replace(&mut pending, Pending::Nothing) {
+                Pending::Nothing => *function.instructions.entry(at).or_default() += cost.unwrap_or(0),
+                Pending::Call { callee, count } => {
+                    function.calls.push(Call { at, callee, count, inclusive: cost.unwrap_or(0) });
+                }
+                Pending::Jump { to, count } => function.jumps.push(Jump { from: at, to, count }),
+            }
+            continue;
+        }
+        let Some((key, value)) = line.split_once('=') else { continue };
+        match key {
+            "ob" => object = value,
+            "cob" => callee_object = Some(value),
+            "fn" => current = Some(reading.function(object, value)),
+            // The caller's object, unless another was named for this call.
+            "cfn" => callee = Some(reading.function(callee_object.take().unwrap_or(object), value)),
+            "calls" => {
+                let count = value.split(' ').next().and_then(|count| count.parse().ok());
+                if let (Some(callee), Some(count)) = (callee.take(), count) {
+                    pending = Pending::Call { callee, count };
+                }
+            }
+            "jump" | "jcnd" => {
+                if let Some((count, to)) = jump(value) {
+                    pending = Pending::Jump { to, count };
+                }
+            }
+            _ => {}
+        }
+    }
+    reading.profile
+}
+
+/// `7 0x14020`, or of a conditional jump `7/1000 0x14020`: how often it was taken, and where it leads.
+fn jump(value: &str) -> Option<(u64, u64)> {
+    let (counts, to) = value.trim_end().split_once(' ')?;
+    Some((counts.split('/').next()?.parse().ok()?, address(to)?))
+}
+
+fn address(word: &str) -> Option<u64> {
+    u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()
+}
+
+#[derive(Default)]
+struct Reading<'a> {
+    profile: Profile,
+    places: HashMap<(&'a str, &'a str), usize>,
+}
+
+impl<'a> Reading<'a> {
+    fn function(&mut self, object: &'a str, name: &'a str) -> usize {
+        *self.places.entry((object, name)).or_insert_with(|| {
+            // Callers, and levels of recursion, stand behind quotes.
+            let symbol = name.split('\'').next().unwrap_or(name).to_owned();
+            self.profile.functions.push(Counted { object: object.to_owned(), symbol, ..Counted::default() });
+            self.profile.functions.len() - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PART: &str = "positions: instr\nevents: Ir\n\n\
+        ob=/a/test\nfl=/s/lib.rs\nfn=outer'main\n0x1000 1\nfi=/s/other.rs\n0x1004 10\n\
+        jcnd=9/10 0x1004 \n0x1008 \n0x1008 10\n\
+        cfi=/s/more.rs\ncfn=inner'outer\ncalls=2 0x2000 \n0x100c 40\n0x100c 2\n\
+        cob=/lib/libc.so\ncfi=???\ncfn=malloc'outer\ncalls=1 0x500 \n0x1010 7\n0x1010 1\n\
+        jump=3 0x1000 \n0x1014 \n0x1014 3\n\n\
+        fl=/s/lib.rs\nfn=inner'outer\n0x2000 40\n\n\
+        ob=/lib/libc.so\nfl=???\nfn=malloc'outer\n0x500 7\n\ntotals: 74\n";
+
+    #[test]
+    fn instructions_calls_and_jumps_are_told_apart() {
+        let Profile { functions } = parse(PART);
+        let names: Vec<_> = functions.iter().map(|it| (it.object.as_str(), it.symbol.as_str())).collect();
+        assert_eq!(names, [("/a/test", "outer"), ("/a/test", "inner"), ("/lib/libc.so", "malloc")]);
+        let outer = &functions[0];
+        assert_eq!(
+            outer.instructions,
+            BTreeMap::from([(0x1000, 1), (0x1004, 10), (0x1008, 10), (0x100c, 2), (0x1010, 1), (0x1014, 3)])
+        );
+        assert_eq!(
+            outer.calls,
+            [
+                Call { at: 0x100c, callee: 1, count: 2, inclusive: 40 },
+                Call { at: 0x1010, callee: 2, count: 1, inclusive: 7 }
+            ]
+        );
+        assert_eq!(
+            outer.jumps,
+            [Jump { from: 0x1008, to: 0x1004, count: 9 }, Jump { from: 0x1014, to: 0x1000, count: 3 }]
+        );
+        assert_eq!((functions[1].instructions[&0x2000], functions[2].instructions[&0x500]), (40, 7));
+    }
+
+    #[test]
+    fn one_function_with_two_callers_stands_there_twice() {
+        let Profile { functions } = parse("ob=/a\nfn=f'g\n0x10 1\n\nfn=f'h\n0x10 2\n\nfn=f'g\n0x14 3\n");
+        let found: Vec<_> = functions.iter().map(|it| (it.symbol.as_str(), it.instructions.len())).collect();
+        assert_eq!(found, [("f", 2), ("f", 1)]);
+    }
+}

@@ -1,0 +1,85 @@
+//! Single calls of a test in callgrind, with who executed which instruction.
+
+use super::bench::{Bench, Config};
+use super::gauge::Gauge;
+use super::lockstep::{self, Task};
+use super::meter::why_failed;
+use super::running::Pads;
+use super::schedule::{Subject, programs};
+use super::screen;
+use crate::build::SideBuild;
+use crate::error::Result;
+use crate::fs;
+use crate::interrupt;
+use crate::model::{Side, Sides};
+use perfunit_runtime::page::{FIRST, state};
+use std::time::Instant;
+
+/// Later calls of each process: with those of two processes as many as an interval needs.
+const CALLS: u64 = 2;
+/// Processes of each side, with other random numbers: what a test draws differs between them, and nothing else does.
+const PROCESSES: usize = 2;
+
+/// callgrind's output for later calls of a test, counterparts of both sides beside each other: equal seeds, equal
+/// addresses, the n-th call of the process. Or why there is none.
+pub fn profiles(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subject: &Subject<'_>,
+) -> Result<std::result::Result<Vec<Sides<String>>, String>> {
+    let mut random = fastrand::Rng::with_seed(config.seed);
+    let settled = match screen::settle(bench, config, &programs(sides, subject), &mut random)? {
+        Ok(settled) if matches!(settled.task, Task::Steady(_)) => settled,
+        Ok(settled) => return Ok(Err(settled.notes.join("; "))),
+        Err(reason) => return Ok(Err(reason.to_string())),
+    };
+    let mut counterparts = Vec::new();
+    for _ in 0..PROCESSES {
+        let pads = settled.draw(&mut random);
+        let base = match one(bench, config, sides, subject, Side::Base, pads)? {
+            Ok(calls) => calls,
+            Err(why) => return Ok(Err(why)),
+        };
+        let head = match one(bench, config, sides, subject, Side::Head, pads)? {
+            Ok(calls) => calls,
+            Err(why) => return Ok(Err(why)),
+        };
+        counterparts.extend(base.into_iter().zip(head).map(|(base, head)| Sides { base, head }));
+    }
+    Ok(Ok(counterparts))
+}
+
+fn one(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subject: &Subject<'_>,
+    side: Side,
+    pads: Pads,
+) -> Result<std::result::Result<Vec<String>, String>> {
+    fs::remove_dir_all(&bench.gauges.folder)?;
+    fs::create_dir_all(&bench.gauges.folder)?;
+    let task = Task::Meter(side, Gauge::CallGraph, CALLS);
+    let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
+    let end = lockstep::run(bench, &programs(sides, subject), task, pads, limit)?;
+    if interrupt::requested() {
+        return Ok(Err("interrupted".to_owned()));
+    }
+    if end.timed_out.is_some() {
+        return Ok(Err(format!("in callgrind it did not end within {:.0} s", limit.as_secs_f64())));
+    }
+    let end = end.sides.get(side);
+    if end.state != state::DONE {
+        return Ok(Err(format!("in callgrind: {}", why_failed(end))));
+    }
+    let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
+    let part = |at: usize| {
+        // Parts are numbered from 1, and the call of nothing was read twice.
+        let path = bench.gauges.out().with_extension((at + 2).to_string());
+        std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let parts: std::io::Result<Vec<String>> = later.map(part).collect();
+    Ok(parts.map_err(|error| format!("callgrind did not write its counts: {error}")))
+}

@@ -1,0 +1,131 @@
+//! `--engine callgrind`: who is to blame, in instructions.
+
+use crate::support::Project;
+use serde_json::Value;
+use std::process::Command;
+
+/// Functions that are all copied into their callers; a loop that is not unrolled, for its numbers are opaque.
+const LIBRARY: &str = r"//! Mixing.
+
+use std::hint::black_box;
+
+#[inline(never)]
+pub fn mix(numbers: &[u64]) -> u64 {
+    let first = twist(numbers, 1);
+    first ^ fold(numbers)
+}
+
+#[inline(always)]
+fn twist(numbers: &[u64], seed: u64) -> u64 {
+    let mut state = seed;
+    for number in black_box(numbers) {
+        state = step(state, *number);
+    }
+    state
+}
+
+#[inline(always)]
+const fn step(state: u64, number: u64) -> u64 {
+    (state ^ number).rotate_left(5)
+}
+
+#[inline(always)]
+fn fold(numbers: &[u64]) -> u64 {
+    numbers.iter().map(|number| black_box(*number) * 3).fold(0, |sum, number| sum ^ number)
+}
+
+macro_rules! doubled {
+    ($name:ident) => {
+        #[inline(always)]
+        pub fn $name(numbers: &[u64]) -> u64 {
+            numbers.iter().map(|number| black_box(number << 1)).max().unwrap_or(0)
+        }
+    };
+}
+
+doubled!(largest);
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn mixes() {
+        let numbers: Vec<u64> = (0..500).collect();
+        assert!(super::mix(&numbers) > 0);
+        assert_eq!(super::largest(&numbers), 998);
+    }
+}
+";
+
+fn has_valgrind() -> bool {
+    Command::new("valgrind").arg("--version").output().is_ok()
+}
+
+/// The first that is to blame after a replacement in the library: name, kind, and its share; with the whole explanation.
+fn blamed(from: &str, to: &str) -> Option<(String, String, Value)> {
+    let project = Project::library(LIBRARY, &LIBRARY.replacen(from, to, 1));
+    let run = project.diff(&["--explain", "always", "--engine", "callgrind"]);
+    if !has_valgrind() {
+        // What is asked for and not there is an error, before anything is built.
+        assert!(run.expect(102).stderr.contains("--engine callgrind needs valgrind"));
+        return None;
+    }
+    let found = run.expect(100).json()["tests"][0]["explanation"].clone();
+    assert_eq!((&found["engine"], &found["unit"]), (&"callgrind".into(), &"instructions".into()), "{found:#}");
+    let first = &found["blamed"][0];
+    let share = first["share"].as_f64().unwrap_or_else(|| panic!("{found:#}"));
+    assert!((0.7..1.3).contains(&share), "{found:#}");
+    let function = &found["functions"][first["function"].as_u64().unwrap() as usize];
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    Some((text(&function["name"]), text(&first["kind"]), found))
+}
+
+#[track_caller]
+fn check(from: &str, to: &str, name: &str, kind: &str) {
+    if let Some((found_name, found_kind, found)) = blamed(from, to) {
+        assert_eq!((found_name.as_str(), found_kind.as_str()), (name, kind), "{found:#}");
+    }
+}
+
+#[test]
+fn an_inlined_function_that_executes_more_is_to_blame() {
+    check("black_box(*number) * 3", "black_box(black_box(*number) + 1) * 3", "fold", "own");
+}
+
+#[test]
+fn who_calls_an_inlined_helper_once_more_is_to_blame_and_not_the_helper() {
+    check("first ^ fold(numbers)", "first ^ fold(numbers) ^ twist(numbers, first)", "mix", "calls");
+}
+
+#[test]
+fn a_constant_function_which_no_probe_can_time_is_found() {
+    check(
+        "(state ^ number).rotate_left(5)",
+        "(state ^ number).rotate_left(5).swap_bytes().wrapping_mul(7)",
+        "step",
+        "own",
+    );
+}
+
+#[test]
+fn a_function_that_a_macro_wrote_is_found_by_its_name() {
+    check("black_box(number << 1)", "black_box(black_box(number << 2) >> 1)", "largest", "own");
+}
+
+#[test]
+fn calls_of_inlined_functions_are_counted() {
+    let Some((_, _, found)) = blamed("first ^ fold(numbers)", "first ^ fold(numbers) ^ twist(numbers, first)") else {
+        return;
+    };
+    let calls = |name: &str| {
+        let functions = found["functions"].as_array().unwrap();
+        let index = functions.iter().position(|function| function["name"] == name).unwrap() as u64;
+        let nodes = found["nodes"].as_array().unwrap().iter().filter(|node| node["function"] == index);
+        let sum = nodes.fold([0.0, 0.0], |sum, node| {
+            [sum[0] + node["calls"]["base"].as_f64().unwrap(), sum[1] + node["calls"]["head"].as_f64().unwrap()]
+        });
+        sum.map(|calls: f64| calls.round() as u64)
+    };
+    assert_eq!(calls("mix"), [1, 1]);
+    assert_eq!(calls("twist"), [1, 2]);
+    assert_eq!(calls("fold"), [1, 1]);
+}

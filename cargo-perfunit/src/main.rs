@@ -65,7 +65,7 @@ fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
         Command::Explain(arguments) => {
             let (terminal, json) =
                 (cli::explain_terminal(&arguments), arguments.message_format == cli::MessageFormat::Json);
-            commands::explain(&cli::explain_request(&arguments)?, json, terminal)
+            commands::explain(&cli::explain_request(&arguments)?, &cli::explain_view(&arguments), json, terminal)
         }
         Command::List(arguments) => {
             let terminal = cli::terminal(&arguments.common);

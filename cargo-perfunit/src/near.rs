@@ -21,9 +21,13 @@ fn far(typed: &str, name: &str, separator: &str) -> Option<usize> {
     if name.ends_with(&format!("{separator}{typed}")) {
         return Some(0);
     }
-    let distance = strsim::levenshtein(typed, name).min(strsim::levenshtein(&last(typed), &last(name)));
-    if distance <= MOST_ERRORS && distance < last(typed).chars().count() {
-        return Some(distance);
+    let (whole, of_last) = (strsim::levenshtein(typed, name), strsim::levenshtein(&last(typed), &last(name)));
+    if whole <= MOST_ERRORS && whole < typed.chars().count() {
+        return Some(whole);
+    }
+    // Names end alike more often than they are alike.
+    if of_last <= MOST_ERRORS && 3 * of_last < last(typed).chars().count() {
+        return Some(of_last);
     }
     let (typed, name) = (typed.to_lowercase(), name.to_lowercase());
     (!typed.is_empty() && name.contains(&typed)).then_some(MOST_ERRORS + 1)

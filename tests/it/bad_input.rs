@@ -36,7 +36,7 @@ fn run_in(folder: &Path, arguments: &[&str]) -> Run {
 
 fn run_with(project: &Project, variables: &[(&str, &Path)]) -> Run {
     let mut command = Project::tool(project.path());
-    command.args(["diff", "HEAD~1"]).envs(variables.iter().copied());
+    command.args(["diff", "HEAD~1", "--explain", "never"]).envs(variables.iter().copied());
     Run::of(command)
 }
 

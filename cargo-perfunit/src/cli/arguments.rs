@@ -87,6 +87,15 @@ pub struct ExplainArguments {
     /// TESTs are whole names.
     #[arg(long)]
     pub exact: bool,
+    /// Instead, the tests that a function matters to: `line`, `Parser::line`, `parser::Parser::line`.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["hot", "flamegraph"])]
+    pub function: Option<String>,
+    /// Instead, the functions that take most of the tests' time, and all tests' calls in one tree.
+    #[arg(long, conflicts_with = "flamegraph")]
+    pub hot: bool,
+    /// Also write where the time of one test goes, head against base: an .svg, or stacks for other tools.
+    #[arg(long, value_name = "FILE")]
+    pub flamegraph: Option<PathBuf>,
     /// What is counted; one that is named here explains anew what is explained already.
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<ExplainEngine>,

@@ -9,6 +9,6 @@ pub use arguments::{
     ExplainArguments, ListArguments, MessageFormat, NoTests, parse,
 };
 pub use resolve::{
-    calibrate_request, calibrate_terminal, clean_options, diff_options, explain_request, explain_terminal, folder,
-    list_options, terminal,
+    calibrate_request, calibrate_terminal, clean_options, diff_options, explain_request, explain_terminal,
+    explain_view, folder, list_options, terminal,
 };

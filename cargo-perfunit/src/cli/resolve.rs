@@ -6,7 +6,7 @@ use super::arguments::{
 };
 use crate::build;
 use crate::calibrate;
-use crate::commands::{CalibrateRequest, CleanOptions};
+use crate::commands::{CalibrateRequest, CleanOptions, ExplainView};
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::measure::{Instructions, Placement};
@@ -69,6 +69,15 @@ pub fn diff_options(arguments: &DiffArguments) -> Result<Options> {
 pub fn explain_terminal(arguments: &ExplainArguments) -> Terminal {
     term::set_color(arguments.color);
     Terminal { quiet: arguments.quiet }
+}
+
+/// What `explain` is to show.
+pub fn explain_view(arguments: &ExplainArguments) -> ExplainView {
+    match arguments {
+        ExplainArguments { function: Some(path), .. } => ExplainView::Function(path.clone()),
+        ExplainArguments { hot: true, .. } => ExplainView::Hot,
+        ExplainArguments { flamegraph, .. } => ExplainView::Blame { flamegraph: flamegraph.clone() },
+    }
 }
 
 /// Resolves `explain`.

@@ -13,5 +13,5 @@ pub use clean::{CleanOptions, clean};
 pub use demo::demo;
 pub use diff::{DiffOutput, diff};
 pub use doctor::doctor;
-pub use explain::explain;
+pub use explain::{ExplainView, explain};
 pub use list::{ListOutput, list};

@@ -24,10 +24,12 @@ use crate::progress::Progress;
 use crate::source::{InputKind, Place, extents};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Probability that some interval of an explanation misses.
 const ALPHA: f64 = 0.01;
+/// Longest run of a process in callgrind.
+const LONGEST: Duration = Duration::from_secs(20);
 
 /// Both sides with debug information.
 #[derive(Debug)]
@@ -175,7 +177,7 @@ fn config(options: &Options, deadline: Option<Instant>) -> Config {
     let measuring = &options.measuring;
     Config {
         timeout: measuring.timeout,
-        per_test_budget: measuring.per_test_budget,
+        per_test_budget: LONGEST,
         deadline,
         threshold: measuring.threshold,
         alpha: ALPHA,

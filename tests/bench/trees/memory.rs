@@ -55,9 +55,10 @@ pub fn show(place: &Place) -> Result<()> {
     let files = [(".gitignore", "/target\n/Cargo.lock\n"), ("Cargo.toml", MANIFEST), ("src/lib.rs", LIBRARY)];
     let tree = repository::write(&work.as_ref().join("calls"), files)?;
     fs::write(tree.join("src/lib.rs"), LIBRARY.replace("ROUNDS: u64 = 2", "ROUNDS: u64 = 4"))?;
+    let executable = tool.executable.canonicalize()?;
     let is_over = AtomicBool::new(false);
     let (answer, peaks) = thread::scope(|scope| {
-        let watching = scope.spawn(|| watch(&tree, &is_over));
+        let watching = scope.spawn(|| watch(&tree, &executable, &is_over));
         let answer = comparison::compare::<Document>(&tool, &tree, "HEAD", &[]);
         is_over.store(true, Relaxed);
         (answer, watching.join())
@@ -90,12 +91,12 @@ pub fn show(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// By what they are, the greatest peak of the processes below a folder and of the tool that works there, kB.
-fn watch(tree: &Path, is_over: &AtomicBool) -> BTreeMap<&'static str, u64> {
+/// By what they are, the greatest peak of the processes of executables below a folder, and of the tool that works there, kB.
+fn watch(tree: &Path, tool: &Path, is_over: &AtomicBool) -> BTreeMap<&'static str, u64> {
     let mut peaks = BTreeMap::new();
     while !is_over.load(Relaxed) {
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            if let Some((name, peak)) = peak(&process.path(), tree) {
+            if let Some((name, peak)) = peak(&process.path(), tree, tool) {
                 let greatest = peaks.entry(name).or_insert(0);
                 *greatest = peak.max(*greatest);
             }
@@ -106,13 +107,11 @@ fn watch(tree: &Path, is_over: &AtomicBool) -> BTreeMap<&'static str, u64> {
 }
 
 /// What a process is, if it is one of those, and the most memory that it ever had, kB.
-fn peak(process: &Path, tree: &Path) -> Option<(&'static str, u64)> {
+fn peak(process: &Path, tree: &Path, tool: &Path) -> Option<(&'static str, u64)> {
     let executable = fs::read_link(process.join("exe")).ok()?;
-    let name = executable.file_name()?.to_str()?;
-    let is_ours = |path: &Path| path.starts_with(tree);
-    let what = if name.starts_with("calls") && is_ours(&executable) {
+    let what = if executable.starts_with(tree) {
         "a process of the test"
-    } else if name.starts_with("cargo-perfunit") && is_ours(&fs::read_link(process.join("cwd")).ok()?) {
+    } else if executable == tool && fs::read_link(process.join("cwd")).ok()?.starts_with(tree) {
         "the tool"
     } else {
         return None;

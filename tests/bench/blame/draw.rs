@@ -30,8 +30,7 @@ impl Pool {
     pub fn draw(&self, kind: Kind, most: usize, random: &mut Rng) -> Vec<Injection> {
         let mut found = match kind {
             Kind::Busy => self.busy(random),
-            Kind::Twice => self.calls(kind, random),
-            Kind::Oftener => self.calls(kind, random),
+            Kind::Twice | Kind::Oftener => self.calls(kind, random),
             Kind::Dependency => self.dependency(random),
             Kind::Two => self.two(random),
         };

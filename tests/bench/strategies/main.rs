@@ -51,6 +51,10 @@ struct Arguments {
     /// Per cent of work more in head.
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_name = "PER CENT")]
     effects: Vec<f64>,
+    /// Rounds of a loop in one run of each test, shared by its functions; about 1.5 ns each. The fewer, the larger a part of
+    /// the time are probes.
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    rounds: usize,
     /// Seed of the draw. The same seed goes on where an earlier run stopped.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
@@ -76,12 +80,15 @@ fn run(arguments: &Arguments) -> Result<()> {
         return stories::show(work.as_ref(), &tool, &arguments.strategy);
     }
     let path = work.as_ref().join("strategies.jsonl");
-    let mut rows = kept::known(&path, |row: &Row| row.seed == arguments.seed && row.tool == tool.key)?;
+    let mut rows = kept::known(&path, |row: &Row| {
+        row.seed == arguments.seed && row.tool == tool.key && row.rounds == arguments.rounds
+    })?;
     let mut random = fastrand::Rng::with_seed(arguments.seed);
     for attempt in 0..arguments.tries {
         let mut trees = Vec::new();
         for depth in &arguments.depths {
-            trees.extend(arguments.effects.iter().map(|percent| Tree::draw(*depth, *percent, &mut random)));
+            let draw = |percent: &f64| Tree::draw(*depth, *percent, arguments.rounds, &mut random);
+            trees.extend(arguments.effects.iter().map(draw));
         }
         for strategy in &arguments.strategy {
             if rows.iter().any(|row| row.attempt == attempt && row.strategy == *strategy) {
@@ -128,6 +135,7 @@ fn row(strategy: &str, tree: &Tree, test: &Test) -> Result<Row> {
         depth: tree.depth,
         percent: tree.percent,
         functions: tree.functions(),
+        rounds: tree.rounds,
         change: test.change.as_ref().and_then(|change| change.estimate),
         flagged: test.verdict == "slower",
         explained: found.is_some(),

@@ -21,6 +21,8 @@ pub struct Row {
     pub percent: f64,
     /// How many functions the tree has.
     pub functions: usize,
+    /// Rounds of a loop in one run of the test.
+    pub rounds: usize,
     /// What was measured without probes, as a fraction of base.
     pub change: Option<f64>,
     /// True if the test is slower as the tool says.

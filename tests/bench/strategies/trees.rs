@@ -6,8 +6,6 @@ use fastrand::Rng;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Rounds of a run of each test, whatever its tree: about 30 us.
-const ROUNDS: usize = 20_000;
 /// Functions of one depth: it doubles from level to level up to this many.
 const WIDTH: usize = 16;
 
@@ -18,14 +16,16 @@ pub struct Tree {
     pub depth: usize,
     /// Per cent of work that head does more.
     pub percent: f64,
+    /// Rounds of a loop in one run of the test on base, shared by all functions; about 1.5 ns each.
+    pub rounds: usize,
     /// The function that does it.
     pub guilty: usize,
 }
 
 impl Tree {
     /// A random function does more.
-    pub fn draw(depth: usize, percent: f64, random: &mut Rng) -> Self {
-        Self { depth, percent, guilty: random.usize(..levels(depth).iter().sum::<usize>()) }
+    pub fn draw(depth: usize, percent: f64, rounds: usize, random: &mut Rng) -> Self {
+        Self { depth, percent, rounds, guilty: random.usize(..levels(depth).iter().sum::<usize>()) }
     }
 
     /// The name of its module, and of the file of that.
@@ -57,10 +57,10 @@ impl Tree {
 
     /// The module's text with so many per cent more work in the guilty function.
     fn text(&self, percent: f64) -> Result<String> {
-        let rounds = ROUNDS / self.functions();
+        let rounds = self.rounds / self.functions();
         let mut text = "//! A call tree.\n\nuse std::hint::black_box;\n".to_owned();
         for (function, callees) in callees(&levels(self.depth)).iter().enumerate() {
-            let more = if function == self.guilty { ROUNDS as f64 * percent / 100.0 } else { 0.0 };
+            let more = if function == self.guilty { self.rounds as f64 * percent / 100.0 } else { 0.0 };
             write!(
                 text,
                 "

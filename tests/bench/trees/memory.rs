@@ -73,16 +73,18 @@ pub fn show(place: &Place) -> Result<()> {
         let said = found.map_or_else(
             || format!("not explained: {}", test.notes.join("; ")),
             |found| {
+                let first = explained::first(found).unwrap_or_else(|| "nobody is named".to_owned());
+                let [seconds, distortion] = [found.seconds, found.distortion].map(|value| value.unwrap_or(f64::NAN));
                 format!(
-                    "{} pairs, {:?} s, distortion {:?}: {:?}",
+                    "{first} ({}, {} pairs in {seconds:.1} s, base takes {distortion:.1} times as long with probes; {})",
+                    found.strategy,
                     found.pairs,
-                    found.seconds,
-                    found.distortion,
-                    explained::first(found)
+                    found.notes.join("; ")
                 )
             },
         );
-        println!("{} is {}: {said}\n", test.name, test.verdict);
+        let change = 100.0 * test.change.as_ref().and_then(|change| change.estimate).unwrap_or(f64::NAN);
+        println!("{} is {} ({change:+.1} %): {said}\n", test.name, test.verdict);
     }
     println!("| process | peak memory, MB |\n|-|-|");
     for (name, kilobytes) in peaks {

@@ -102,9 +102,7 @@ impl Pool {
     }
 
     fn is_named(&self, name: &str) -> bool {
-        let is_word =
-            |text: &str| text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == name);
-        self.texts.values().any(|text| is_word(text))
+        self.texts.values().any(|text| words(text).any(|word| word == name))
     }
 
     /// Pairs of functions of one file, of which one has a variable to rename.
@@ -129,4 +127,9 @@ impl Pool {
         }
         found
     }
+}
+
+/// Names and keywords of a text.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }

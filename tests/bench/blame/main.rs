@@ -52,6 +52,7 @@ use explained::Document;
 use functions::Function;
 use injection::{Guilty, Injection, Kind};
 use sources::{Scope, Sources};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 use subject::{Copy, Subject};
@@ -192,10 +193,16 @@ impl Pool {
     fn calls_dependency(&self, guilty: &Guilty, path: &str, line: usize) -> bool {
         let Guilty::Dependency { name } = guilty else { return false };
         let dependency = self.vendored.iter().filter(|vendored| vendored.name == *name);
-        let is_its = |callee: &str| {
-            dependency.clone().flat_map(|vendored| &vendored.functions).any(|function| function.name == callee)
-        };
+        let mut names: BTreeSet<&str> =
+            dependency.flat_map(|vendored| &vendored.functions).map(|function| function.name.as_str()).collect();
+        // `use lines::from_byte_idx as byte_to_line_idx`
+        for text in self.texts.values() {
+            let words: Vec<&str> = draw::words(text).collect();
+            let renamed = words.windows(3).filter(|words| words[1] == "as" && names.contains(words[0]));
+            let others: Vec<&str> = renamed.map(|words| words[2]).collect();
+            names.extend(others);
+        }
         let mut here = self.functions.iter().filter(|function| function.path == path && function.line == line);
-        here.any(|function| function.calls.iter().any(|call| is_its(&call.callee)))
+        here.any(|function| function.calls.iter().any(|call| names.contains(call.callee.as_str())))
     }
 }

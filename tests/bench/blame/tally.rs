@@ -53,15 +53,16 @@ fn line(name: &str, rows: &[&Row]) -> String {
     format!("| {name} | {} |", figures.join(" | "))
 }
 
-/// Shares of the slower tests with their bounds, and of the injections, whose tests share their luck.
+/// Shares of the explained tests with their bounds, and of the injections, whose tests share their luck.
 pub fn bounds(rows: &[Row]) -> String {
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.refused.is_none() && !row.tests.is_empty()).collect();
-    let tests: usize = rows.iter().map(|row| row.tests.len()).sum();
+    let explained = |row: &Row| row.tests.iter().filter(|test| test.explained).count();
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.refused.is_none() && explained(row) > 0).collect();
+    let tests: usize = rows.iter().map(|row| explained(row)).sum();
     let missed = |rank: usize| {
         let found: usize = rows.iter().map(|row| row.within(rank)).sum();
-        let injections = rows.iter().filter(|row| row.within(rank) < row.tests.len()).count();
+        let injections = rows.iter().filter(|row| row.within(rank) < explained(row)).count();
         format!(
-            "{} of the slower tests, in {} injections",
+            "{} of the explained tests, in {} of the injections",
             bound::share(tests - found, tests),
             bound::share(injections, rows.len())
         )
@@ -81,7 +82,8 @@ pub fn misses(rows: &[Row]) -> String {
     let mut seen = BTreeSet::new();
     for row in rows.iter().filter(|row| row.refused.is_none()) {
         for test in row.tests.iter().filter(|test| test.rank != Some(1)) {
-            let told = test.first.clone().unwrap_or_else(|| "nobody".to_owned());
+            let nobody = if test.explained { "nobody" } else { "not explained" };
+            let told = test.first.clone().unwrap_or_else(|| nobody.to_owned());
             let rank = test.rank.map_or(String::new(), |rank| format!(" (the guilty one is number {rank})"));
             let notes = test.notes.join("; ");
             let change = 100.0 * test.change.unwrap_or(f64::NAN);

@@ -135,17 +135,18 @@ fn told_of(test: &Test, injection: &Injection, calls: &Calls<'_>) -> Told {
 }
 
 /// The heads of the columns of [`Row`]s.
-pub const HEADING: &str = "slower  first  in three  nobody  wrong  seconds  injection";
+pub const HEADING: &str = "slower  explained  first  in three  nobody  wrong  seconds  injection";
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nobody = self.tests.iter().filter(|test| test.named == 0).count();
+        let explained = self.tests.iter().filter(|test| test.explained).count();
+        let nobody = self.tests.iter().filter(|test| test.explained && test.named == 0).count();
         let wrong = self.tests.iter().filter(|test| test.is_wrong()).count();
         let [first, three] = [self.within(1), self.within(3)];
         let Self { kind, effect, place, seconds, .. } = self;
         write!(
             f,
-            "{:>6} {first:>6} {three:>9} {nobody:>7} {wrong:>6} {seconds:>8.0}  {}: {effect}, {place}",
+            "{:>6} {explained:>10} {first:>6} {three:>9} {nobody:>7} {wrong:>6} {seconds:>8.0}  {}: {effect}, {place}",
             self.tests.len(),
             kind.word()
         )?;

@@ -35,6 +35,7 @@ pub struct Change {
 /// Who is to blame.
 #[derive(Debug, Deserialize)]
 pub struct Explained {
+    pub engine: String,
     pub strategy: String,
     pub pairs: usize,
     /// Wall time of finding it.
@@ -69,21 +70,35 @@ pub struct Function {
 /// A dependency or a configuration that changed.
 #[derive(Debug, Deserialize)]
 pub struct Cause {
+    pub text: String,
     pub kind: String,
-    pub name: String,
+    /// The dependency, if it is one.
+    pub package: Option<String>,
+    /// The part of the difference that it can be behind.
+    pub share: Option<f64>,
 }
 
+/// From this share on a cause is named.
+const MOST: f64 = 0.5;
+
 impl Cause {
-    /// True for a package that others use.
-    pub fn is_dependency(&self) -> bool {
-        self.kind == "dependency"
+    /// True for this package, if most of the difference can come from it.
+    pub fn is_dependency(&self, name: &str) -> bool {
+        let is_kind = ["dependency", "local-dependency"].contains(&self.kind.as_str());
+        is_kind && self.package.as_deref() == Some(name) && self.is_named()
+    }
+
+    /// True if most of the difference can come from it.
+    pub fn is_named(&self) -> bool {
+        self.share.is_some_and(|share| share >= MOST)
     }
 }
 
 /// Who is named first: `parser::next (src/parser.rs:88), own, 93 %`, and what else is said to have changed.
 pub fn first(found: &Explained) -> Option<String> {
     let mut named: Vec<String> = found.blamed.first().map(|blamed| in_words(found, blamed)).into_iter().collect();
-    named.extend(found.causes.first().map(|cause| format!("{} {}", cause.kind, cause.name)));
+    let causes = found.causes.iter().filter(|cause| cause.is_named());
+    named.extend(causes.map(|cause| format!("{}, {:.0} %", cause.text, 100.0 * cause.share.unwrap_or(f64::NAN))));
     (!named.is_empty()).then(|| named.join("; "))
 }
 

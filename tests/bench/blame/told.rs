@@ -51,7 +51,7 @@ pub struct Told {
     pub seconds: Option<f64>,
     /// Pairs of processes for it.
     pub pairs: usize,
-    /// How.
+    /// Engine and strategy.
     pub strategy: String,
     /// Remarks of the explanation, of the test where there is none.
     pub notes: Vec<String>,
@@ -116,19 +116,20 @@ fn told_of(test: &Test, injection: &Injection, calls: &Calls<'_>) -> Told {
         }
     };
     let place = found.blamed.iter().position(is_guilty);
-    let cause = found.causes.iter().position(
-        |cause| matches!(&injection.guilty, Guilty::Dependency { name } if cause.is_dependency() && *name == cause.name),
-    );
+    let is_cause = match &injection.guilty {
+        Guilty::Dependency { name } => found.causes.iter().any(|cause| cause.is_dependency(name)),
+        Guilty::Function { .. } => false,
+    };
     Told {
-        rank: cause.or(place).map(|place| place + 1),
-        named: found.blamed.len() + found.causes.len(),
+        rank: if is_cause { Some(1) } else { place.map(|place| place + 1) },
+        named: found.blamed.len() + usize::from(is_cause),
         first: explained::first(found),
         share: place.and_then(|place| found.blamed[place].share),
         distortion: found.distortion,
         explained: true,
         seconds: found.seconds,
         pairs: found.pairs,
-        strategy: found.strategy.clone(),
+        strategy: format!("{}, {}", found.engine, found.strategy),
         notes: found.notes.clone(),
         ..unexplained
     }

@@ -4,13 +4,15 @@ use super::Result;
 use super::tool::Tool;
 use cargo_perfunit::error::ExitCode;
 use cargo_perfunit::report::json::Document;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
 
 /// What the tool said.
-pub enum Answer {
-    /// Its document.
-    Compared(Box<Document>),
+pub enum Answer<D = Document> {
+    /// Its document, or what is wanted of it.
+    Compared(Box<D>),
     /// Why there is none, in a line.
     Refused(String),
 }
@@ -19,7 +21,7 @@ pub enum Answer {
 const COMPARED: [ExitCode; 3] = [ExitCode::Success, ExitCode::Regression, ExitCode::TestsFailOnBase];
 
 /// Compares two versions: a base with the working tree, or `BASE..HEAD`.
-pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer> {
+pub fn compare<D: DeserializeOwned>(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer<D>> {
     let mut command = tool.command(tree, "diff", versions);
     command.args(more);
     // Who is to blame is for those benchmarks that ask for it.
@@ -29,9 +31,11 @@ pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Resul
     let output = command.output()?;
     let is = |code: ExitCode| output.status.code() == Some(i32::from(code as u8));
     if COMPARED.into_iter().any(is) {
-        let document: Document = serde_json::from_slice(&output.stdout)?;
-        let is_whole = !document.interrupted;
-        return if is_whole { Ok(Answer::Compared(Box::new(document))) } else { Err("interrupted".into()) };
+        let document: Value = serde_json::from_slice(&output.stdout)?;
+        if document["interrupted"] == true {
+            return Err("interrupted".into());
+        }
+        return Ok(Answer::Compared(Box::new(serde_json::from_value(document)?)));
     }
     let why = last_words(&output);
     // What will go wrong every time, or was not to go on.

@@ -13,6 +13,7 @@ mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
 
+use cargo_perfunit::report::json::Document;
 use clap::Parser;
 use comparison::Answer;
 use invocation::Place;
@@ -88,7 +89,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 fn measure(tool: &Tool, tree: &Path, name: &str, seed: u64, path: &Path) -> Result<Round> {
     let started = Instant::now();
     let number = seed.to_string();
-    let answer = comparison::compare(tool, tree, "HEAD..HEAD", &["--all-tests", "--seed", &number])?;
+    let answer = comparison::compare::<Document>(tool, tree, "HEAD..HEAD", &["--all-tests", "--seed", &number])?;
     let document = match answer {
         Answer::Compared(document) => document,
         Answer::Refused(why) => return Err(format!("{name}: {why}").into()),

@@ -3,17 +3,17 @@
 //!
 //! `cargo bench --bench probes`
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
+mod served;
+
 use perfunit_runtime::__private::{Site, serve_function};
-use perfunit_runtime::page::{ANY_CORE, MAGIC, PAGE_BYTES, Page, SERVE_VARIABLE, SideArea};
+use perfunit_runtime::page::SERVE_VARIABLE;
 use perfunit_runtime::tree::{self, Header, Layout, mode};
 use std::cell::Cell;
 use std::fs::File;
 use std::hint::black_box;
 use std::mem::offset_of;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::process::Command;
 use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -44,19 +44,7 @@ fn main() -> Result<()> {
 
 /// Has a process of our own serve two batches with all probes in a mode; it prints what it measured.
 fn show(mode: u32) -> Result<()> {
-    let page = shared(PAGE_BYTES)?;
-    let tree = shared(LAYOUT.bytes())?;
-    for (offset, value) in [
-        (offset_of!(Page, batches), BATCHES),
-        (offset_of!(Page, turns), 1 + BATCHES),
-        (offset_of!(Page, core), ANY_CORE),
-        (offset_of!(Page, sides) + offset_of!(SideArea, tree), tree.as_raw_fd() as u32),
-    ] {
-        page.write_all_at(&value.to_ne_bytes(), offset as u64)?;
-    }
-    // The schedule has zeros only: side 0 has all turns.
-    page.write_all_at(&1_u64.to_ne_bytes(), offset_of!(Page, repetitions) as u64)?;
-    page.write_all_at(&MAGIC.to_ne_bytes(), offset_of!(Page, magic) as u64)?;
+    let tree = served::shared(LAYOUT.bytes())?;
     for (offset, value) in [
         (offset_of!(Header, default_mode), mode),
         (offset_of!(Header, capacity), LAYOUT.capacity),
@@ -65,11 +53,7 @@ fn show(mode: u32) -> Result<()> {
         tree.write_all_at(&value.to_ne_bytes(), offset as u64)?;
     }
     tree.write_all_at(&tree::MAGIC.to_ne_bytes(), offset_of!(Header, magic) as u64)?;
-    let mut command = Command::new(std::env::current_exe()?);
-    let status = command.env(SERVE_VARIABLE, format!("0:{}", page.as_raw_fd())).status()?;
-    if !status.success() {
-        return Err(format!("the measuring process ended with {status}").into());
-    }
+    served::run(BATCHES, tree.as_fd())?;
     show_header(&tree, mode)
 }
 
@@ -92,13 +76,6 @@ fn show_header(tree: &File, mode: u32) -> Result<()> {
     }
     println!("  {used} nodes, {} KiB of the tree in memory\n", tree.metadata()?.blocks() / 2);
     Ok(())
-}
-
-/// A file in memory that the next process inherits.
-fn shared(length: usize) -> Result<File> {
-    let file = File::from(memfd_create(c"probes", MFdFlags::empty())?);
-    file.set_len(length as u64)?;
-    Ok(file)
 }
 
 /// The served function: its first call settles in, the others are the batches.

@@ -15,6 +15,7 @@ mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
 
+use cargo_perfunit::report::json::Document;
 use clap::Parser;
 use commits::Commit;
 use comparison::Answer;
@@ -95,13 +96,14 @@ fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result
     // Its manifest tells the tool what there is to build.
     copy::git(tree, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
     let versions = format!("{0}~1..{0}", commit.id);
-    let (measured, refused, first) = match comparison::compare(tool, tree, &versions, &["--seed", SEEDS[0]])? {
-        Answer::Compared(document) => {
-            let seen: Vec<Seen> = document.tests.iter().filter_map(Seen::of).collect();
-            (seen.len(), None, seen.into_iter().filter(Seen::is_flagged).collect())
-        }
-        Answer::Refused(why) => (0, Some(why), Vec::new()),
-    };
+    let (measured, refused, first) =
+        match comparison::compare::<Document>(tool, tree, &versions, &["--seed", SEEDS[0]])? {
+            Answer::Compared(document) => {
+                let seen: Vec<Seen> = document.tests.iter().filter_map(Seen::of).collect();
+                (seen.len(), None, seen.into_iter().filter(Seen::is_flagged).collect())
+            }
+            Answer::Refused(why) => (0, Some(why), Vec::new()),
+        };
     let again = if first.is_empty() { Vec::new() } else { again(tool, tree, &versions, &first)? };
     let second = |seen: &Seen| again.iter().find(|other| other.test == seen.test).cloned();
     let verdicts = first.into_iter().map(|seen| (seen.clone(), second(&seen))).collect();
@@ -114,7 +116,7 @@ fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result
 fn again(tool: &Tool, tree: &Path, versions: &str, first: &[Seen]) -> Result<Vec<Seen>> {
     let names = first.iter().filter_map(|seen| Some(seen.test.split_once(' ')?.1));
     let more: Vec<&str> = ["--seed", SEEDS[1]].into_iter().chain(names).collect();
-    match comparison::compare(tool, tree, versions, &more)? {
+    match comparison::compare::<Document>(tool, tree, versions, &more)? {
         Answer::Compared(document) => Ok(document.tests.iter().filter_map(Seen::of).collect()),
         Answer::Refused(why) => Err(format!("{versions} was measured once and not again: {why}").into()),
     }

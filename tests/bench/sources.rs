@@ -44,15 +44,16 @@ impl Sources {
 
     /// Every edit of every file that may be edited.
     pub fn edits(&self) -> Vec<Edit> {
-        let for_tests = self.test_modules();
         let dynamic = self.dynamic_traits();
-        let mut found = Vec::new();
-        for (path, text) in &self.files {
-            if let Some(place) = self.place(path).filter(|_| !for_tests.contains(Path::new(path))) {
-                found.extend(sites::sites(path, text, place, &dynamic));
-            }
-        }
-        found
+        let found = self.editable().into_iter();
+        found.flat_map(|(path, text, place)| sites::sites(path, text, place, &dynamic)).collect()
+    }
+
+    /// The files that may be edited: path, text and where they stand to the tests.
+    pub fn editable(&self) -> Vec<(&str, &str, Place)> {
+        let for_tests = self.test_modules();
+        let files = self.files.iter().filter(|(path, _)| !for_tests.contains(Path::new(path)));
+        files.filter_map(|(path, text)| Some((path.as_str(), text.as_str(), self.place(path)?))).collect()
     }
 
     fn place(&self, path: &str) -> Option<Place> {

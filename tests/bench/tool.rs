@@ -21,7 +21,8 @@ const UNSET: [&str; 9] = [
 
 /// An executable of the tool with the options that every call gets.
 pub struct Tool {
-    executable: PathBuf,
+    /// Its file.
+    pub executable: PathBuf,
     options: Vec<String>,
     /// Names executable and options: what another tool said is no answer of this one.
     pub key: String,

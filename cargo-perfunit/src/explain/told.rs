@@ -15,6 +15,8 @@ pub struct Known<'a> {
     pub engine: Engine,
     /// How it was found out.
     pub strategy: Strategy,
+    /// Wall time of finding it out, s.
+    pub seconds: f64,
     /// Time of one run on base without probes, ns; not needed where there are none.
     pub plain_base_ns: f64,
     /// What the probes cost in one run, ns.
@@ -44,6 +46,7 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         test: known.test.clone(),
         engine: known.engine,
         strategy: known.strategy,
+        seconds: known.seconds,
         pairs: merged.pairs,
         ns,
         change: charges.whole,

@@ -32,7 +32,7 @@ pub mod spin;
 mod work;
 
 pub use bench::{Bench, Config, Metering, Placement, can_fix_addresses, usable_cores};
-pub use call_trees::{ProbeRequest, ProbedRun};
+pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};
 pub use confirmed::{TAKEN_BACK, after_confirmation};
 pub use gates::{cross_check, gate};
 pub use gauge::{Gauges, Instructions, find_valgrind};

@@ -115,6 +115,8 @@ pub struct Explanation {
     pub engine: Engine,
     /// How it was found out.
     pub strategy: Strategy,
+    /// Wall time of finding it out, builds left aside, s.
+    pub seconds: f64,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
     /// Time of one run with probes, their calibrated cost subtracted, ns.

@@ -117,6 +117,7 @@ mod tests {
             test: TestId { target, name: "t".into() },
             engine: Engine::Probes,
             strategy: Strategy::Complete,
+            seconds: 1.5,
             pairs: 8,
             ns: Sides { base: 1.0, head: 1.0 },
             change: NONE,

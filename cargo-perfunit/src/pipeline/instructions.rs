@@ -196,6 +196,7 @@ fn one(
     changed: &dyn Fn(&Function) -> Option<String>,
     facts: &Facts,
 ) -> Result<std::result::Result<Explanation, String>> {
+    let started = Instant::now();
     let executable = |sides: &Sides<SideBuild>, side: Side| -> Option<TestExecutable> {
         sides.get(side).executables.iter().find(|executable| executable.target == test.target).cloned()
     };
@@ -227,6 +228,7 @@ fn one(
         test,
         engine: Engine::Callgrind,
         strategy: Strategy::Complete,
+        seconds: started.elapsed().as_secs_f64(),
         plain_base_ns: f64::NAN,
         probe_cost_ns: Sides { base: 0.0, head: 0.0 },
         functions: &functions,

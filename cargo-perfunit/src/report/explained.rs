@@ -15,6 +15,8 @@ pub struct Explanation {
     pub unit: String,
     /// `complete`, `levelwise` or `until-source-change`.
     pub strategy: String,
+    /// Wall time of finding it out, builds left aside.
+    pub seconds: Option<f64>,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
     /// Time with probes, their calibrated cost subtracted.
@@ -125,6 +127,7 @@ impl From<&model::Explanation> for Explanation {
             engine: engine.to_owned(),
             unit: unit.to_owned(),
             strategy: strategy(explanation.strategy).to_owned(),
+            seconds: finite(explanation.seconds),
             pairs: explanation.pairs,
             ns: explanation.ns.into(),
             difference: explanation.change.into(),

@@ -105,6 +105,7 @@ pub fn explanation() -> Explanation {
         test: test("parser::tests::long"),
         engine: Engine::Probes,
         strategy: Strategy::Complete,
+        seconds: 1.5,
         pairs: 16,
         ns: Sides { base: 1_000.0, head: 1_410.0 },
         change: Difference { estimate: 410.0, low: 400.0, high: 420.0 },

@@ -5,7 +5,7 @@ use super::comparison::{self, Answer};
 use super::program::{self, Claim, Said};
 use super::project::WORKLOADS;
 use super::tool::Tool;
-use cargo_perfunit::report::json::TestResult;
+use cargo_perfunit::report::json::{Document, TestResult};
 use std::path::Path;
 
 /// Verdicts, and the seconds that they took.
@@ -22,7 +22,7 @@ pub struct Measured {
 pub fn measure(tool: &Tool, tree: &Path, threshold: f64) -> Result<Measured> {
     let threshold = threshold.to_string();
     let scope = ["--all-tests", "--package", "workloads", "--lib", "--threshold", &threshold];
-    let document = match comparison::compare(tool, tree, "HEAD", &[&WORKLOADS[..], &scope].concat())? {
+    let document: Box<Document> = match comparison::compare(tool, tree, "HEAD", &[&WORKLOADS[..], &scope].concat())? {
         Answer::Compared(document) => document,
         Answer::Refused(why) => return Err(why.into()),
     };

@@ -12,7 +12,7 @@ use crate::model::{Engine, Explanation, Function, Side, Sides, Strategy};
 use crate::source::ChangedItem;
 use perfunit_runtime::tree::mode;
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Looks at who is to blame after so many pairs.
 const LOOKS: [usize; 4] = [8, 16, 32, 64];
@@ -74,6 +74,7 @@ struct Pairs {
 impl Examiner<'_> {
     /// Explains one test until the deadline, or says in words why that cannot be done.
     pub fn explain(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+        let started = Instant::now();
         let finding = match self.strategy {
             Some(Strategy::Complete) => self.complete(question, deadline)?,
             strategy => match self.survey(question, deadline)? {
@@ -84,7 +85,7 @@ impl Examiner<'_> {
                 },
             },
         };
-        Ok(finding.map(|finding| self.told(question, &finding)))
+        Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
     }
 
     /// Who calls whom and how often: a pair with probes that only count.
@@ -198,9 +199,10 @@ impl Examiner<'_> {
 
     /// Where the time of both versions goes, whoever is to blame.
     pub fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+        let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
         let finding = pairs.and_then(|pairs| pairs.judged(Strategy::Complete));
-        Ok(finding.map(|finding| self.told(question, &finding)))
+        Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
     }
 
     /// The trees of pairs until there are enough or no time is left.
@@ -240,10 +242,11 @@ impl Examiner<'_> {
         Ok(Ok(Pairs { merged, cost, overflow }))
     }
 
-    fn told(&self, question: &Question, finding: &Finding) -> Explanation {
+    fn told(&self, question: &Question, finding: &Finding, took: Duration) -> Explanation {
         let known = Known {
             test: &question.test,
             engine: Engine::Probes,
+            seconds: took.as_secs_f64(),
             strategy: finding.strategy,
             plain_base_ns: question.base_ns,
             probe_cost_ns: finding.cost,

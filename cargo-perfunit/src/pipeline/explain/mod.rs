@@ -151,7 +151,9 @@ impl Answers {
         for Question { test, change, .. } in questions {
             let Some(Ok(other)) = others.tests.get(test) else { continue };
             if !other.blamed.is_empty() && other.change.estimate.signum() == change.signum() {
-                self.tests.insert(test.clone(), Ok(other.clone()));
+                let before = self.tests.get(test).and_then(|answer| answer.as_ref().ok());
+                let seconds = other.seconds + before.map_or(0.0, |before| before.seconds);
+                self.tests.insert(test.clone(), Ok(Explanation { seconds, ..other.clone() }));
             }
         }
     }

@@ -1,0 +1,135 @@
+//! Draws injections of each kind, in a random order.
+
+use super::functions::{Call, Changes, Function};
+use super::injection::{Guilty, Injection, Kind};
+use super::spin;
+use super::vendored::Vendored;
+use fastrand::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// How often a caller calls a helper more: enough to show, and not more than fits a test.
+const MORE_CALLS: std::ops::RangeInclusive<u32> = 2..=9;
+
+/// What injections are drawn from.
+pub struct Pool {
+    /// Functions of the workspace.
+    pub functions: Vec<Function>,
+    /// The texts of its files, by path.
+    pub texts: BTreeMap<String, String>,
+    /// Dependencies by path.
+    pub vendored: Vec<Vendored>,
+    /// Lengths of busy loops, ns.
+    pub times: Vec<u64>,
+    /// Of the loop's rounds on this machine.
+    pub ns_a_round: f64,
+}
+
+impl Pool {
+    /// At most so many injections of a kind.
+    pub fn draw(&self, kind: Kind, most: usize, random: &mut Rng) -> Vec<Injection> {
+        let mut found = match kind {
+            Kind::Busy => self.busy(random),
+            Kind::Twice | Kind::Oftener => self.calls(kind, random),
+            Kind::Dependency => self.dependency(random),
+            Kind::Two => self.two(random),
+        };
+        random.shuffle(&mut found);
+        found.truncate(most);
+        found
+    }
+
+    fn busy(&self, random: &mut Rng) -> Vec<Injection> {
+        let injection = |function| {
+            let (effect, changes) = self.spinning(function, random);
+            Injection::of(Kind::Busy, function, effect, changes)
+        };
+        self.functions.iter().map(injection).collect()
+    }
+
+    /// A busy loop of one of the lengths.
+    fn spinning(&self, function: &Function, random: &mut Rng) -> (String, Changes) {
+        let ns = self.times[random.usize(..self.times.len())];
+        let rounds = (ns as f64 / self.ns_a_round).round().max(1.0) as u64;
+        (format!("{ns} ns"), vec![(function.start..function.start, spin::statement(rounds))])
+    }
+
+    /// Calls of functions of the workspace that are made again, with what they return thrown away.
+    fn calls(&self, kind: Kind, random: &mut Rng) -> Vec<Injection> {
+        let repeatable = self.repeatable();
+        let mut found = Vec::new();
+        for function in &self.functions {
+            // Who calls itself twice does so at every depth.
+            let is_meant = |call: &&Call| repeatable.contains(call.callee.as_str()) && call.callee != function.name;
+            for Call { callee, range } in function.calls.iter().filter(is_meant) {
+                let call = &self.texts[&function.path][range.clone()];
+                let (effect, again) = match kind {
+                    Kind::Oftener => {
+                        let times = random.u32(MORE_CALLS);
+                        let again = format!(
+                            "for _ in 0..core::hint::black_box({times}) {{ let _ = core::hint::black_box({call}); }}"
+                        );
+                        (format!("{callee} {times} times more"), again)
+                    }
+                    _ => (format!("{callee} twice"), format!("let _ = core::hint::black_box({call});")),
+                };
+                let changes = vec![(range.clone(), format!("({{ {again} {call} }})"))];
+                found.push(Injection::of(kind, function, effect, changes));
+            }
+        }
+        found
+    }
+
+    /// Names that mean functions which can be called again and do something, wherever they are defined.
+    fn repeatable(&self) -> BTreeSet<&str> {
+        let is_not = |function: &&Function| !function.is_repeatable || function.is_trivial;
+        let others: BTreeSet<&str> = self.functions.iter().filter(is_not).map(|found| found.name.as_str()).collect();
+        self.functions.iter().map(|found| found.name.as_str()).filter(|name| !others.contains(name)).collect()
+    }
+
+    /// Busy loops in functions of dependencies whose names the workspace has in its text.
+    fn dependency(&self, random: &mut Rng) -> Vec<Injection> {
+        let mut found = Vec::new();
+        for Vendored { name, functions, .. } in &self.vendored {
+            for function in functions.iter().filter(|function| self.is_named(&function.name)) {
+                let (effect, changes) = self.spinning(function, random);
+                let mut injection = Injection::of(Kind::Dependency, function, effect, changes);
+                injection.guilty = Guilty::Dependency { name: name.clone() };
+                found.push(injection);
+            }
+        }
+        found
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        self.texts.values().any(|text| words(text).any(|word| word == name))
+    }
+
+    /// Pairs of functions of one file, of which one has a variable to rename.
+    fn two(&self, random: &mut Rng) -> Vec<Injection> {
+        let mut found = Vec::new();
+        for function in &self.functions {
+            let is_innocent = |other: &&Function| {
+                other.path == function.path && other.line != function.line && !other.renames.is_empty()
+            };
+            let innocents: Vec<&Function> = self.functions.iter().filter(is_innocent).collect();
+            let Some(innocent) = random.choice(innocents) else { continue };
+            let Some(rename) = random.choice(&innocent.renames) else { continue };
+            let (mut effect, mut changes) = self.spinning(function, random);
+            // A function in the other would have its edit there, too.
+            if rename.iter().any(|(range, _)| range.contains(&function.start)) {
+                continue;
+            }
+            let _ = write!(effect, ", and {} renamed", innocent.name);
+            changes.extend(rename.iter().cloned());
+            changes.sort_by_key(|(range, _)| range.start);
+            found.push(Injection::of(Kind::Two, function, effect, changes));
+        }
+        found
+    }
+}
+
+/// Names and keywords of a text.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+}

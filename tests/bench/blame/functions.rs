@@ -1,0 +1,164 @@
+//! The functions of a file, with what injections need to know: where they begin, what they call, what may be called
+//! again.
+
+use super::edits::Kind;
+use super::harmless;
+use super::sites::is_for_tests;
+use cargo_perfunit::source;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, Expr, FnArg, ReceiverKind, Signature, Type};
+
+/// What replaces which bytes of a file, in its order.
+pub type Changes = Vec<(Range<usize>, String)>;
+
+/// Types that are copied when they are handed over.
+const COPIED: [&str; 16] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
+    "usize",
+];
+
+/// A function that a busy loop can be put into.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// The file, from the root of the repository.
+    pub path: String,
+    /// Its name alone.
+    pub name: String,
+    /// Line of its name, from 1.
+    pub line: usize,
+    /// Where its body begins: the byte after the brace.
+    pub start: usize,
+    /// The calls in it, but for those in functions of its own and in macros.
+    pub calls: Vec<Call>,
+    /// Other names for its variables, which change no machine code and no line.
+    pub renames: Vec<Changes>,
+    /// True if it can be called again with the same arguments: numbers and shared references.
+    pub is_repeatable: bool,
+    /// True if it does next to nothing.
+    pub is_trivial: bool,
+}
+
+/// A call in a function.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The last name of what is called.
+    pub callee: String,
+    /// The bytes of the whole expression.
+    pub range: Range<usize>,
+}
+
+/// The functions of a file that are no tests' own. Left out are const ones, which no probe can time, and those that
+/// macros write.
+pub fn functions(path: &str, text: &str) -> Vec<Function> {
+    // Both are cut off by the parser, and then its positions are not those of the text.
+    if text.starts_with('\u{feff}') || text.starts_with("#!/") {
+        return Vec::new();
+    }
+    let Ok(file) = syn::parse_str::<syn::File>(text) else { return Vec::new() };
+    let probed = source::instrument(text, &source::Place { package: "", path }, &|_| true);
+    let trivial = probed.sites.iter().filter(|site| site.trivial).map(|site| site.line).collect();
+    let mut finder = Finder { path, text, trivial, found: Vec::new(), inside: Vec::new() };
+    finder.visit_file(&file);
+    finder.found
+}
+
+struct Finder<'a> {
+    path: &'a str,
+    text: &'a str,
+    /// Lines of functions that do next to nothing.
+    trivial: BTreeSet<usize>,
+    found: Vec<Function>,
+    /// The functions around the code that is visited, the innermost last.
+    inside: Vec<Function>,
+}
+
+impl Finder<'_> {
+    fn function(&mut self, attributes: &[Attribute], whole: Range<usize>, signature: &Signature, block: &Block) {
+        if is_for_tests(attributes) || signature.constness.is_some() {
+            return;
+        }
+        let line = signature.ident.span().start().line;
+        let edits = harmless::edits(self.text, whole.start, signature, block);
+        let renames = edits.into_iter().filter(|(kind, _, _)| *kind == Kind::Rename).map(|(_, _, changes)| changes);
+        self.inside.push(Function {
+            path: self.path.to_owned(),
+            name: signature.ident.to_string(),
+            line,
+            start: block.brace_token.span.open().byte_range().end,
+            calls: Vec::new(),
+            renames: renames.collect(),
+            is_repeatable: signature.inputs.iter().all(is_repeatable),
+            is_trivial: self.trivial.contains(&line),
+        });
+        visit::visit_block(self, block);
+        self.found.extend(self.inside.pop());
+    }
+
+    fn call(&mut self, callee: String, expression: &Expr) {
+        if let Some(function) = self.inside.last_mut() {
+            function.calls.push(Call { callee, range: expression.span().byte_range() });
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_for_tests(&item.attrs) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if !is_for_tests(&item.attrs) {
+            visit::visit_item_impl(self, item);
+        }
+    }
+
+    // What is computed when the program is compiled takes no time.
+    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
+
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.function(&item.attrs, item.span().byte_range(), &item.sig, &item.block);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.function(&item.attrs, item.span().byte_range(), &item.sig, &item.block);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        if let Some(block) = &item.default {
+            self.function(&item.attrs, item.span().byte_range(), &item.sig, block);
+        }
+    }
+
+    fn visit_expr(&mut self, expression: &'ast Expr) {
+        match expression {
+            Expr::Call(call) => {
+                if let Expr::Path(path) = &*call.func
+                    && let Some(last) = path.path.segments.last()
+                {
+                    self.call(last.ident.to_string(), expression);
+                }
+            }
+            Expr::MethodCall(call) => self.call(call.method.to_string(), expression),
+            _ => {}
+        }
+        visit::visit_expr(self, expression);
+    }
+}
+
+fn is_repeatable(argument: &FnArg) -> bool {
+    match argument {
+        FnArg::Receiver(receiver) => matches!(receiver.kind, ReceiverKind::Reference(_, _, None)),
+        FnArg::Typed(typed) => match &*typed.ty {
+            Type::Reference(reference) => reference.mutability.is_none(),
+            Type::Path(path) => COPIED.iter().any(|name| path.path.is_ident(name)),
+            _ => false,
+        },
+    }
+}

@@ -1,0 +1,156 @@
+//! What the tool says of an injection, and whether that is right.
+
+use super::explained::{self, Blamed, Test};
+use super::injection::{Guilty, Injection, Kind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What became of one injection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Row {
+    /// Names the injection.
+    pub key: String,
+    /// Of the draw.
+    pub seed: u64,
+    /// Names the tool and its options.
+    pub tool: String,
+    /// What kind.
+    pub kind: Kind,
+    /// How much.
+    pub effect: String,
+    /// The function that got slower.
+    pub place: String,
+    /// Why nothing was compared, or does not count.
+    pub refused: Option<String>,
+    /// Wall time of the tool.
+    pub seconds: f64,
+    /// The tests that are slower.
+    pub tests: Vec<Told>,
+}
+
+/// What the tool says of one slower test.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Told {
+    /// Its name.
+    pub test: String,
+    /// Change as a fraction of base.
+    pub change: Option<f64>,
+    /// Of the guilty one among those named, from 1; `None` if it is not named.
+    pub rank: Option<usize>,
+    /// How many are named.
+    pub named: usize,
+    /// Who is named first.
+    pub first: Option<String>,
+    /// Of the guilty one, as a fraction of the difference.
+    pub share: Option<f64>,
+    /// Of base with probes.
+    pub distortion: Option<f64>,
+    /// Whether there is an explanation.
+    pub explained: bool,
+    /// Wall time of finding it.
+    pub seconds: Option<f64>,
+    /// Pairs of processes for it.
+    pub pairs: usize,
+    /// Engine and strategy.
+    pub strategy: String,
+    /// Remarks of the explanation, of the test where there is none.
+    pub notes: Vec<String>,
+}
+
+impl Row {
+    /// How many tests have the guilty function among so many named first.
+    pub fn within(&self, rank: usize) -> usize {
+        self.tests.iter().filter(|test| test.rank.is_some_and(|is| is <= rank)).count()
+    }
+}
+
+impl Told {
+    /// True if somebody else is named first.
+    pub fn is_wrong(&self) -> bool {
+        self.named > 0 && self.rank != Some(1)
+    }
+}
+
+/// Whether the function whose name stands there, by file and line, calls the dependency, as far as names can tell.
+pub type Calls<'a> = dyn Fn(&str, usize) -> bool + 'a;
+
+/// A test that fails or hangs only with the injection: then it does other things than before, and nothing counts.
+pub fn broken(tests: &[Test]) -> Option<String> {
+    let is_broken = |test: &&Test| {
+        let reason = test.reason.as_ref();
+        reason.is_some_and(|reason| {
+            ["fails", "crashes", "timed-out"].contains(&reason.kind.as_str()) && reason.side.as_deref() == Some("head")
+        })
+    };
+    let count = tests.iter().filter(is_broken).count();
+    tests.iter().find(is_broken).map(|first| format!("{count} tests break: {}", first.name))
+}
+
+/// What is said of all slower tests.
+pub fn told(tests: &[Test], injection: &Injection, calls: &Calls<'_>) -> Vec<Told> {
+    let slower = tests.iter().filter(|test| test.verdict == "slower");
+    slower.map(|test| told_of(test, injection, calls)).collect()
+}
+
+fn told_of(test: &Test, injection: &Injection, calls: &Calls<'_>) -> Told {
+    let unexplained = Told {
+        test: test.name.clone(),
+        change: test.change.as_ref().and_then(|change| change.estimate),
+        rank: None,
+        named: 0,
+        first: None,
+        share: None,
+        distortion: None,
+        explained: false,
+        seconds: None,
+        pairs: 0,
+        strategy: String::new(),
+        notes: test.notes.clone(),
+    };
+    let Some(found) = &test.explanation else { return unexplained };
+    let is_guilty = |blamed: &Blamed| {
+        let function = &found.functions[blamed.function];
+        match &injection.guilty {
+            Guilty::Function { path, line } => function.file == *path && function.line == *line,
+            Guilty::Dependency { .. } => blamed.kind == "own" && calls(&function.file, function.line),
+        }
+    };
+    let place = found.blamed.iter().position(is_guilty);
+    let is_cause = match &injection.guilty {
+        Guilty::Dependency { name } => found.causes.iter().any(|cause| cause.is_dependency(name)),
+        Guilty::Function { .. } => false,
+    };
+    Told {
+        rank: if is_cause { Some(1) } else { place.map(|place| place + 1) },
+        named: found.blamed.len() + usize::from(is_cause),
+        first: explained::first(found),
+        share: place.and_then(|place| found.blamed[place].share),
+        distortion: found.distortion,
+        explained: true,
+        seconds: found.seconds,
+        pairs: found.pairs,
+        strategy: format!("{}, {}", found.engine, found.strategy),
+        notes: found.notes.clone(),
+        ..unexplained
+    }
+}
+
+/// The heads of the columns of [`Row`]s.
+pub const HEADING: &str = "slower  explained  first  in three  nobody  wrong  seconds  injection";
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let explained = self.tests.iter().filter(|test| test.explained).count();
+        let nobody = self.tests.iter().filter(|test| test.explained && test.named == 0).count();
+        let wrong = self.tests.iter().filter(|test| test.is_wrong()).count();
+        let [first, three] = [self.within(1), self.within(3)];
+        let Self { kind, effect, place, seconds, .. } = self;
+        write!(
+            f,
+            "{:>6} {explained:>10} {first:>6} {three:>9} {nobody:>7} {wrong:>6} {seconds:>8.0}  {}: {effect}, {place}",
+            self.tests.len(),
+            kind.word()
+        )?;
+        self.refused.iter().try_for_each(|why| write!(f, " ({why})"))
+    }
+}

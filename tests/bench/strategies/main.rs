@@ -1,0 +1,150 @@
+//! What do the strategies of explaining cost, and how often are they right? Call trees of several depths, in which one
+//! random function does a little more in head.
+//!
+//! `cargo bench --bench strategies -- [OPTIONS] [-- OPTIONS OF THE TOOL]`
+
+#[path = "../comparison.rs"]
+mod comparison;
+#[expect(dead_code, reason = "the crate is written here, and no clone copied")]
+#[path = "../copy.rs"]
+mod copy;
+#[expect(dead_code, reason = "nobody asks here for other causes than functions")]
+#[path = "../explained.rs"]
+mod explained;
+#[path = "../invocation.rs"]
+mod invocation;
+#[path = "../kept.rs"]
+mod kept;
+#[path = "../repository.rs"]
+mod repository;
+mod rows;
+mod stories;
+#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[path = "../tool.rs"]
+mod tool;
+mod trees;
+
+use clap::Parser;
+use comparison::Answer;
+use explained::{Document, Test};
+use invocation::Place;
+use rows::Row;
+use std::path::Path;
+use tool::Tool;
+use trees::Tree;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Strategies on generated call trees.
+#[derive(Debug, Parser)]
+#[command(name = "strategies", max_term_width = 100)]
+struct Arguments {
+    /// Draws of guilty functions: in each, one for every depth and effect.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    tries: usize,
+    /// Strategies of the tool; `default` for what it does by itself.
+    #[arg(long, value_delimiter = ',', default_value = "complete,levelwise,until-source-change", value_name = "NAME")]
+    strategy: Vec<String>,
+    /// Levels of functions below the test.
+    #[arg(long, value_delimiter = ',', default_value = "2,4,6,8", value_name = "N")]
+    depths: Vec<usize>,
+    /// Per cent of work more in head.
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_name = "PER CENT")]
+    effects: Vec<f64>,
+    /// Rounds of a loop in one run of each test, shared by its functions; about 1.5 ns each. The fewer, the larger a part of
+    /// the time are probes.
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    rounds: usize,
+    /// Seed of the draw. The same seed goes on where an earlier run stopped.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Ask instead who is to blame in the example projects, by each strategy.
+    #[arg(long)]
+    examples: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+fn main() -> Result<()> {
+    invocation::arguments("strategies -- --tries N [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let work = arguments.place.work()?;
+    // Half of the smallest effect is found and flagged.
+    let least = arguments.effects.iter().copied().fold(f64::INFINITY, f64::min);
+    let threshold = if arguments.examples { Vec::new() } else { vec![format!("--threshold={}%", least / 2.0)] };
+    let options = [vec!["--explain".to_owned(), "always".to_owned()], threshold].concat();
+    let tool = arguments.place.tool(&options)?;
+    if arguments.examples {
+        return stories::show(work.as_ref(), &tool, &arguments.strategy);
+    }
+    let path = work.as_ref().join("strategies.jsonl");
+    let mut rows = kept::known(&path, |row: &Row| {
+        row.seed == arguments.seed && row.tool == tool.key && row.rounds == arguments.rounds
+    })?;
+    let mut random = fastrand::Rng::with_seed(arguments.seed);
+    for attempt in 0..arguments.tries {
+        let mut trees = Vec::new();
+        for depth in &arguments.depths {
+            let draw = |percent: &f64| Tree::draw(*depth, *percent, arguments.rounds, &mut random);
+            trees.extend(arguments.effects.iter().map(draw));
+        }
+        for strategy in &arguments.strategy {
+            if rows.iter().any(|row| row.attempt == attempt && row.strategy == *strategy) {
+                continue;
+            }
+            let tree = trees::write(work.as_ref(), &trees)?;
+            let tests = asked(&tool, &tree, "HEAD", strategy, &[])?;
+            for tree in &trees {
+                let test = tests.iter().find(|test| test.name == tree.test()).ok_or("a test is missing")?;
+                let told = Row { seed: arguments.seed, tool: tool.key.clone(), attempt, ..row(strategy, tree, test)? };
+                println!("{told}");
+                kept::keep(&path, &told)?;
+                rows.push(told);
+            }
+        }
+    }
+    println!("\n{}", rows::table(&rows));
+    println!("rows: {}", path.display());
+    Ok(())
+}
+
+/// What the tool says of all tests with a strategy.
+fn asked(tool: &Tool, tree: &Path, versions: &str, strategy: &str, more: &[&str]) -> Result<Vec<Test>> {
+    let strategy = if strategy == "default" { Vec::new() } else { vec!["--strategy", strategy] };
+    match comparison::compare::<Document>(tool, tree, versions, &[&strategy, more].concat())? {
+        Answer::Compared(document) => Ok(document.tests),
+        Answer::Refused(why) => Err(why.into()),
+    }
+}
+
+/// Where the guilty function is in what is said of a tree's test.
+fn row(strategy: &str, tree: &Tree, test: &Test) -> Result<Row> {
+    let line = tree.guilty_line()?;
+    let found = test.explanation.as_ref();
+    let is_guilty = |function: &explained::Function| function.file == tree.path() && function.line == line;
+    let rank = found.and_then(|found| {
+        found.blamed.iter().position(|blamed| blamed.kind == "own" && is_guilty(&found.functions[blamed.function]))
+    });
+    Ok(Row {
+        seed: 0,
+        tool: String::new(),
+        attempt: 0,
+        strategy: strategy.to_owned(),
+        depth: tree.depth,
+        percent: tree.percent,
+        functions: tree.functions(),
+        rounds: tree.rounds,
+        change: test.change.as_ref().and_then(|change| change.estimate),
+        flagged: test.verdict == "slower",
+        explained: found.is_some(),
+        rank: rank.map(|rank| rank + 1),
+        named: found.map_or(0, |found| found.blamed.len()),
+        first: found.and_then(explained::first),
+        pairs: found.map_or(0, |found| found.pairs),
+        seconds: found.and_then(|found| found.seconds),
+        distortion: found.and_then(|found| found.distortion),
+        notes: found.map_or(&test.notes, |found| &found.notes).clone(),
+    })
+}

@@ -1,0 +1,56 @@
+//! The example projects: do the strategies agree on who is to blame?
+
+use super::tool::{self, Tool};
+use super::{Result, asked, explained};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Where the stories are.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
+
+/// Prints for each slower test of each story whom every strategy names first.
+pub fn show(work: &Path, tool: &Tool, strategies: &[String]) -> Result<()> {
+    println!("| story | test | {} |", strategies.join(" | "));
+    println!("|-|-|{}", "-|".repeat(strategies.len()));
+    let mut stories = Vec::new();
+    for entry in fs::read_dir(FOLDER)? {
+        let entry = entry?;
+        if entry.path().join("case.toml").exists() {
+            stories.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    stories.sort_unstable();
+    for story in stories {
+        let folder = work.join(&story);
+        if !folder.exists() {
+            make(&story, &folder, work)?;
+        }
+        let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for strategy in strategies {
+            for test in asked(tool, &folder, "HEAD~1", strategy, &[])? {
+                if test.verdict != "slower" {
+                    continue;
+                }
+                let found = test.explanation.as_ref();
+                let nobody = || test.explanation.as_ref().map_or(&test.notes, |found| &found.notes).join("; ");
+                said.entry(test.name.clone())
+                    .or_default()
+                    .push(found.and_then(explained::first).unwrap_or_else(|| format!("nobody: {}", nobody())));
+            }
+        }
+        for (test, first) in said {
+            println!("| {story} | {test} | {} |", first.join(" | "));
+        }
+    }
+    Ok(())
+}
+
+/// The project with its history of two versions.
+fn make(story: &str, folder: &Path, work: &Path) -> Result<()> {
+    let output = tool::clean("bash", work).arg(format!("{FOLDER}/make.sh")).arg(story).arg(folder).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("make.sh {story}: {}", String::from_utf8_lossy(&output.stderr)).into())
+}

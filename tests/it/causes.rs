@@ -66,6 +66,35 @@ fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
 }
 
 #[test]
+fn what_was_built_with_probes_is_not_taken_for_a_dependency_without() {
+    let project = Project::empty();
+    let caller = CALLER.replace("super::price(&numbers)", "rates::total(&numbers)").replace(
+        "    #[test]\n",
+        "    #[test]\n    fn taxed() {\n        assert!(taxes::total(&[1, 2, 3]) > 0);\n    }\n\n    #[test]\n",
+    );
+    project.write("src/lib.rs", caller);
+    manifest(&project, "{ path = \"rates\" }\ntaxes = { path = \"taxes\" }");
+    let versions = |rates_do: &str, taxes_do: &str| {
+        rates(&project, "rates", "0.1.0", rates_do);
+        rates(&project, "taxes", "0.1.0", taxes_do);
+        project.write("taxes/Cargo.toml", "[package]\nname = \"taxes\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    };
+    let (once, twice) = ("numbers.iter()", "numbers.iter().chain(numbers)");
+    versions(once, once);
+    project.commit("base");
+    versions(twice, once);
+    project.commit("head");
+    project.diff(&["--explain", "always"]).expect(100);
+    versions(once, twice);
+    project.commit("another head");
+    let run = project.perfunit(["diff", "HEAD~2..HEAD", "--message-format", "json", "--explain", "never"]).json();
+    let verdicts = run["tests"].as_array().unwrap().iter().map(|test| (&test["name"], &test["verdict"]));
+    let prices = verdicts.clone().find(|(name, _)| *name == "tests::prices").unwrap();
+    assert_eq!(prices.1, "not-measured", "{run:#}");
+    assert_ne!(verdicts.clone().find(|(name, _)| *name == "tests::taxed").unwrap().1, "not-measured", "{run:#}");
+}
+
+#[test]
 fn another_version_of_a_dependency_is_named_with_both() {
     let project = caller("\"=1.0.0\"");
     // Both versions are there; which one is taken the lock file says.

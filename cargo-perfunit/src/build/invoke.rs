@@ -47,6 +47,8 @@ pub struct Request<'a> {
     pub whole_packages: bool,
     /// Our folder below cargo's target folder.
     pub ours: &'a Path,
+    /// Cargo's target folder for this build, below `build` in ours.
+    pub target_dir: &'a Path,
 }
 
 /// The end of a build.
@@ -211,7 +213,7 @@ fn command(
     command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
     command.args(["--profile", &options.profile]);
     command.arg("--manifest-path").arg(&request.manifest);
-    command.arg("--target-dir").arg(request.ours.join("build"));
+    command.arg("--target-dir").arg(request.target_dir);
     for config in &request.config_files {
         command.arg("--config").arg(config);
     }
@@ -381,6 +383,7 @@ mod tests {
             package_folders: &folders,
             whole_packages,
             ours: Path::new("/t"),
+            target_dir: Path::new("/t/build"),
         };
         let package = "--package path+file:///a%20tree#demo";
         assert_eq!(selection(&request(false)).join(" "), format!("{package} --lib --test it"));

@@ -54,7 +54,12 @@ pub(super) struct Job<'a> {
     pub toolchain: &'a Toolchain,
     /// Crate roots that get our `#[test]`.
     pub injections: &'a BTreeSet<String>,
+    /// Cargo's target folder, from ours.
+    pub target_dir: &'static str,
 }
+
+/// Cargo's target folder for the builds in the first tree, from our folder.
+pub const TARGET_DIR: &str = "build";
 
 /// Builds both versions of a pairing. Where a test target does not compile with the other version's test code, its own
 /// comes back; where it does not compile with our doors, both start over with fewer of them.
@@ -79,7 +84,14 @@ pub fn both_sides(
     'doors: loop {
         let toolchain = build::prepare(&setup.cargo, &cache, doors.variant, setup.terminal)?;
         let injections: BTreeSet<String> = roots.difference(&doors.without_macro).cloned().collect();
-        let job = Job { options, selected, targets: &targets, toolchain: &toolchain, injections: &injections };
+        let job = Job {
+            options,
+            selected,
+            targets: &targets,
+            toolchain: &toolchain,
+            injections: &injections,
+            target_dir: TARGET_DIR,
+        };
         let mut built: Sides<Option<SideBuild>> = Sides::default();
         for side in pairing.order() {
             while built.get(side).is_none() {
@@ -125,7 +137,8 @@ fn roots(selected: &Selected, targets: &BTreeSet<TargetId>) -> BTreeSet<String> 
 impl Job<'_> {
     /// Builds a side in the tree of `setup`.
     pub fn one_side(&self, setup: &mut Setup, side: Side, files: &FileSet) -> Result<Built> {
-        let Self { options, selected, targets, toolchain, injections } = self;
+        let Self { options, selected, targets, toolchain, injections, target_dir } = self;
+        let target_dir = setup.ours.join(target_dir);
         let progress = Progress::spinner(setup.terminal, "Building");
         progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));
         let there = there(files, selected, targets);
@@ -148,6 +161,7 @@ impl Job<'_> {
             package_folders: &package_folders,
             whole_packages: whole_packages(selected, targets),
             ours: &setup.ours,
+            target_dir: &target_dir,
         };
         build::build(&setup.cargo, toolchain, &options.build, &request, &progress)
     }

@@ -2,7 +2,7 @@
 //!
 //! In the tree of the measured build and with its files: only what rustc is told to write beside the code is another.
 
-use super::build::{BuiltSides, Job};
+use super::build::{BuiltSides, Job, TARGET_DIR};
 use super::causes;
 use super::explain::{Answers, Question, changed};
 use super::not_interrupted;
@@ -79,7 +79,8 @@ fn build(
     let toolchain = build::prepare(&setup.cargo, &cache, variant, setup.terminal)?;
     let injections: BTreeSet<String> =
         plain.injections.paths().map(|path| path.to_string_lossy().into_owned()).collect();
-    let job = Job { options, selected, targets, toolchain: &toolchain, injections: &injections };
+    let job =
+        Job { options, selected, targets, toolchain: &toolchain, injections: &injections, target_dir: TARGET_DIR };
     let mut built: Sides<Option<SideBuild>> = Sides::default();
     for side in plain.pairing.order() {
         not_interrupted()?;

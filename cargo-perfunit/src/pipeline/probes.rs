@@ -3,7 +3,7 @@
 //! In a tree of its own, so that the next `diff` finds its files as they were. What is not compiled with probes is left
 //! without: a file at a time, on both sides.
 
-use super::build::{BuiltSides, Job};
+use super::build::{BuiltSides, Job, TARGET_DIR};
 use super::not_interrupted;
 use super::options::Options;
 use super::select::Selected;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::git::{Entry, FileSet, Mode};
 use crate::model::{Function, Side, Sides, TargetId};
 use crate::shadow::{self, Tree};
-use crate::source::{FileInTarget, LeftOut, Place, Site, instrument};
+use crate::source::{FileInTarget, LeftOut, Place, Site, instrument, packages_with_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,24 @@ pub struct Probed {
     pub functions: Sides<BTreeMap<u64, Function>>,
     /// How many functions of head have none, by reason.
     pub without_probe: BTreeMap<String, usize>,
+}
+
+/// Cargo's target folder where the trees cannot share one, from our folder.
+const APART: &str = "build/probed";
+
+/// Whether all packages of the project's own are members of the workspace. To cargo other ones with a path are the same
+/// package in both trees, fresh by the times of their files: what was built of one tree would be taken for the other's.
+/// Members are apart, because the wrapper is.
+fn has_only_members(setup: &Setup, selected: &Selected) -> bool {
+    let members: BTreeSet<&str> = selected.workspace.packages.iter().map(|package| package.name.as_str()).collect();
+    let lock = Path::new(&selected.workspace.root).join("Cargo.lock").to_string_lossy().into_owned();
+    Side::BOTH.iter().all(|side| {
+        let known = setup.read_file(setup.files.get(*side), &lock).and_then(|lock| packages_with_path(&lock));
+        known.is_some_and(|names| {
+            let distinct: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+            distinct.len() == names.len() && distinct.is_subset(&members)
+        })
+    })
 }
 
 /// A file of the project's own code.
@@ -72,7 +90,8 @@ fn build_here(
     let toolchain = build::prepare(&setup.cargo, &cache, variant, setup.terminal)?;
     let injections: BTreeSet<String> =
         plain.injections.paths().map(|path| path.to_string_lossy().into_owned()).collect();
-    let job = Job { options, selected, targets, toolchain: &toolchain, injections: &injections };
+    let target_dir = if has_only_members(setup, selected) { TARGET_DIR } else { APART };
+    let job = Job { options, selected, targets, toolchain: &toolchain, injections: &injections, target_dir };
     let mut without = BTreeSet::new();
     'again: loop {
         let Instrumentation { files, functions, without_probe } = instrumented(setup, selected, plain, &without)?;

@@ -21,6 +21,14 @@ pub fn locked_changes(base: &[u8], head: &[u8]) -> Vec<LockedChange> {
     changes(&base, &head)
 }
 
+/// The names of all packages with a path, members of the workspace among them; `None` if the file cannot be read.
+pub fn packages_with_path(lock: &[u8]) -> Option<Vec<String>> {
+    let lock: Table = std::str::from_utf8(lock).ok()?.parse().ok()?;
+    let packages = lock.get("package")?.as_array()?.iter();
+    let own = packages.filter(|package| package.get("source").is_none());
+    own.map(|package| package.get("name")?.as_str().map(str::to_owned)).collect()
+}
+
 /// The same of files that were read.
 pub(super) fn changes(base: &Table, head: &Table) -> Vec<LockedChange> {
     let (base, head) = (locked(base), locked(head));
@@ -84,6 +92,13 @@ mod tests {
         check(&["a 1 r"], &["b 1 r"], &[("a", &["1"], &[]), ("b", &[], &["1"])]);
         check(&["a 1 r"], &["a 1 git"], &[("a", &["1"], &["1"])]);
         check(&["own 1", "a 1 r"], &["own 2", "a 1 r"], &[]);
+    }
+
+    #[test]
+    fn packages_with_a_path_have_no_source() {
+        let found = packages_with_path(lock(&["own 1", "a 1 r", "beside 2"]).as_bytes());
+        assert_eq!(found, Some(vec!["own".to_owned(), "beside".to_owned()]));
+        assert_eq!(packages_with_path(b"= broken"), None);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, I
 pub use compare::diff;
 pub use items::{Item, items};
 pub use keys::changed_keys;
-pub use locked::{LockedChange, locked_changes};
+pub use locked::{LockedChange, locked_changes, packages_with_path};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub use overlay::{Holder, Holds, holds, overlay};

@@ -65,6 +65,38 @@ fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
     assert_eq!(cause["text"], "rates: changed total (rates/src/lib.rs:1)");
 }
 
+/// As [`caller`], with a package of the repository in the place of the registry's.
+fn patched(tables: &str) -> Project {
+    let project = Project::empty();
+    project.write("src/lib.rs", CALLER);
+    let package = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    project.write("Cargo.toml", format!("{package}[dependencies]\nrates = \"0.1\"\n{tables}"));
+    project
+}
+
+#[track_caller]
+fn check_patched(tables: &str) {
+    let project = patched(tables);
+    rates(&project, "local/rates", "0.1.0", "numbers.iter()");
+    project.commit("base");
+    rates(&project, "local/rates", "0.1.0", "numbers.iter().chain(numbers)");
+    project.commit("head");
+    let cause = cause(&project);
+    assert_eq!((&cause["kind"], &cause["package"]), (&"local-dependency".into(), &"rates".into()));
+    assert_eq!(cause["text"], "rates: changed total (local/rates/src/lib.rs:1)");
+}
+
+#[test]
+fn a_package_that_a_patch_puts_in_the_place_of_another_is_measured_and_named() {
+    check_patched("[patch.crates-io]\nrates = { path = \"local/rates\" }\n");
+}
+
+/// Of such a package cargo tells nothing by itself: it is neither member nor excluded.
+#[test]
+fn so_is_one_below_the_root_of_a_workspace() {
+    check_patched("[workspace]\n[patch.crates-io]\nrates = { path = \"local/rates\" }\n");
+}
+
 #[test]
 fn what_was_built_with_probes_is_not_taken_for_a_dependency_without() {
     let project = Project::empty();

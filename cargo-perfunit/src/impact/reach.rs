@@ -308,9 +308,9 @@ impl<'a> Sources<'a> {
 
     fn dependencies(&self, package: usize, dev: bool) -> Vec<usize> {
         let dependencies = self.graph.packages[package].dependencies.iter().filter(|dependency| dependency.dev == dev);
-        dependencies
-            .filter_map(|dependency| self.graph.packages.iter().position(|known| known.name == dependency.package))
-            .collect()
+        // Several can have one name: a member and what a patch puts in the place of an older version of it.
+        let all = |name: &'a str| self.graph.packages.iter().enumerate().filter(move |(_, known)| known.name == name);
+        dependencies.flat_map(|dependency| all(&dependency.package)).map(|(position, _)| position).collect()
     }
 
     fn most_telling_first(&self, causes: &CauseSet) -> Vec<Cause> {

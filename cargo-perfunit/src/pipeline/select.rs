@@ -11,7 +11,7 @@ use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
 use crate::workspace::{self, Package, Workspace};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The targets to build, and what is known about the change.
 #[derive(Debug)]
@@ -157,11 +157,20 @@ fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
     text
 }
 
-/// Head's workspace: from the user's tree if that is what head is, else from the shadow tree.
+/// Head's workspace, with the packages that only base's root manifest patches in.
 fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
+    let (mut workspace, git_root) = head_workspace(setup, options)?;
+    let manifest = Path::new(&workspace.root).join("Cargo.toml");
+    let text = setup.read_file(&setup.files.base, &manifest.to_string_lossy()).unwrap_or_default();
+    workspace::add_patched(&setup.cargo, &git_root, &String::from_utf8_lossy(&text), &mut workspace)?;
+    Ok(workspace)
+}
+
+/// Head's workspace and the root of its tree: the user's tree if that is what head is, else the shadow tree.
+fn head_workspace(setup: &mut Setup, options: &Options) -> Result<(Workspace, PathBuf)> {
     let live = matches!(options.request, Request::Against { head: None, .. });
     if live {
-        return Ok(setup.live.clone());
+        return Ok((setup.live.clone(), setup.repository.root().to_owned()));
     }
     setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
     let root = setup.location.workspace_root.strip_prefix(setup.repository.root()).unwrap_or(Path::new(""));
@@ -170,7 +179,8 @@ fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
         let name = Setup::name(&setup.comparison.versions.head);
         return Err(Error::setup(format!("head ({name}) has no {}", root.join("Cargo.toml").display())));
     }
-    workspace::load(&setup.cargo, &setup.tree.root(), &manifest)
+    let git_root = setup.tree.root();
+    Ok((workspace::load(&setup.cargo, &git_root, &manifest)?, git_root))
 }
 
 /// The targets that cargo would test with these flags.
@@ -240,7 +250,8 @@ fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<
             for (path, info) in &sides.base {
                 union.entry(path.clone()).or_insert_with(|| info.clone());
             }
-            files.insert(target.id.clone(), sides);
+            // Members come first: a patched package can have the name of one.
+            files.entry(target.id.clone()).or_insert(sides);
             targets.push(TargetNode {
                 id: target.id.clone(),
                 root: target.root.clone(),

@@ -1,7 +1,8 @@
 //! `cargo metadata`, reduced to what the stages need.
 
-use super::Cargo;
+use super::{Cargo, patched};
 use crate::error::{Error, Result};
+use crate::fs;
 use crate::model::{TargetId, TargetKind};
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,9 +26,9 @@ pub struct Location {
 pub struct Workspace {
     /// Root folder, empty for the git root itself.
     pub root: String,
-    /// Members and the path dependencies inside the repository, by name.
+    /// Members, then what of the repository they depend on by path, or by a patch of the root manifest.
     pub packages: Vec<Package>,
-    /// Path dependencies outside of the repository: absolute folders.
+    /// Path dependencies and patches outside of the repository: absolute folders.
     pub outside: BTreeSet<PathBuf>,
 }
 
@@ -42,6 +43,8 @@ pub struct Package {
     pub member: bool,
     /// Dependencies on other packages of this list.
     pub dependencies: Vec<Dependency>,
+    /// Dependencies on other packages: from registries, by git, outside of the repository.
+    pub elsewhere: Vec<Dependency>,
     /// All targets that can hold tests.
     pub targets: Vec<Target>,
     /// Root file of the build script.
@@ -50,7 +53,7 @@ pub struct Package {
     pub doctests: bool,
 }
 
-/// A path dependency.
+/// A dependency on a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
     /// Package name.
@@ -107,7 +110,18 @@ pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace
         ..Workspace::default()
     };
     add_packages(cargo, git_root, &metadata, true, &mut workspace)?;
+    let text = fs::read_if_exists(&metadata.workspace_root.as_std_path().join("Cargo.toml"))?.unwrap_or_default();
+    add_patched(cargo, git_root, &String::from_utf8_lossy(&text), &mut workspace)?;
     Ok(workspace)
+}
+
+/// Adds the packages that a root manifest, of this or another version, puts in the place of others by path.
+pub fn add_patched(cargo: &Cargo, git_root: &Path, manifest: &str, workspace: &mut Workspace) -> Result<()> {
+    let folders = patched::folders(&git_root.join(&workspace.root), manifest);
+    let dirs = folders.iter().filter_map(|folder| relative(git_root, folder)).collect();
+    add_beyond(cargo, git_root, folders, workspace)?;
+    patched::connect(workspace, &dirs);
+    Ok(())
 }
 
 /// For each package of the workspace the names of all registry and git packages below it. Resolves the whole graph, so
@@ -165,14 +179,16 @@ fn add_packages(
             workspace.outside.insert(folder);
             continue;
         };
-        let mut dependencies = Vec::new();
+        let (mut dependencies, mut elsewhere) = (Vec::new(), Vec::new());
         for dependency in &package.dependencies {
-            let Some(path) = &dependency.path else { continue };
-            dependencies.push(Dependency {
+            let path = dependency.path.as_ref().map(|path| path.as_std_path().to_owned());
+            let is_here = path.as_ref().is_some_and(|path| relative(git_root, path).is_some());
+            let list = if is_here { &mut dependencies } else { &mut elsewhere };
+            list.push(Dependency {
                 package: dependency.name.clone(),
                 dev: dependency.kind == DependencyKind::Development,
             });
-            beyond.insert(path.as_std_path().join("Cargo.toml"));
+            beyond.extend(path);
         }
         let script = package.targets.iter().find(|target| target.is_custom_build());
         workspace.packages.push(Package {
@@ -180,33 +196,41 @@ fn add_packages(
             dir,
             member: members,
             dependencies,
+            elsewhere,
             targets: package.targets.iter().filter_map(|target| to_target(git_root, &package.name, target)).collect(),
             build_script: script.and_then(|target| relative(git_root, target.src_path.as_std_path())),
             doctests: package.targets.iter().any(|target| target.doctest),
         });
     }
-    for manifest in beyond {
-        let folder = manifest.parent().unwrap_or(git_root);
-        match relative(git_root, folder) {
-            None => {
-                workspace.outside.insert(folder.to_owned());
-            }
-            Some(dir) if workspace.packages.iter().any(|package| package.dir == dir) => {}
-            // A path dependency that is no member: its own metadata tells.
-            Some(_) if manifest.exists() => {
-                let other = self::metadata(cargo, folder, Some(&manifest), true)?;
-                let known = |manifest: &Path| {
-                    workspace
-                        .packages
-                        .iter()
-                        .any(|p| Some(&*p.dir) == manifest.parent().and_then(|dir| relative(git_root, dir)).as_deref())
-                };
-                let mut other = other;
-                other.packages.retain(|package| !known(package.manifest_path.as_std_path()));
-                add_packages(cargo, git_root, &other, false, workspace)?;
-            }
-            Some(_) => {}
+    add_beyond(cargo, git_root, beyond, workspace)
+}
+
+/// Adds packages that are no members, by their folders, and what they depend on in turn.
+fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, workspace: &mut Workspace) -> Result<()> {
+    for folder in folders {
+        let Some(dir) = relative(git_root, &folder) else {
+            workspace.outside.insert(folder);
+            continue;
+        };
+        let manifest = folder.join("Cargo.toml");
+        if workspace.packages.iter().any(|package| package.dir == dir) || !manifest.exists() {
+            continue;
         }
+        let mut other = match metadata(cargo, &folder, Some(&manifest), true) {
+            Ok(other) => other,
+            Err(error) => {
+                let root = git_root.join(&workspace.root);
+                let (package, beyond) = patched::read(git_root, &root, &folder).ok_or(error)?;
+                workspace.packages.push(package);
+                add_beyond(cargo, git_root, beyond, workspace)?;
+                continue;
+            }
+        };
+        other.packages.retain(|package| {
+            let dir = package.manifest_path.as_std_path().parent().and_then(|dir| relative(git_root, dir));
+            !workspace.packages.iter().any(|known| Some(&known.dir) == dir.as_ref())
+        });
+        add_packages(cargo, git_root, &other, false, workspace)?;
     }
     Ok(())
 }
@@ -276,7 +300,7 @@ fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
 }
 
 /// `path` relative to `root` with `/`; `None` if it lies outside.
-fn relative(root: &Path, path: &Path) -> Option<String> {
+pub(super) fn relative(root: &Path, path: &Path) -> Option<String> {
     let relative = path.strip_prefix(root).ok()?;
     let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     (!parts.iter().any(|part| part == "..")).then(|| parts.join("/"))

@@ -5,9 +5,10 @@
 
 mod cargo;
 mod load;
+mod patched;
 
 pub use cargo::{Cargo, anchored};
 pub use load::{
-    Dependency, Location, Package, Target, Workspace, external_dependencies, generate_lock_file, load, locate,
-    target_kind,
+    Dependency, Location, Package, Target, Workspace, add_patched, external_dependencies, generate_lock_file, load,
+    locate, target_kind,
 };

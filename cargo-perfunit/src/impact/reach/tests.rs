@@ -88,6 +88,21 @@ fn a_dev_dependency_goes_no_further() {
 }
 
 #[test]
+fn of_two_packages_with_one_name_both_are_depended_on() {
+    let mut graph = graph();
+    let library = target("core", TargetKind::Lib, "core", &["old/src/lib.rs"]);
+    graph.packages.push(PackageNode { dir: "old".into(), member: false, ..package("core", &[], vec![library]) });
+    let change = FileChange {
+        path: "old/src/lib.rs".into(),
+        base: Some(b"fn f() {}".to_vec()),
+        head: Some(b"fn f() { 1 }".to_vec()),
+    };
+    let targets = reach(&graph, &diff(&[change], &|_| false)).targets;
+    let packages: BTreeSet<_> = targets.keys().map(|target| target.package.as_str()).collect();
+    assert_eq!(packages, BTreeSet::from(["app", "helper", "mid"]));
+}
+
+#[test]
 fn test_code_of_a_library_reaches_its_own_tests() {
     check("core/src/lib.rs", "#[cfg(test)] fn f() {}", "#[cfg(test)] fn f() { 1 }", &["core"]);
     check("core/src/tests.rs", "fn f() {}", "fn f() { 1 }", &["core"]);

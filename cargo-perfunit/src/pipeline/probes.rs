@@ -36,7 +36,8 @@ const APART: &str = "build/probed";
 /// package in both trees, fresh by the times of their files: what was built of one tree would be taken for the other's.
 /// Members are apart, because the wrapper is.
 fn has_only_members(setup: &Setup, selected: &Selected) -> bool {
-    let members: BTreeSet<&str> = selected.workspace.packages.iter().map(|package| package.name.as_str()).collect();
+    let members = selected.workspace.packages.iter().filter(|package| package.member);
+    let members: BTreeSet<&str> = members.map(|package| package.name.as_str()).collect();
     let lock = Path::new(&selected.workspace.root).join("Cargo.lock").to_string_lossy().into_owned();
     Side::BOTH.iter().all(|side| {
         let known = setup.read_file(setup.files.get(*side), &lock).and_then(|lock| packages_with_path(&lock));

@@ -104,6 +104,17 @@ fn who_recurses_deeper_is_to_blame_and_not_the_caller() {
 }
 
 #[test]
+fn a_function_below_a_changed_header_is_the_same_function() {
+    let body = "    fn of(&self, numbers: &[u64]) -> u64 {\n        numbers.iter()";
+    check(
+        &format!("impl Totals {{\n{body}.map(|"),
+        &format!("impl crate::Totals {{\n{body}.chain(numbers).map(|"),
+        "Totals::of",
+        "own",
+    );
+}
+
+#[test]
 fn an_early_return_that_is_gone_is_the_functions_own() {
     check("*number == 400", "*number == 4000", "early", "own");
 }

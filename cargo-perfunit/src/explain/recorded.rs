@@ -1,5 +1,7 @@
 //! One process's call tree, as its probes left it: per run of the test body, probe cost subtracted.
 
+use std::collections::BTreeMap;
+
 /// The key of a tree's root: no function has it.
 pub const ROOT: u64 = 0;
 /// The key of what stands for all threads that a test started.
@@ -35,6 +37,13 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// Gives nodes the keys of another version.
+    pub fn rename(&mut self, keys: &BTreeMap<u64, u64>) {
+        for node in &mut self.nodes {
+            node.key = keys.get(&node.key).copied().unwrap_or(node.key);
+        }
+    }
+
     /// Time of one run, ns.
     pub fn total_ns(&self) -> f64 {
         self.nodes.iter().map(|node| node.self_ns).sum()

@@ -11,6 +11,7 @@ use super::setup::{self, Setup};
 use crate::build::{self, BuildFailure, Built, Probes, SideBuild, Variant};
 use crate::cache;
 use crate::error::{Error, Result};
+use crate::explain::renamed;
 use crate::git::{Entry, FileSet, Mode};
 use crate::model::{Function, Side, Sides, TargetId};
 use crate::shadow::{self, Tree};
@@ -25,6 +26,8 @@ pub struct Probed {
     pub sides: Sides<SideBuild>,
     /// The functions with probes, by the keys of their sites.
     pub functions: Sides<BTreeMap<u64, Function>>,
+    /// Head's keys of functions that base knows by another key, with that; all else knows them by base's.
+    pub renamed: BTreeMap<u64, u64>,
     /// How many functions of head have none, by reason.
     pub without_probe: BTreeMap<String, usize>,
 }
@@ -117,7 +120,12 @@ fn build_here(
         // Tests find the data files of the version that they are from, as when they were measured.
         let data = files.get(plain.pairing.tests_of);
         setup.tree.checkout(&setup.repository, data, &injections.iter().collect())?;
-        return Ok(Ok(Probed { sides: Sides { base, head }, functions, without_probe }));
+        let renamed = renamed(&functions);
+        let mut functions = functions;
+        for (new, old) in &renamed {
+            functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
+        }
+        return Ok(Ok(Probed { sides: Sides { base, head }, functions, renamed, without_probe }));
     }
 }
 

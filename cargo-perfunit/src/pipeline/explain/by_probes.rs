@@ -176,7 +176,9 @@ impl Examiner<'_> {
     }
 
     fn timing(&mut self, question: &Question, strategy: Strategy, keys: &Keys, deadline: Instant) -> Result<Found> {
-        let keys = keys.iter().copied().collect();
+        let renamed = self.probed.renamed.iter().filter(|(_, old)| keys.contains(old)).map(|(new, _)| *new);
+        // Sorted, as a request has to be.
+        let keys = keys.iter().copied().chain(renamed).collect::<Keys>().into_iter().collect();
         let request = ProbeRequest { default_mode: mode::INACTIVE, listed_mode: mode::TIMING, keys };
         self.find(question, strategy, request, deadline)
     }
@@ -234,7 +236,9 @@ impl Examiner<'_> {
         while let Some(runs) = pairs.pair()? {
             cost = Sides { base: runs.base.cost_ns, head: runs.head.cost_ns };
             overflow = overflow.max(runs.base.overflow).max(runs.head.overflow);
-            merged.add(&runs.map(|run| run.tree));
+            let mut trees = runs.map(|run| run.tree);
+            trees.head.rename(&self.probed.renamed);
+            merged.add(&trees);
             if is_enough(&merged) {
                 break;
             }

@@ -188,8 +188,8 @@ fn make_lock_file(setup: &mut Setup, path: &Path, kept: &Path) -> Result<Vec<u8>
     Ok(text)
 }
 
-/// Opens the tree such that relative path dependencies on folders outside the repository resolve.
-/// Opens a tree that lives in the folder `home`, with links to what of the project lies outside of the repository.
+/// Opens a tree that lives in the folder `home`, with links to what of the project lies outside of the repository, so that
+/// relative path dependencies on it resolve.
 pub fn open_tree<'a>(home: &Path, root: &Path, outside: impl Iterator<Item = &'a Path>) -> Result<Tree> {
     let outside: Vec<&Path> = outside.collect();
     let common = outside.iter().fold(root.to_owned(), |common, path| common_ancestor(&common, path));

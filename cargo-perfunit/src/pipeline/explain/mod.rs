@@ -129,8 +129,11 @@ pub fn explain(
     if engine.is_none() && goal == Goal::Blame && find_valgrind().is_some() && !is_over(deadline) {
         let open: Vec<Question> = questions.iter().filter(|question| answers.is_open(question)).cloned().collect();
         if !open.is_empty() && !interrupt::requested() {
-            let others = instructions::explain(setup, options, selected, built, &open, deadline)?;
-            answers.improve(questions, &others);
+            // Whatever goes wrong with it, what the probes told is not lost.
+            match instructions::explain(setup, options, selected, built, &open, deadline) {
+                Ok(others) => answers.improve(questions, &others),
+                Err(error) => answers.warnings.push(format!("callgrind does not explain more: {}", error.message())),
+            }
         }
     }
     Ok(answers)
@@ -206,11 +209,17 @@ fn in_time(
         let longest = Instant::now() + LONGEST;
         let limit = deadline.map_or(longest, |deadline| deadline.min(longest));
         let answer = match goal {
-            _ if is_over(deadline) => Err("the budget was used up".to_owned()),
-            Goal::Blame => examiner.explain(question, limit)?,
-            Goal::Profile => examiner.profile(question, limit)?,
+            _ if is_over(deadline) => Ok(Err("the budget was used up".to_owned())),
+            Goal::Blame => examiner.explain(question, limit),
+            Goal::Profile => examiner.profile(question, limit),
         };
-        answers.tests.insert(question.test.clone(), answer);
+        match answer {
+            Ok(answer) => drop(answers.tests.insert(question.test.clone(), answer)),
+            Err(error) => {
+                answers.warnings.push(format!("no more tests are explained: {}", error.message()));
+                break;
+            }
+        }
         progress.advance();
     }
     Ok(answers)

@@ -4,7 +4,7 @@
 
 use super::build::{BuiltSides, Job, TARGET_DIR};
 use super::causes;
-use super::explain::{Answers, Question, changed};
+use super::explain::{ALPHA, Answers, Question, changed, config};
 use super::not_interrupted;
 use super::options::{Explain, Explaining, Options};
 use super::probes::{sources, text};
@@ -26,8 +26,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Probability that some interval of an explanation misses.
-const ALPHA: f64 = 0.01;
 /// Longest run of a process in callgrind.
 const LONGEST: Duration = Duration::from_secs(20);
 
@@ -153,7 +151,7 @@ pub fn explain(
     let mut bench = Bench::open(&setup.ours)?;
     bench.seeds = Seeds::new(built.seeds.clone().filter(|_| options.measuring.equal_seeds));
     bench.gauges = Gauges::new(None, find_valgrind(), bench.callgrind());
-    let config = config(options, deadline);
+    let config = config(options, LONGEST, deadline);
     let facts = causes::facts(setup, selected, &options.build.profile);
     let changed = |function: &Function| changed(function, &selected.diff.items);
     let progress = Progress::bar(setup.terminal, "Explaining", questions.len());
@@ -172,20 +170,6 @@ pub fn explain(
         progress.advance();
     }
     Ok(answers)
-}
-
-fn config(options: &Options, deadline: Option<Instant>) -> Config {
-    let measuring = &options.measuring;
-    Config {
-        timeout: measuring.timeout,
-        per_test_budget: LONGEST,
-        deadline,
-        threshold: measuring.threshold,
-        alpha: ALPHA,
-        seed: measuring.seed,
-        placement: measuring.placement,
-        metering: None,
-    }
 }
 
 /// Explains one test, or says in words why that cannot be done.

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Probability that some interval of an explanation misses.
-const ALPHA: f64 = 0.01;
+pub const ALPHA: f64 = 0.01;
 /// Longest measuring for one explanation.
 const LONGEST: Duration = Duration::from_secs(8);
 /// From this factor on a test with probes is so much another one that instructions tell more.
@@ -192,7 +192,7 @@ fn in_time(
     let facts = causes::facts(setup, selected, &options.build.profile);
     let mut examiner = Examiner {
         bench: &bench,
-        config: config(options),
+        config: config(options, LONGEST, None),
         probed: &probed,
         changes: &selected.diff.items,
         facts: &facts,
@@ -225,12 +225,13 @@ fn in_time(
     Ok(answers)
 }
 
-fn config(options: &Options) -> Config {
+/// How to run processes for explanations, each test for so long at most.
+pub fn config(options: &Options, longest: Duration, deadline: Option<Instant>) -> Config {
     let measuring = &options.measuring;
     Config {
         timeout: measuring.timeout,
-        per_test_budget: LONGEST,
-        deadline: None,
+        per_test_budget: longest,
+        deadline,
         threshold: measuring.threshold,
         alpha: ALPHA,
         seed: measuring.seed,

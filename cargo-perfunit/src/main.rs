@@ -2,10 +2,9 @@
 //! rustc the linker; for measured tests the stand-in of the package's binaries; for `doctor` a workload; for all of them
 //! the keeper.
 
-use cargo_perfunit::cli::{self, Command};
-use cargo_perfunit::commands::{self, DiffOutput, ListOutput};
+use cargo_perfunit::cli;
 use cargo_perfunit::error::{Error, ExitCode, Result};
-use cargo_perfunit::term::{self, Terminal};
+use cargo_perfunit::term;
 use cargo_perfunit::{build, doctor, interrupt, process};
 use std::ffi::OsString;
 use std::path::Path;
@@ -51,43 +50,5 @@ fn bug() -> Error {
 fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let arguments = cli::parse(arguments);
     interrupt::install()?;
-    match arguments.command {
-        Command::Diff(arguments) => {
-            let terminal = cli::terminal(&arguments.common);
-            let output = DiffOutput {
-                json: arguments.message_format == cli::MessageFormat::Json,
-                verbose: arguments.common.verbose > 0,
-                fail_without_tests: arguments.no_tests == cli::NoTests::Fail,
-                deny_inconclusive: !arguments.deny.is_empty(),
-            };
-            commands::diff(&cli::diff_options(&arguments)?, output, terminal)
-        }
-        Command::Explain(arguments) => {
-            let (terminal, json) =
-                (cli::explain_terminal(&arguments), arguments.message_format == cli::MessageFormat::Json);
-            commands::explain(&cli::explain_request(&arguments)?, &cli::explain_view(&arguments), json, terminal)
-        }
-        Command::List(arguments) => {
-            let terminal = cli::terminal(&arguments.common);
-            let output = ListOutput {
-                json: arguments.message_format == cli::MessageFormat::Json,
-                all: arguments.all,
-                why: arguments.why.clone(),
-                explain_none: arguments.explain_none,
-            };
-            commands::list(&cli::list_options(&arguments)?, &output, terminal)
-        }
-        Command::Calibrate(arguments) => {
-            let (terminal, json) =
-                (cli::calibrate_terminal(&arguments), arguments.message_format == cli::MessageFormat::Json);
-            commands::calibrate(cli::calibrate_request(&arguments), json, terminal)
-        }
-        Command::Clean(arguments) => commands::clean(&cli::clean_options(&arguments)?, Terminal::default()),
-        Command::Doctor(arguments) => {
-            term::set_color(arguments.color);
-            let json = arguments.message_format == cli::MessageFormat::Json;
-            commands::doctor(&cli::folder()?, json, Terminal::default())
-        }
-        Command::Demo(arguments) => commands::demo(arguments.folder.as_deref(), Terminal::default()),
-    }
+    arguments.run()
 }

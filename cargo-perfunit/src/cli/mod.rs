@@ -1,14 +1,13 @@
-//! The command line: arguments as typed ([`Arguments`]), then resolved into what the stages take.
+//! The command line: arguments as typed ([`Arguments`]), resolved into what the stages take.
 
 mod arguments;
-mod resolve;
+mod calibrate;
+mod comparing;
+mod diff;
+mod explain;
+mod list;
+mod measuring;
+mod upkeep;
 mod values;
 
-pub use arguments::{
-    Arguments, CalibrateArguments, CleanArguments, Command, DemoArguments, DiffArguments, DoctorArguments,
-    ExplainArguments, ListArguments, MessageFormat, NoTests, parse,
-};
-pub use resolve::{
-    calibrate_request, calibrate_terminal, clean_options, diff_options, explain_request, explain_terminal,
-    explain_view, folder, list_options, terminal,
-};
+pub use arguments::{Arguments, Command, MessageFormat, parse};

@@ -1,0 +1,69 @@
+//! `cargo perfunit calibrate`.
+
+use super::{MessageFormat, values};
+use crate::calibrate;
+use crate::commands::{self, CalibrateRequest};
+use crate::error::{ExitCode, Result};
+use crate::term::{self, ColorChoice, Terminal};
+use clap::Args;
+use std::time::Duration;
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct CalibrateArguments {
+    /// A rough answer in about a minute, with at most 2 s for a verdict.
+    #[arg(long)]
+    pub quick: bool,
+    /// Also let other rules decide, in as much time: Mann-Whitney, Welch's t, overlap of intervals, means of sequential
+    /// processes as in Peass.
+    #[arg(long)]
+    pub compare: bool,
+    /// Show the last calibration of this machine and measure nothing.
+    #[arg(long, conflicts_with_all = ["quick", "compare", "budget", "per_test_budget", "seed"])]
+    pub show: bool,
+    /// About how long to take, builds included [default: 7m, 1m with --quick; twice that with --compare].
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub budget: Option<Duration>,
+    /// Longest measuring for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub per_test_budget: Option<Duration>,
+    /// Seed of the random shifts of address spaces [default: drawn].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Output format of the result on stdout.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+    /// Print the result only.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Coloring.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
+    pub color: ColorChoice,
+}
+
+impl CalibrateArguments {
+    /// Calibrates and prints.
+    pub fn run(&self) -> Result<ExitCode> {
+        term::set_color(self.color);
+        let json = self.message_format == MessageFormat::Json;
+        commands::calibrate(self.request(), json, Terminal { quiet: self.quiet })
+    }
+
+    fn request(&self) -> CalibrateRequest {
+        let CalibrateArguments { quick, compare, show, budget, per_test_budget, seed, .. } = *self;
+        if show {
+            return CalibrateRequest::Show;
+        }
+        // With the time for a verdict that `diff` takes by default, or with one that fits into a minute.
+        let (whole, verdict) = if quick { (60, 2) } else { (7 * 60, 10) };
+        CalibrateRequest::Make(calibrate::Options {
+            quick,
+            budget: budget.unwrap_or(Duration::from_secs(whole) * if compare { 2 } else { 1 }),
+            verdict_budget: per_test_budget.unwrap_or(Duration::from_secs(verdict)),
+            compare,
+            // Short enough to be typed again, and for every reader of JSON.
+            seed: seed.unwrap_or_else(|| fastrand::u32(..).into()),
+        })
+    }
+}

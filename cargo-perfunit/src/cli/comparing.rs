@@ -1,0 +1,224 @@
+//! What all subcommands that compare versions have in common. Cargo's own flags are spelled and grouped as in cargo.
+
+use crate::build;
+use crate::error::{Error, Result};
+use crate::git::Request;
+use crate::model::TargetKind;
+use crate::pipeline::{Explaining, Filter, Ignored, Measuring, Options, Scope};
+use crate::term::{self, ColorChoice, Terminal};
+use clap::{ArgAction, Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+/// Arguments of all subcommands that compare versions.
+#[derive(Debug, Args)]
+pub struct CommonArguments {
+    /// Version to compare with: a revision, `BASE..HEAD` (exactly these two) or `BASE...HEAD` (from their merge base).
+    pub base: Option<String>,
+    /// Only tests whose name contains one of these.
+    pub filter: Vec<String>,
+    /// Version to test instead of the working tree.
+    #[arg(long, value_name = "REV")]
+    pub head: Option<String>,
+    /// Filters are whole names.
+    #[arg(long, help_heading = "Tests")]
+    pub exact: bool,
+    /// Leave out tests whose name contains this.
+    #[arg(long, value_name = "FILTER", help_heading = "Tests")]
+    pub skip: Vec<String>,
+    /// All tests of the chosen packages, whether the change can reach them or not.
+    #[arg(long, help_heading = "Tests")]
+    pub all_tests: bool,
+    /// Tests marked #[ignore].
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH", help_heading = "Tests")]
+    pub run_ignored: RunIgnored,
+
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub packages: PackageArguments,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub cargo: CargoArguments,
+
+    /// Say more: per test the p value, effect size, pairs and why it was selected.
+    #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
+    pub verbose: u8,
+    /// Print the result only.
+    #[arg(long, short, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+    /// Coloring.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t, help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// Cargo's package and target selection.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Package and target selection")]
+pub struct PackageArguments {
+    /// Package to test.
+    #[arg(long, short, value_name = "NAME")]
+    pub package: Vec<String>,
+    /// All packages in the workspace.
+    #[arg(long)]
+    pub workspace: bool,
+    /// Exclude packages from --workspace.
+    #[arg(long, value_name = "NAME", requires = "workspace")]
+    pub exclude: Vec<String>,
+    /// Only the unit tests of libraries.
+    #[arg(long)]
+    pub lib: bool,
+    /// Only the unit tests of all binaries.
+    #[arg(long)]
+    pub bins: bool,
+    /// Only the unit tests of this binary.
+    #[arg(long, value_name = "NAME")]
+    pub bin: Vec<String>,
+    /// Only this integration test.
+    #[arg(long, value_name = "NAME")]
+    pub test: Vec<String>,
+}
+
+/// Cargo's build options.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Build")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
+pub struct CargoArguments {
+    /// Features to activate, separated by spaces or commas.
+    #[arg(long, short = 'F', value_name = "FEATURES")]
+    pub features: Vec<String>,
+    /// Activate all available features.
+    #[arg(long)]
+    pub all_features: bool,
+    /// Do not activate the `default` feature.
+    #[arg(long)]
+    pub no_default_features: bool,
+    /// Cargo profile to build both versions with.
+    #[arg(long, value_name = "NAME", default_value = "bench")]
+    pub cargo_profile: String,
+    /// Directory for all generated artifacts.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub target_dir: Option<PathBuf>,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Number of parallel jobs.
+    #[arg(long, short, value_name = "N")]
+    pub jobs: Option<String>,
+    /// Override a cargo configuration value.
+    #[arg(long, value_name = "KEY=VALUE|PATH")]
+    pub config: Vec<String>,
+    /// Assert that Cargo.lock will remain unchanged.
+    #[arg(long)]
+    pub locked: bool,
+    /// Run without accessing the network.
+    #[arg(long)]
+    pub offline: bool,
+    /// Equivalent to both --locked and --offline.
+    #[arg(long)]
+    pub frozen: bool,
+}
+
+/// Which ignored tests to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum RunIgnored {
+    /// None.
+    #[default]
+    Default,
+    /// Only those.
+    Only,
+    /// Those too.
+    All,
+}
+
+/// Sets up the output.
+pub fn terminal(common: &CommonArguments) -> Terminal {
+    term::set_color(common.color);
+    Terminal { quiet: common.quiet }
+}
+
+/// Resolves what they have in common.
+pub fn options(common: &CommonArguments, measuring: Measuring) -> Result<Options> {
+    let cargo = &common.cargo;
+    let manifest = cargo.manifest_path.as_deref().map(real).transpose()?;
+    let folder = match manifest.as_deref().and_then(Path::parent) {
+        Some(parent) => parent.to_owned(),
+        None => folder()?,
+    };
+    Ok(Options {
+        folder,
+        manifest,
+        target_dir: cargo.target_dir.clone(),
+        request: Request::parse(common.base.as_deref(), common.head.as_deref())?,
+        scope: scope(&common.packages),
+        filter: filter(common),
+        all_tests: common.all_tests,
+        build: build::Options { profile: cargo.cargo_profile.clone(), arguments: cargo_arguments(common) },
+        opaque_constants: true,
+        aligned_loops: false,
+        explaining: Explaining::default(),
+        measuring,
+    })
+}
+
+/// The current folder without symbolic links, as git and cargo see it.
+pub fn folder() -> Result<PathBuf> {
+    std::env::current_dir()
+        .and_then(|dir| dir.canonicalize())
+        .map_err(|error| Error::setup(format!("cannot find the current folder: {error}")))
+}
+
+/// A manifest that is named, without symbolic links.
+pub fn real(manifest: &Path) -> Result<PathBuf> {
+    if manifest.file_name().is_none_or(|name| name != "Cargo.toml") {
+        return Err(Error::usage(format!(
+            "--manifest-path must be a path to a Cargo.toml, not {}",
+            manifest.display()
+        )));
+    }
+    manifest.canonicalize().map_err(|error| Error::usage(format!("--manifest-path {}: {error}", manifest.display())))
+}
+
+fn scope(packages: &PackageArguments) -> Scope {
+    let mut targets = Vec::new();
+    if packages.lib {
+        targets.push((TargetKind::Lib, None));
+    }
+    if packages.bins {
+        targets.push((TargetKind::Bin, None));
+    }
+    targets.extend(packages.bin.iter().map(|name| (TargetKind::Bin, Some(name.clone()))));
+    targets.extend(packages.test.iter().map(|name| (TargetKind::Test, Some(name.clone()))));
+    Scope {
+        packages: packages.package.clone(),
+        workspace: packages.workspace,
+        exclude: packages.exclude.clone(),
+        targets,
+    }
+}
+
+fn filter(common: &CommonArguments) -> Filter {
+    let ignored = match common.run_ignored {
+        RunIgnored::Default => Ignored::Skip,
+        RunIgnored::Only => Ignored::Only,
+        RunIgnored::All => Ignored::Include,
+    };
+    Filter { names: common.filter.clone(), exact: common.exact, skip: common.skip.clone(), ignored }
+}
+
+/// The flags that go to cargo as they are.
+fn cargo_arguments(common: &CommonArguments) -> Vec<String> {
+    let cargo = &common.cargo;
+    let mut arguments = Vec::new();
+    let mut with_value = |flag: &str, value: &String| arguments.extend([flag.to_owned(), value.clone()]);
+    cargo.features.iter().for_each(|features| with_value("--features", features));
+    cargo.jobs.iter().for_each(|jobs| with_value("--jobs", jobs));
+    cargo.config.iter().for_each(|config| with_value("--config", config));
+    let switches = [
+        (cargo.all_features, "--all-features"),
+        (cargo.no_default_features, "--no-default-features"),
+        (cargo.locked, "--locked"),
+        (cargo.offline, "--offline"),
+        (cargo.frozen, "--frozen"),
+    ];
+    arguments.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+    arguments
+}

@@ -1,0 +1,44 @@
+//! `cargo perfunit list`.
+
+use super::MessageFormat;
+use super::comparing::{CommonArguments, options, terminal};
+use crate::commands::{self, ListOutput};
+use crate::error::{ExitCode, Result};
+use crate::pipeline::Measuring;
+use clap::Args;
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub common: CommonArguments,
+    /// Every test found in the workspace, with how it was captured.
+    #[arg(long)]
+    pub all: bool,
+    /// Explain each test (whose name contains TEST): what changed and the path to it, or which stage left it out.
+    #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "")]
+    pub why: Option<String>,
+    /// If no test is selected, say of each change why it selects none.
+    #[arg(long)]
+    pub explain_none: bool,
+    /// Output format of the result on stdout.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+}
+
+impl ListArguments {
+    /// Selects and prints.
+    pub fn run(&self) -> Result<ExitCode> {
+        let terminal = terminal(&self.common);
+        let output = ListOutput {
+            json: self.message_format == MessageFormat::Json,
+            all: self.all,
+            why: self.why.clone(),
+            explain_none: self.explain_none,
+        };
+        let mut options = options(&self.common, Measuring::default())?;
+        options.all_tests |= self.all;
+        commands::list(&options, &output, terminal)
+    }
+}

@@ -101,6 +101,14 @@ pub fn per_run(end: &SideEnd, shape: Shape) -> f64 {
     stats::quantile(&mut end.times.clone(), quantile) / shape.repetitions.max(1) as f64
 }
 
+/// Times of one run, ns: one of each batch, or that of the first call.
+pub fn runs(end: &SideEnd, shape: Shape) -> impl Iterator<Item = f64> {
+    let first = (shape.batches == 0).then_some(end.first_ns);
+    let batches = if shape.batches == 0 { &[][..] } else { &end.times };
+    let repetitions = shape.repetitions.max(1) as f64;
+    first.into_iter().chain(batches.iter().map(move |time| time / repetitions))
+}
+
 /// Why a first call did not pass, or `None` if it did.
 pub fn first_failure(end: &SideEnd, side: &str) -> Option<Reason> {
     let side = side.to_owned();

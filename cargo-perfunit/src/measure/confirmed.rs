@@ -98,7 +98,7 @@ pub fn after_confirmation(flagged: Verdict, fresh: Verdict) -> Verdict {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::model::{Basis, Change, EffectClass, EffectSize, Measured, Mode, Readings, Sides};
+    use crate::model::{Basis, Change, EffectClass, EffectSize, Measured, Mode, Readings, Sample, Sides};
 
     pub fn figures(verdict: Verdict, estimate: f64) -> Figures {
         let measured = Measured {
@@ -112,6 +112,7 @@ pub mod tests {
             effect: EffectSize { d: 1.0, class: EffectClass::Large },
             mode: Mode::Steady,
             threshold: 0.1,
+            sample: Sample::default(),
         };
         let (notes, metrics) = (Vec::new(), Metrics::new());
         Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }

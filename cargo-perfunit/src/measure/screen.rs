@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Config};
 use super::beside::{Beside, Rules};
-use super::classify::{Class, classify, first_failure, per_run};
+use super::classify::{Class, classify, first_failure, per_run, runs};
 use super::layouts::{self, Layouts};
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
@@ -10,7 +10,7 @@ use super::schedule::Figures;
 use super::work::{Comparison, Differs, Work, clock_bias};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Side, Sides, Verdict};
+use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides, Verdict};
 use crate::stats::{self, LOOKS, Look, Rule};
 use std::time::{Duration, Instant};
 
@@ -65,6 +65,8 @@ impl Settled {
 struct Pairs {
     log_ratios: Vec<f64>,
     times: Sides<Vec<f64>>,
+    /// Time of one run in each batch, ns.
+    batches: Sides<Vec<f64>>,
     /// The pairs of the unit at hand: log ratio, and logarithms of both times.
     unit: Vec<(f64, Sides<f64>)>,
     work: Work,
@@ -272,9 +274,26 @@ pub fn measure(
 }
 
 impl Pairs {
+    /// What can be plotted of so many units; the batches are those of all.
+    fn sample(&self, units: usize) -> Sample {
+        let steps = Sample::QUANTILES - 1;
+        let quantiles = |times: &Vec<f64>| {
+            let times = &mut times.clone();
+            let at = (0..=steps).map(|step| stats::quantile(times, step as f64 / steps as f64));
+            if self.log_ratios.is_empty() { Vec::new() } else { at.collect() }
+        };
+        Sample {
+            estimates: self.log_ratios[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
+            batches: self.batches.as_ref().map(quantiles),
+        }
+    }
+
     /// Adds a pair; true if it completes a unit of so many.
     fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> bool {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
+        for side in Side::BOTH {
+            self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
+        }
         self.work.add(pair);
         self.beside.add(pair, comparison);
         self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
@@ -343,6 +362,7 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         effect: stats::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
         mode,
         threshold: 0.0,
+        sample: pairs.sample(used),
     };
     let mut notes = settled.notes.clone();
     let mut verdict = decision.verdict;

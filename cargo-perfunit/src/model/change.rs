@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Best estimate.
+    #[serde(deserialize_with = "super::float::one")]
     pub estimate: f64,
     /// Lower end of the confidence interval.
+    #[serde(deserialize_with = "super::float::one")]
     pub low: f64,
     /// Upper end of the confidence interval.
+    #[serde(deserialize_with = "super::float::one")]
     pub high: f64,
 }
 
@@ -17,6 +20,7 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EffectSize {
     /// (mean of head - mean of base) / pooled standard deviation, over processes; positive is slower.
+    #[serde(deserialize_with = "super::float::one")]
     pub d: f64,
     /// Class of `|d|`.
     pub class: EffectClass,

@@ -1,9 +1,10 @@
 //! How far the code of two executables lies at the same places.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What is known of two executables that were linked with matched layouts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutMatch {
     /// Functions of one size in both versions.
     pub common: usize,

@@ -118,7 +118,7 @@ impl fmt::Display for Metric {
 }
 
 /// The answer for one metric of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MetricVerdict {
     /// Head costs more, at or beyond the metric's threshold.
     More,
@@ -147,18 +147,21 @@ impl From<Verdict> for MetricVerdict {
 }
 
 /// What was read on a side.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
     /// Their median.
+    #[serde(deserialize_with = "super::float::one")]
     pub value: f64,
     /// The smallest.
+    #[serde(deserialize_with = "super::float::one")]
     pub low: f64,
     /// The largest.
+    #[serde(deserialize_with = "super::float::one")]
     pub high: f64,
 }
 
 /// What readings are of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Basis {
     /// Pairs of processes.
     Pairs(usize),
@@ -169,7 +172,7 @@ pub enum Basis {
 }
 
 /// One metric of a test.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metered {
     /// The answer.
     pub verdict: MetricVerdict,
@@ -178,13 +181,14 @@ pub struct Metered {
     /// Head against base. What was counted has no interval: both ends are the estimate. `None` if base has none of it.
     pub change: Option<Change>,
     /// The smallest change that counts, as a fraction of base.
+    #[serde(deserialize_with = "super::float::one")]
     pub threshold: f64,
     /// What was read.
     pub basis: Basis,
 }
 
 /// Why there is no figure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotMetered {
     /// Rust allocates by an allocator of the program's own.
     OwnAllocator,
@@ -247,7 +251,7 @@ impl fmt::Display for NotMetered {
 pub type Metrics = BTreeMap<Metric, Result<Metered, NotMetered>>;
 
 /// Time and work that do not go together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CrossCheck {
     /// Time changed, and neither allocations nor instructions did.
     Suspect,

@@ -2,14 +2,17 @@
 //!
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
+mod as_list;
 mod calibration;
 mod cause;
 mod change;
 mod explanation;
+mod float;
 mod layout;
 mod metric;
 mod outcome;
 mod profile;
+mod sample;
 mod sides;
 mod test;
 mod verdict;
@@ -23,6 +26,7 @@ pub use layout::LayoutMatch;
 pub use metric::{Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Unit};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use profile::{Profile, ProfileNode};
+pub use sample::Sample;
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
 pub use verdict::{Mode, Reason, Verdict};

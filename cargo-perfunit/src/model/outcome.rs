@@ -1,40 +1,47 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, TargetId, TestId,
-    Verdict, Why,
+    Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample, TargetId,
+    TestId, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What was measured of one test.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Head against base.
     pub change: Change,
     /// Time of one run of the test body on base, in nanoseconds (median over pairs).
+    #[serde(deserialize_with = "super::float::one")]
     pub base_ns: f64,
     /// The same on head.
+    #[serde(deserialize_with = "super::float::one")]
     pub head_ns: f64,
     /// Pairs of processes behind the interval.
     pub pairs: usize,
     /// Layouts of the code behind the interval: 1, or one for each pair.
     pub layouts: usize,
     /// The smallest change, as a fraction of base, that these pairs would have shown with 99 % probability.
+    #[serde(deserialize_with = "super::float::one")]
     pub detectable: f64,
     /// Two-sided p value of "no change".
+    #[serde(deserialize_with = "super::float::one")]
     pub p_value: f64,
     /// Cohen's d over processes.
     pub effect: EffectSize,
     /// Steady state or cold call.
     pub mode: Mode,
     /// The smallest change that was judged, as a fraction of base: the run's, or more where less cannot be told.
+    #[serde(deserialize_with = "super::float::one")]
     pub threshold: f64,
+    /// The estimates behind the interval, and the times behind these.
+    pub sample: Sample,
 }
 
 /// Everything to say about one test.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Which test.
     pub test: TestId,
@@ -72,7 +79,7 @@ pub struct VersionName {
 }
 
 /// What the figures depend on besides the code.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// First line of `rustc -vV`.
     pub rustc: String,
@@ -88,11 +95,12 @@ pub struct Environment {
     pub paired_address_space: bool,
     /// How far the code of base and head lay at the same places, by target that was measured; in words why nothing was
     /// done about it.
+    #[serde(with = "super::as_list")]
     pub layouts: BTreeMap<TargetId, Result<LayoutMatch, String>>,
 }
 
 /// Wall time of the stages.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stages {
     /// Versions, source difference, selection, shadow tree.
     pub prepare: Duration,
@@ -107,7 +115,7 @@ pub struct Stages {
 }
 
 /// What selection did.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// Tests found in the built targets.
     pub found: usize,
@@ -133,7 +141,7 @@ pub struct Selection {
 }
 
 /// The whole run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The version compared against.
     pub base: VersionName,
@@ -150,10 +158,12 @@ pub struct Run {
     /// Where the time went.
     pub stages: Stages,
     /// Gate, as a fraction of base.
+    #[serde(deserialize_with = "super::float::one")]
     pub threshold: f64,
     /// The metrics that decide the verdicts.
     pub gates: Vec<Metric>,
     /// Probability of a false verdict per test before confirmation.
+    #[serde(deserialize_with = "super::float::one")]
     pub alpha: f64,
     /// True if Ctrl-C cut the run short.
     pub interrupted: bool,

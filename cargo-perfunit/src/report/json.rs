@@ -339,7 +339,7 @@ mod tests {
         let mut run = full();
         // serde_json reads some decimals one bit off; halves and quarters it reads exactly.
         for figures in run.outcomes.iter_mut().filter_map(|outcome| outcome.measured.as_mut()) {
-            *figures = Measured { change: model::Change { estimate: 0.5, low: 0.25, high: 0.75 }, ..*figures };
+            *figures = Measured { change: model::Change { estimate: 0.5, low: 0.25, high: 0.75 }, ..figures.clone() };
             (figures.base_ns, figures.head_ns) = (1024.0, 1536.0);
         }
         let text = render(&run);

@@ -2,8 +2,8 @@
 
 use crate::model::{
     Basis, CallNode, Capture, Change, Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Function,
-    LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, Outcome, Readings, Reason, Run, Selection,
-    Sides, Stages, Strategy, TargetId, TargetKind, TestId, Verdict, VersionName,
+    LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, Outcome, Readings, Reason, Run, Sample,
+    Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -51,6 +51,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         effect: EffectSize { d: 4.2, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.1,
+        sample: Sample::default(),
     }
 }
 

@@ -73,6 +73,15 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(failed("create the folder", path))
 }
 
+/// Creates a folder in an existing one; false if it is there already.
+pub fn create_dir(path: &Path) -> Result<bool> {
+    match fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(failed("create the folder", path)(error)),
+    }
+}
+
 /// Opens a file for writing, creating it.
 pub fn create(path: &Path) -> Result<File> {
     File::create(path).map_err(failed("create", path))

@@ -8,6 +8,8 @@ pub mod error;
 
 pub mod near;
 
+pub mod date;
+
 pub mod fs;
 
 pub mod cache;

@@ -1,6 +1,6 @@
 //! What the figures depend on besides the code.
 
-use super::date;
+use crate::date;
 use crate::measure::{Bench, kernel};
 use crate::model::Circumstances;
 use std::time::SystemTime;

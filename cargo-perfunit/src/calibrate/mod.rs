@@ -3,10 +3,9 @@
 //!
 //! Input: how long it may take. Output: a [`Calibration`], and the machine's [profile](keep). The tests are built by the
 //! pipeline and measured by the engine like any other; then, for every effect size, the rule decides over consecutive,
-//! disjoint stretches of the recorded pairs. `trial`, `tally`, `compare` and `date` are pure.
+//! disjoint stretches of the recorded pairs. `trial`, `tally` and `compare` are pure.
 
 mod compare;
-mod date;
 mod machine;
 mod profile;
 mod project;

@@ -2,7 +2,6 @@
 
 use crate::error::{ExitCode, Result};
 use crate::term::Terminal;
-use crate::workspace::{self, Cargo};
 use crate::{cache, fs, pipeline};
 use std::path::PathBuf;
 
@@ -21,9 +20,7 @@ pub struct CleanOptions {
 
 /// Removes our folder below the target folder.
 pub fn clean(options: &CleanOptions, terminal: Terminal) -> Result<ExitCode> {
-    let cargo = Cargo::find(&options.folder)?;
-    let location = workspace::locate(&cargo, &options.folder, options.manifest.as_deref())?;
-    let ours = pipeline::our_folder(&location, options.target_dir.as_deref())?;
+    let ours = pipeline::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
     let cache = cache::folder(&ours)?;
     if ours.exists() {
         // Not under the feet of a run.

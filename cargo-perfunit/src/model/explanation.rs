@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Best estimate, ns.
+    #[serde(deserialize_with = "super::float::one")]
     pub estimate: f64,
     /// Lower end, ns.
+    #[serde(deserialize_with = "super::float::one")]
     pub low: f64,
     /// Upper end, ns.
+    #[serde(deserialize_with = "super::float::one")]
     pub high: f64,
 }
 
@@ -43,10 +46,13 @@ pub struct CallNode {
     /// Index in [`Explanation::functions`]; `None` for the test itself and for threads that it started.
     pub function: Option<usize>,
     /// How often it was called.
+    #[serde(deserialize_with = "super::float::sides")]
     pub calls: Sides<f64>,
     /// Time in it and in what it calls that carries no probe.
+    #[serde(deserialize_with = "super::float::sides")]
     pub self_ns: Sides<f64>,
     /// Time in it and in everything that it calls.
+    #[serde(deserialize_with = "super::float::sides")]
     pub total_ns: Sides<f64>,
     /// Difference of the time in itself.
     pub self_change: Difference,
@@ -75,11 +81,14 @@ pub struct Blamed {
     /// What it is to blame for.
     pub change: Difference,
     /// The same as a fraction of the test's difference; more than 1 where others have become faster.
+    #[serde(deserialize_with = "super::float::one")]
     pub share: f64,
     /// How often it is called.
+    #[serde(deserialize_with = "super::float::sides")]
     pub calls: Sides<f64>,
     /// How often it calls the function of [`Blame::CallsOf`], for each of its own calls; if that is itself, for each of its
     /// calls while it was not active.
+    #[serde(default, deserialize_with = "super::float::sides_if_any")]
     pub calls_each: Option<Sides<f64>>,
     /// What changed in its source, in words; `None` if nothing did.
     pub changed: Option<String>,
@@ -116,16 +125,20 @@ pub struct Explanation {
     /// How it was found out.
     pub strategy: Strategy,
     /// Wall time of finding it out, builds left aside, s.
+    #[serde(deserialize_with = "super::float::one")]
     pub seconds: f64,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
     /// Time of one run with probes, their calibrated cost subtracted, ns.
+    #[serde(deserialize_with = "super::float::sides")]
     pub ns: Sides<f64>,
     /// Difference of these.
     pub change: Difference,
     /// How many times as long base takes with probes as without, cost subtracted.
+    #[serde(deserialize_with = "super::float::one")]
     pub distortion: f64,
     /// What the probes cost in one run, ns: an upper bound of the bias that may be left.
+    #[serde(deserialize_with = "super::float::sides")]
     pub probe_cost_ns: Sides<f64>,
     /// The functions of the tree.
     pub functions: Vec<Function>,

@@ -2,7 +2,7 @@
 //!
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
-mod as_list;
+pub mod as_list;
 mod calibration;
 mod cause;
 mod change;

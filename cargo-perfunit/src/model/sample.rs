@@ -12,6 +12,7 @@ pub struct Sample {
     pub estimates: Vec<f64>,
     /// Time of one run in a batch, ns, over the batches of all pairs (first calls, where these were compared): quantiles
     /// at equal steps, the smallest first and the largest last. Empty if nothing was measured.
+    #[serde(deserialize_with = "super::float::lists")]
     pub batches: Sides<Vec<f64>>,
 }
 

@@ -40,13 +40,16 @@ pub enum Reason {
     /// The optimiser removed the workload on both sides.
     FoldedAway {
         /// Time of one run on base.
+        #[serde(deserialize_with = "super::float::one")]
         ns: f64,
     },
     /// One run takes so long that too few pairs fit the budget.
     TooLong {
         /// Time of one run on base.
+        #[serde(deserialize_with = "super::float::one")]
         seconds: f64,
         /// The budget per test that would suffice.
+        #[serde(deserialize_with = "super::float::one")]
         needed_seconds: f64,
     },
     /// Did not end within `--timeout`.
@@ -54,6 +57,7 @@ pub enum Reason {
         /// `base` or `head`.
         side: String,
         /// The limit.
+        #[serde(deserialize_with = "super::float::one")]
         seconds: f64,
     },
     /// Fails on one side, or on both.

@@ -19,7 +19,7 @@ mod probes;
 mod recorded;
 mod remembered;
 mod rounds;
-mod runs;
+pub mod runs;
 mod select;
 mod setup;
 mod summary;
@@ -28,7 +28,8 @@ mod units;
 pub use explain::Question;
 pub use options::{Explain, Explaining, Filter, Goal, Ignored, Measuring, Options, Scope};
 pub use recorded::{ExplainRequest, Profiles, explain, profiles};
-pub use setup::{Setup, lock, our_folder};
+pub use runs::Record;
+pub use setup::{Setup, home, lock};
 pub use units::Units;
 
 use names::Names;
@@ -47,12 +48,14 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     instructions::check(options.explaining)?;
     let mut setup = setup::open(options, terminal)?;
     let contents = runs::contents(&setup);
-    let mut run = compare(&mut setup, options, started)?;
+    let run = compare(&mut setup, options, started)?;
+    let mut record = Record::new(options.clone(), contents, run);
     // What was measured is shown even where nothing can be written down.
-    if let Err(error) = runs::record(&setup.ours, options, contents, &run) {
-        run.warnings.push(format!("`explain` will not know this run: {}", error.message()));
+    if let Err(error) = runs::keep(&setup.ours, &mut record) {
+        let warning = format!("`explain` and `report` will not know this run: {}", error.message());
+        record.run.warnings.push(warning);
     }
-    Ok(run)
+    Ok(record.run)
 }
 
 fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run> {

@@ -3,15 +3,14 @@
 use super::explain::{Answers, Question};
 use super::names::Names;
 use super::options::{Explain, Explaining, Goal};
-use super::runs::{self, Record, RecordedTest};
+use super::runs::{self, Record};
 use super::{instructions, rounds, select, setup};
 use crate::error::{Error, Result};
-use crate::model::{Explanation, Sides, Verdict, VersionName};
+use crate::model::{Explanation, Outcome, Run, Sides, Verdict, VersionName};
 use crate::near;
 use crate::report::format::count;
 use crate::report::{Explanations, TestExplained};
 use crate::term::Terminal;
-use crate::workspace::{self, Cargo};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -50,87 +49,101 @@ pub struct Profiles {
 /// Explains tests of the last run.
 pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
     let (record, chosen, answers) = ask(request, Goal::Blame, terminal)?;
-    let tests = chosen.into_iter().map(|index| explained(&record.tests[index], &answers)).collect();
-    Ok(Explanations { versions: record.versions, tests, warnings: answers.warnings })
+    let tests = chosen.into_iter().map(|index| explained(&record.run.outcomes[index], &answers)).collect();
+    Ok(Explanations { versions: versions(record), tests, warnings: answers.warnings })
 }
 
 /// Where the time of tests of the last run goes: of those that are named, or of all that were measured.
 pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
     let (record, chosen, answers) = ask(request, Goal::Profile, terminal)?;
-    let mut profiles = Profiles { versions: record.versions, tests: Vec::new(), warnings: answers.warnings };
-    for test in chosen.into_iter().map(|index| &record.tests[index]).filter(|test| test.question.is_some()) {
-        match (test.profile(), answers.tests.get(&test.test)) {
-            (Some(found), _) => profiles.tests.push(found),
-            (None, Some(Err(why))) => profiles.warnings.push(format!("{}: {why}", test.test)),
-            (None, _) => profiles.warnings.push(format!("{}: it was not reached", test.test)),
+    let mut tests = Vec::new();
+    let mut warnings = answers.warnings;
+    for outcome in chosen.into_iter().map(|index| &record.run.outcomes[index]) {
+        let test = &outcome.test;
+        match (record.profile(test), answers.tests.get(test)) {
+            _ if Question::about(outcome).is_none() => {}
+            (Some(found), _) => tests.push(found.clone()),
+            (None, Some(Err(why))) => warnings.push(format!("{test}: {why}")),
+            (None, _) => warnings.push(format!("{test}: it was not reached")),
         }
     }
-    Ok(profiles)
+    Ok(Profiles { versions: versions(record), tests, warnings })
+}
+
+fn versions(record: Record) -> Sides<VersionName> {
+    Sides { base: record.run.base, head: record.run.head }
 }
 
 /// The last run, the places in it of the tests that are meant, and what was found out anew about them.
 fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Record, Vec<usize>, Answers)> {
     let started = Instant::now();
     instructions::check(request.explaining)?;
-    let cargo = Cargo::find(&request.folder)?;
-    let location = workspace::locate(&cargo, &request.folder, request.manifest.as_deref())?;
-    let ours = setup::our_folder(&location, request.target_dir.as_deref())?;
+    let ours = setup::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     let (path, mut record) = runs::last(&ours)?;
     let chosen = choose(&record, request, goal)?;
-    let is_known = |test: &RecordedTest| match goal {
-        Goal::Blame => !request.again && test.explanation().is_some(),
-        Goal::Profile => test.profile().is_some(),
+    let is_known = |outcome: &&Outcome| match goal {
+        Goal::Blame => !request.again && outcome.explanation.is_some(),
+        Goal::Profile => record.profile(&outcome.test).is_some(),
     };
-    let open = chosen.iter().map(|index| &record.tests[*index]).filter(|test| !is_known(test));
-    let open: Vec<Question> = open.filter_map(|test| test.question.clone()).collect();
+    let open = chosen.iter().map(|index| &record.run.outcomes[*index]).filter(|outcome| !is_known(outcome));
+    let open: Vec<Question> = open.filter_map(Question::about).collect();
     if open.is_empty() {
         return Ok((record, chosen, Answers::default()));
     }
     let deadline = request.budget.map(|budget| started + budget);
     let answers = answer(request, goal, &record, &open, deadline, terminal)?;
-    for test in &mut record.tests {
-        if let Some(Ok(found)) = answers.tests.get(&test.test) {
-            test.keep(goal, found);
-        }
-    }
     if !answers.tests.is_empty() {
+        remember(&mut record, goal, &answers);
         runs::save(&path, &record)?;
     }
     Ok((record, chosen, answers))
 }
 
-fn explained(recorded: &RecordedTest, answers: &Answers) -> TestExplained {
-    let answer = match answers.tests.get(&recorded.test) {
+/// Adds what was found out to a run.
+fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
+    let found = |outcome: &Outcome| answers.tests.get(&outcome.test).and_then(|answer| answer.as_ref().ok().cloned());
+    for outcome in &mut record.run.outcomes {
+        match (goal, found(outcome)) {
+            (_, None) => {}
+            (Goal::Blame, explanation) => outcome.explanation = explanation,
+            (Goal::Profile, Some(profile)) => drop(record.profiles.insert(outcome.test.clone(), profile)),
+        }
+    }
+}
+
+fn explained(outcome: &Outcome, answers: &Answers) -> TestExplained {
+    let question = Question::about(outcome);
+    let answer = match answers.tests.get(&outcome.test) {
         Some(answer) => answer.clone(),
-        None => recorded.explanation().ok_or_else(|| match (&recorded.question, &recorded.reason) {
+        None => outcome.explanation.clone().ok_or_else(|| match (&question, &outcome.reason) {
             (None, Some(reason)) => format!("it was not measured: {reason}"),
             (None, None) => "it has no figures in steady state".to_owned(),
             (Some(_), _) => "it was not reached".to_owned(),
         }),
     };
-    let figures = recorded.question.as_ref().map(|question| (question.base_ns, question.change));
-    TestExplained { test: recorded.test.clone(), verdict: recorded.verdict, figures, answer }
+    let figures = question.map(|question| (question.base_ns, question.change));
+    TestExplained { test: outcome.test.clone(), verdict: outcome.verdict, figures, answer }
 }
 
 /// Places in the record of the tests that are meant.
 fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>> {
-    let places = |takes: &dyn Fn(&RecordedTest) -> bool| {
-        let tests = record.tests.iter().enumerate();
+    let places = |takes: &dyn Fn(&Outcome) -> bool| {
+        let tests = record.run.outcomes.iter().enumerate();
         tests.filter(|(_, test)| takes(test)).map(|(index, _)| index).collect::<Vec<_>>()
     };
     if request.tests.is_empty() {
         return Ok(match goal {
             Goal::Blame => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
-            Goal::Profile => places(&|test| test.question.is_some()),
+            Goal::Profile => places(&|test| Question::about(test).is_some()),
         });
     }
     let mut chosen = Vec::new();
     for name in &request.tests {
         let mut meant = places(&|test| test.test.name == *name || test.test.to_string() == *name);
         if meant.is_empty() && !request.exact {
-            let has_it = |test: &RecordedTest| test.test.name.contains(name.as_str());
+            let has_it = |test: &Outcome| test.test.name.contains(name.as_str());
             // Whoever types a part of a name does not mean tests that the change does not reach.
-            meant = places(&|test| has_it(test) && test.question.is_some());
+            meant = places(&|test| has_it(test) && Question::about(test).is_some());
             if meant.is_empty() {
                 meant = places(&has_it);
             }
@@ -146,12 +159,13 @@ fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<u
 }
 
 fn no_such_test(record: &Record, name: &str) -> Error {
-    let Sides { base, head } = record.versions.as_ref().map(|version| version.label.as_str());
+    let Run { base, head, outcomes, .. } = &record.run;
+    let (base, head) = (&base.label, &head.label);
     let error = Error::usage(format!(
         "no test of the last run ({base} against {head}, {}) has `{name}` in its name",
-        count(record.tests.len(), "test")
+        count(outcomes.len(), "test")
     ));
-    let known = record.tests.iter().map(|test| test.test.name.as_str());
+    let known = outcomes.iter().map(|test| test.test.name.as_str());
     let hint = near::hint(&near::near(name, known, "::"));
     error.hint(hint.unwrap_or_else(|| "`explain` knows the tests that the last `cargo perfunit diff` found".to_owned()))
 }

@@ -1,101 +1,75 @@
-//! What runs of `diff` leave for later questions: what was compared, how, and what came out. One file each below
-//! `runs`, named by its time.
+//! Saved runs: what was compared, how, and all that came out, for reports and questions that come later. One folder each
+//! below `runs`, named by its time, with a `run.json` in it.
 
-use super::explain::Question;
-use super::options::{Goal, Options};
+use super::options::Options;
 use super::setup::Setup;
-use crate::cache;
+use crate::date;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::git::FileSet;
-use crate::model::{Explanation, Outcome, Run, Sides, Strategy, TestId, Verdict, VersionName};
+use crate::model::{Explanation, Run, Sides, Strategy, TestId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Changes with the format; a record of another one is as good as none.
-const FORMAT: u32 = 2;
+/// Changes with the format; a run of another one cannot be read.
+const FORMAT: u32 = 3;
 /// Runs kept.
 const KEPT: usize = 20;
+/// Older ones are not kept, but for the last.
+const OLDEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// What a run's folder holds.
+const FILE: &str = "run.json";
 
 /// A finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     format: u32,
+    /// Which run: `20261122T073000Z-ab12`.
+    pub id: String,
+    /// Version of the tool that made it.
+    pub tool: String,
     /// What was asked for.
     pub options: Options,
-    /// The versions' names.
-    pub versions: Sides<VersionName>,
     /// Keys of the versions' contents.
     pub contents: Sides<String>,
-    /// The tests, measured or not.
-    pub tests: Vec<RecordedTest>,
+    /// What came out; explanations that are found later come to it.
+    pub run: Run,
+    /// Where the time of tests goes, all functions timed at once, where somebody asked.
+    #[serde(with = "crate::model::as_list")]
+    pub profiles: BTreeMap<TestId, Explanation>,
 }
 
-/// A test of a finished run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RecordedTest {
-    /// Which test.
-    pub test: TestId,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The figures to explain, where there are such.
-    pub question: Option<Question>,
-    /// Why it was not measured, in words.
-    pub reason: Option<String>,
-    /// What was found out; absent too where nobody asked.
-    explanation: Option<serde_json::Value>,
-    /// Where the time goes, all functions timed at once; absent too where nobody asked.
-    profile: Option<serde_json::Value>,
+/// What every format of a record says of itself.
+#[derive(Deserialize)]
+struct Header {
+    format: u32,
+    #[serde(default)]
+    tool: String,
 }
 
-impl RecordedTest {
-    fn new(outcome: &Outcome) -> Self {
-        Self {
-            reason: outcome.reason.as_ref().map(ToString::to_string),
-            explanation: outcome.explanation.as_ref().and_then(|found| serde_json::to_value(found).ok()),
-            ..Self::of(outcome.test.clone(), outcome.verdict, Question::about(outcome))
-        }
-    }
-
-    /// With nothing found out yet.
-    pub(super) fn of(test: TestId, verdict: Verdict, question: Option<Question>) -> Self {
-        Self { test, verdict, question, reason: None, explanation: None, profile: None }
-    }
-
-    /// The explanation that was found.
-    pub fn explanation(&self) -> Option<Explanation> {
-        serde_json::from_value(self.explanation.clone()?).ok()
-    }
-
-    /// Where the time goes, with all functions timed.
-    pub fn profile(&self) -> Option<Explanation> {
-        let known = self.profile.clone().and_then(|kept| serde_json::from_value(kept).ok());
-        known.or_else(|| self.explanation().filter(|found| found.strategy == Strategy::Complete))
-    }
-
-    /// Keeps what was found out.
-    pub fn keep(&mut self, goal: Goal, explanation: &Explanation) {
-        let kept = serde_json::to_value(explanation).ok();
-        match goal {
-            Goal::Blame => self.explanation = kept,
-            Goal::Profile => self.profile = kept,
-        }
-    }
-}
-
-#[cfg(test)]
 impl Record {
-    /// Of these tests.
-    pub(super) fn of(tests: Vec<RecordedTest>) -> Self {
-        let version = |label: &str| VersionName { label: label.to_owned(), commit: String::new(), dirty: false };
+    /// Of a run that ended now.
+    pub fn new(options: Options, contents: Sides<String>, run: Run) -> Self {
         Self {
             format: FORMAT,
-            options: Options::default(),
-            versions: Sides { base: version("main"), head: version("HEAD") },
-            contents: Sides { base: "1".to_owned(), head: "2".to_owned() },
-            tests,
+            id: id(SystemTime::now()),
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            options,
+            contents,
+            run,
+            profiles: BTreeMap::new(),
         }
+    }
+
+    /// Where the time of a test goes, all functions timed.
+    pub fn profile(&self, test: &TestId) -> Option<&Explanation> {
+        let explained = || {
+            let outcome = self.run.outcomes.iter().find(|outcome| outcome.test == *test)?;
+            outcome.explanation.as_ref().filter(|found| found.strategy == Strategy::Complete)
+        };
+        self.profiles.get(test).or_else(explained)
     }
 }
 
@@ -104,20 +78,19 @@ pub fn contents(setup: &Setup) -> Sides<String> {
     setup.files.as_ref().map(FileSet::key)
 }
 
-/// Writes a run down.
-pub fn record(ours: &Path, options: &Options, contents: Sides<String>, run: &Run) -> Result<()> {
-    let record = Record {
-        format: FORMAT,
-        options: options.clone(),
-        versions: Sides { base: run.base.clone(), head: run.head.clone() },
-        contents,
-        tests: run.outcomes.iter().map(RecordedTest::new).collect(),
-    };
+/// Writes a new run down, and removes those that are too many or too old.
+pub fn keep(ours: &Path, record: &mut Record) -> Result<PathBuf> {
     let folder = folder(ours);
     fs::create_dir_all(&folder)?;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    save(&folder.join(format!("{:020}.json", now.as_millis())), &record)?;
-    cache::prune(&folder, KEPT, Duration::ZERO)
+    let mut moment = SystemTime::now();
+    while !fs::create_dir(&folder.join(&record.id))? {
+        moment += TICK;
+        record.id = id(moment);
+    }
+    let path = folder.join(&record.id).join(FILE);
+    save(&path, record)?;
+    prune(ours, moment)?;
+    Ok(path)
 }
 
 /// Writes a record, or what became known later.
@@ -128,52 +101,106 @@ pub fn save(path: &Path, record: &Record) -> Result<()> {
 
 /// The last run and its file.
 pub fn last(ours: &Path) -> Result<(PathBuf, Record)> {
-    let folder = folder(ours);
-    let mut paths = if folder.is_dir() { fs::list_dir(&folder)? } else { Vec::new() };
-    paths.sort();
-    let none = || {
+    let path = all(ours)?.pop().ok_or_else(|| {
         Error::usage("there is no recorded run of this workspace")
-            .hint("`cargo perfunit diff BASE` makes one; `explain` explains the tests of the last run")
-    };
-    let path = paths.pop().ok_or_else(none)?;
-    let record = serde_json::from_slice::<Record>(&fs::read(&path)?).ok().filter(|record| record.format == FORMAT);
-    let record = record.ok_or_else(|| {
-        Error::usage(format!("{} is damaged or of another version of the tool", path.display()))
-            .hint("run `cargo perfunit diff` again")
+            .hint("`cargo perfunit diff BASE` makes one; `explain` and `report` tell of the last run")
     })?;
+    let record = read(&path)?;
     Ok((path, record))
+}
+
+/// The run that is named by its id or the beginning of it, and its file.
+pub fn named(ours: &Path, name: &str) -> Result<(PathBuf, Record)> {
+    let mut meant = all(ours)?;
+    let known = meant.len();
+    meant.retain(|path| id_of(path).starts_with(name));
+    if meant.len() > 1 {
+        let error = Error::usage(format!("`{name}` begins the ids of {} saved runs", meant.len()));
+        return Err(error.hint("type more of it; `cargo perfunit report --list` shows them"));
+    }
+    let path = meant.pop().ok_or_else(|| {
+        Error::usage(format!("none of the {known} saved runs of this workspace has the id `{name}`"))
+            .hint("`cargo perfunit report --list` shows them; a file is named with its folder: `./run.json`")
+    })?;
+    let record = read(&path)?;
+    Ok((path, record))
+}
+
+/// Reads a run from its file, which may come from another machine.
+pub fn read(path: &Path) -> Result<Record> {
+    let text = fs::read(path)?;
+    let damaged = |error: &serde_json::Error| {
+        Error::usage(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit diff` again")
+    };
+    match serde_json::from_slice::<Record>(&text) {
+        Ok(record) if record.format == FORMAT => Ok(record),
+        Ok(Record { format, tool, .. }) => Err(of_another_version(path, &Header { format, tool })),
+        Err(error) => Err(match serde_json::from_slice::<Header>(&text) {
+            Ok(header) if header.format != FORMAT => of_another_version(path, &header),
+            Ok(_) => damaged(&error),
+            Err(other) if other.is_data() => {
+                Error::usage(format!("{} is no saved run of cargo-perfunit: {other}", path.display()))
+                    .hint("saved runs are the `run.json` below `target/perfunit/runs`")
+            }
+            Err(error) => damaged(&error),
+        }),
+    }
+}
+
+fn of_another_version(path: &Path, header: &Header) -> Error {
+    let theirs = if header.tool.is_empty() { "another version".to_owned() } else { format!("version {}", header.tool) };
+    Error::usage(format!(
+        "{} was written by {theirs} of cargo-perfunit, in format {}; this one reads format {FORMAT}",
+        path.display(),
+        header.format
+    ))
+    .hint("run `cargo perfunit diff` again")
+}
+
+/// The files of all saved runs, the last one last.
+pub fn all(ours: &Path) -> Result<Vec<PathBuf>> {
+    let folders = fs::list_dir(&folder(ours))?.into_iter();
+    let files = folders.filter(|folder| is_id(&name(folder))).map(|folder| folder.join(FILE));
+    // A run that could not be written down, on a full disk for one, has left its folder only.
+    Ok(files.filter(|file| file.is_file()).collect())
+}
+
+/// The id of a run, given its file below `runs`.
+pub fn id_of(path: &Path) -> String {
+    path.parent().map(name).unwrap_or_default()
 }
 
 fn folder(ours: &Path) -> PathBuf {
     ours.join("runs")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_run_is_found_again() {
-        let ours = tempfile::tempdir().unwrap();
-        let folder = folder(ours.path());
-        std::fs::create_dir(&folder).unwrap();
-        save(
-            &folder.join("00000000000000000001.json"),
-            &Record { contents: Sides::default(), ..Record::of(Vec::new()) },
-        )
-        .unwrap();
-        save(&folder.join("00000000000000000002.json"), &Record::of(Vec::new())).unwrap();
-        let (path, found) = last(ours.path()).unwrap();
-        assert!(path.ends_with("00000000000000000002.json"));
-        assert_eq!((found.contents.head, found.versions.base.label), ("2".to_owned(), "main".to_owned()));
-    }
-
-    #[test]
-    fn without_a_run_or_with_a_damaged_one_the_error_says_what_to_do() {
-        let ours = tempfile::tempdir().unwrap();
-        assert!(last(ours.path()).unwrap_err().to_string().contains("no recorded run"));
-        std::fs::create_dir(folder(ours.path())).unwrap();
-        std::fs::write(folder(ours.path()).join("1.json"), "{").unwrap();
-        assert!(last(ours.path()).unwrap_err().to_string().contains("damaged"));
-    }
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
+
+/// The last digits of an id count these.
+const TICK: Duration = Duration::from_nanos(1_000_000_000 / 0x1_0000 + 1);
+
+/// The second, and the part of it in 65,536ths, so that ids sort by time.
+fn id(moment: SystemTime) -> String {
+    let nanos = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    format!("{}-{:04x}", date::stamp(moment), (u64::from(nanos) << 16) / 1_000_000_000)
+}
+
+/// Other files are not ours to read or remove.
+fn is_id(name: &str) -> bool {
+    name.len() == id(UNIX_EPOCH).len() && name.starts_with(|c: char| c.is_ascii_digit()) && name.contains("Z-")
+}
+
+fn prune(ours: &Path, now: SystemTime) -> Result<()> {
+    let folders: Vec<PathBuf> =
+        fs::list_dir(&folder(ours))?.into_iter().filter(|folder| is_id(&name(folder))).collect();
+    let oldest = now.checked_sub(OLDEST).map(id).unwrap_or_default();
+    let surplus = folders.len().saturating_sub(KEPT);
+    let earlier = &folders[..folders.len().saturating_sub(1)];
+    let mut gone = earlier.iter().enumerate().filter(|(index, folder)| *index < surplus || name(folder) < oldest);
+    gone.try_for_each(|(_, folder)| fs::remove_dir_all(folder))
+}
+
+#[cfg(test)]
+mod tests;

@@ -104,6 +104,13 @@ fn supported_platform() -> Result<()> {
     .hint("run it in a Linux container or CI job on x86-64 or aarch64"))
 }
 
+/// Our folder, for who asks about runs that were.
+pub fn home(folder: &Path, manifest: Option<&Path>, target_dir: Option<&Path>) -> Result<PathBuf> {
+    let cargo = Cargo::find(folder)?;
+    let location = workspace::locate(&cargo, folder, manifest)?;
+    our_folder(&location, target_dir)
+}
+
 /// Our folder: `perfunit` below the target folder, apart by workspace where several share one target folder.
 pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<PathBuf> {
     let target = match target_dir {

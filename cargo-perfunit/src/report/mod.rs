@@ -38,4 +38,4 @@ pub use list::{ListOptions, Listed, Listing};
 pub use text::TextOptions;
 
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;

@@ -1,4 +1,4 @@
-//! Runs that the tests of this module render.
+//! Runs that tests render, write down and read.
 
 use crate::model::{
     Basis, CallNode, Capture, Change, Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Function,
@@ -51,7 +51,16 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         effect: EffectSize { d: 4.2, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.1,
-        sample: Sample::default(),
+        sample: sample(base_ns, estimate),
+    }
+}
+
+/// Eight layouts around the estimate, and batches of up to a fifth more than the fastest.
+fn sample(base_ns: f64, estimate: f64) -> Sample {
+    let batches = |ns: f64| (0..Sample::QUANTILES).map(|step| ns * (1.0 + 0.01 * step as f64)).collect();
+    Sample {
+        estimates: (0..8_i32).map(|layout| estimate + 0.003 * (f64::from(layout) - 3.5)).collect(),
+        batches: Sides { base: batches(base_ns), head: batches(base_ns * (1.0 + estimate)) },
     }
 }
 

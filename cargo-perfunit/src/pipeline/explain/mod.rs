@@ -17,7 +17,6 @@ use crate::interrupt;
 use crate::measure::{Bench, Config, Layouts, Seeds, find_valgrind};
 use crate::model::{Engine, Explanation, Mode, Outcome, TargetId, TestId, Verdict};
 use crate::progress::Progress;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,7 @@ const DISTORTED: f64 = 4.0;
 const UNASKED: usize = 3;
 
 /// A test to explain, with what is known of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Which test.
     pub test: TestId,

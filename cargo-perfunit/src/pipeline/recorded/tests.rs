@@ -1,16 +1,13 @@
 use super::*;
-use crate::model::{TargetId, TargetKind, TestId};
-use crate::pipeline::runs::Record;
+use crate::pipeline::Options;
+use crate::report::samples::{measured, outcome, run, unmeasured};
 
 fn record(tests: &[(&str, Verdict)]) -> Record {
-    let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
-    let test = |(name, verdict): &(&str, Verdict)| {
-        let test = TestId { target: target.clone(), name: (*name).to_owned() };
-        let measured = *verdict != Verdict::NotMeasured;
-        let question = measured.then(|| Question { test: test.clone(), base_ns: 1.0, change: 0.1 });
-        RecordedTest::of(test, *verdict, question)
+    let test = |(name, verdict): &(&str, Verdict)| match verdict {
+        Verdict::NotMeasured => unmeasured(name, None),
+        verdict => outcome(name, *verdict, Some(measured(1.0, 0.1))),
     };
-    Record::of(tests.iter().map(test).collect())
+    Record::new(Options::default(), Sides::default(), run(tests.iter().map(test).collect()))
 }
 
 fn chosen(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
@@ -32,7 +29,7 @@ fn without_names_those_that_changed_are_meant() {
 #[test]
 fn a_whole_name_means_one_test_and_a_part_all_that_have_it() {
     assert_eq!(chosen(&["a::sums"], false).unwrap(), [0]);
-    assert_eq!(chosen(&["demo a::sums"], true).unwrap(), [0]);
+    assert_eq!(chosen(&["mycrate a::sums"], true).unwrap(), [0]);
     assert_eq!(chosen(&["sums"], false).unwrap(), [0, 1]);
     // Nothing else has it in its name.
     assert_eq!(chosen(&["b::s"], false).unwrap(), [3]);

@@ -10,10 +10,21 @@ const DAYS_BEFORE_EPOCH: u64 = 719_468;
 
 /// `2026-11-21 19:24 UTC`.
 pub fn utc(moment: SystemTime) -> String {
+    let ([year, month, day], [hours, minutes, _]) = parts(moment);
+    format!("{year:04}-{month:02}-{day:02} {hours:02}:{minutes:02} UTC")
+}
+
+/// `20261121T192405Z`: for names that sort by time.
+pub fn stamp(moment: SystemTime) -> String {
+    let ([year, month, day], [hours, minutes, seconds]) = parts(moment);
+    format!("{year:04}{month:02}{day:02}T{hours:02}{minutes:02}{seconds:02}Z")
+}
+
+/// Year, month and day; hours, minutes and seconds.
+fn parts(moment: SystemTime) -> ([u64; 3], [u64; 3]) {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (year, month, day) = civil(seconds / SECONDS_PER_DAY);
-    let minutes = seconds % SECONDS_PER_DAY / 60;
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
+    let (days, of_day) = (seconds / SECONDS_PER_DAY, seconds % SECONDS_PER_DAY);
+    (civil(days).into(), [of_day / 3600, of_day / 60 % 60, of_day % 60])
 }
 
 /// Year, month and day, given the days since 1970; Howard Hinnant, *chrono-compatible low-level date algorithms*.
@@ -46,5 +57,10 @@ mod tests {
         check(1_700_000_000, "2023-11-14 22:13 UTC");
         check(4_107_542_399, "2100-02-28 23:59 UTC");
         check(4_107_542_400, "2100-03-01 00:00 UTC");
+    }
+
+    #[test]
+    fn stamps_go_to_the_second() {
+        assert_eq!(stamp(UNIX_EPOCH + Duration::from_secs(1_700_000_075)), "20231114T221435Z");
     }
 }

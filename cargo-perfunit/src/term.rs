@@ -63,6 +63,11 @@ pub fn unicode() -> bool {
     })
 }
 
+/// Text without colours, for files.
+pub fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
 /// Writes a result to stdout. A reader that went away (`| head`) is no error.
 pub fn print(text: &str) {
     let mut stdout = anstream::stdout().lock();

@@ -14,6 +14,7 @@ mod layout;
 mod link;
 mod list;
 mod metrics;
+mod report;
 mod tidy;
 
 #[path = "../support/mod.rs"]

@@ -4,6 +4,7 @@ use super::calibrate::CalibrateArguments;
 use super::diff::DiffArguments;
 use super::explain::ExplainArguments;
 use super::list::ListArguments;
+use super::report::ReportArguments;
 use super::upkeep::{CleanArguments, DemoArguments, DoctorArguments};
 use crate::error::{ExitCode, Result};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -45,6 +46,10 @@ pub enum Command {
     Explain(Box<ExplainArguments>),
     /// List the tests that `diff` would measure, and why.
     List(Box<ListArguments>),
+    /// Tell of a saved run once more, for people, for programs or for a pull request.
+    ///
+    /// Every `diff` saves its run below `target/perfunit/runs`: the last 20 of the last 30 days.
+    Report(Box<ReportArguments>),
     /// Prove the error rates on this machine: compare artificial tests of which we know whether they differ.
     ///
     /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
@@ -65,6 +70,7 @@ impl Arguments {
             Command::Diff(arguments) => arguments.run(),
             Command::Explain(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
+            Command::Report(arguments) => arguments.run(),
             Command::Calibrate(arguments) => arguments.run(),
             Command::Clean(arguments) => arguments.run(),
             Command::Doctor(arguments) => arguments.run(),

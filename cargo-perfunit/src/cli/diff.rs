@@ -1,11 +1,12 @@
 //! `cargo perfunit diff`.
 
-use super::MessageFormat;
 use super::comparing::{CommonArguments, options, terminal};
 use super::measuring::MeasuringArguments;
-use crate::commands::{self, DiffOutput};
+use super::report::{TellingArguments, report_file};
+use crate::commands::{self, DiffOutput, Gate, ReportFile};
 use crate::error::{ExitCode, Result};
 use crate::pipeline::Options;
+use crate::report::Format;
 use clap::{Args, ValueEnum};
 
 /// Arguments of `diff`.
@@ -20,13 +21,16 @@ pub struct DiffArguments {
 
     /// Output format of the result on stdout.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
-    pub message_format: MessageFormat,
+    pub message_format: Format,
+    /// Also write a report to a file; may be given several times.
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file, help_heading = "Output")]
+    pub report: Vec<ReportFile>,
     /// What to do when there is nothing to measure.
     #[arg(long, value_enum, default_value_t, value_name = "ACTION", help_heading = "Output")]
     pub no_tests: NoTests,
-    /// Also fail (exit code 105) on tests with this verdict.
-    #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
-    pub deny: Vec<Deny>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub telling: TellingArguments,
 }
 
 /// What to do without tests.
@@ -51,12 +55,15 @@ impl DiffArguments {
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(&self.common);
         let output = DiffOutput {
-            json: self.message_format == MessageFormat::Json,
-            verbose: self.common.verbose > 0,
-            fail_without_tests: self.no_tests == NoTests::Fail,
-            deny_inconclusive: !self.deny.is_empty(),
+            format: self.message_format,
+            rendering: self.telling.rendering(self.common.verbose),
+            files: self.report.clone(),
+            gate: Gate {
+                fail_without_tests: self.no_tests == NoTests::Fail,
+                inconclusive: self.telling.inconclusive(),
+            },
         };
-        commands::diff(&self.options()?, output, terminal)
+        commands::diff(&self.options()?, &output, terminal)
     }
 
     fn options(&self) -> Result<Options> {

@@ -7,6 +7,7 @@ mod diff;
 mod explain;
 mod list;
 mod measuring;
+mod report;
 mod upkeep;
 mod values;
 

@@ -23,7 +23,7 @@ pub fn demo(folder: Option<&Path>, terminal: Terminal) -> Result<ExitCode> {
     terminal.status("Creating", &format!("an example project in {}", folder.display()));
     make_history(&folder)?;
     terminal.status("Running", "cargo perfunit diff HEAD~1");
-    diff(&options(&folder)?, DiffOutput::default(), terminal)?;
+    diff(&options(&folder)?, &DiffOutput::default(), terminal)?;
     terminal.status("Next", &format!("`cd {}`, `git show`, change something, `cargo perfunit diff`", folder.display()));
     // The regression is the point of the demonstration, not a failure of the command.
     Ok(ExitCode::Success)

@@ -6,7 +6,10 @@ mod demo;
 mod diff;
 mod doctor;
 mod explain;
+mod gate;
 mod list;
+mod report;
+mod written;
 
 pub use calibrate::{CalibrateRequest, calibrate};
 pub use clean::{CleanOptions, clean};
@@ -14,4 +17,7 @@ pub use demo::demo;
 pub use diff::{DiffOutput, diff};
 pub use doctor::doctor;
 pub use explain::{ExplainView, explain};
+pub use gate::{Gate, exit_code};
 pub use list::{ListOutput, list};
+pub use report::{ReportRequest, ReportView, SavedRun, report};
+pub use written::ReportFile;

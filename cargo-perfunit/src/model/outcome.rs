@@ -170,6 +170,15 @@ pub struct Run {
 }
 
 impl Run {
+    /// True if nothing was measured, because tests that were selected fail on base.
+    pub fn fails_on_base(&self) -> bool {
+        let fails = |outcome: &Outcome| match &outcome.reason {
+            Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) => side == "base" || side == "both",
+            _ => false,
+        };
+        self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
+    }
+
     /// How many tests have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).count()

@@ -20,7 +20,7 @@ const KEPT: usize = 20;
 /// Older ones are not kept, but for the last.
 const OLDEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// What a run's folder holds.
-const FILE: &str = "run.json";
+pub const FILE: &str = "run.json";
 
 /// A finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]

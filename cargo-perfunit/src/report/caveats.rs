@@ -33,7 +33,8 @@ fn interrupted(run: &Run) -> String {
     format!("stopped by Ctrl-C: {done} of {} measured", count(planned, "test"))
 }
 
-fn notes(run: &Run) -> Vec<String> {
+/// What the figures cannot say by themselves, if anything.
+pub fn notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if measured(run) == 0 {
         return notes;

@@ -281,16 +281,22 @@ impl From<&Measured> for CohensD {
     }
 }
 
-impl From<&Run> for Summary {
+impl From<&Run> for Verdicts {
     fn from(run: &Run) -> Self {
-        let verdicts = Verdicts {
+        Self {
             slower: run.count(Verdict::Slower),
             faster: run.count(Verdict::Faster),
             changed_below_threshold: run.count(Verdict::ChangedBelowThreshold),
             same: run.count(Verdict::Same),
             inconclusive: run.count(Verdict::Inconclusive),
             not_measured: run.count(Verdict::NotMeasured),
-        };
+        }
+    }
+}
+
+impl From<&Run> for Summary {
+    fn from(run: &Run) -> Self {
+        let verdicts = Verdicts::from(run);
         let model::Stages { prepare, build, select, measure, explain } = run.stages;
         let [prepare, build, select, measure, explain] =
             [prepare, build, select, measure, explain].map(|time| time.as_secs_f64());

@@ -1,5 +1,5 @@
-//! What people and programs read at the end: a [`Run`](crate::model::Run) becomes a terminal summary or a JSON
-//! document, a [`Listing`] the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
+//! What people and programs read at the end: a [`Run`](crate::model::Run) becomes a terminal summary, a JSON
+//! document, a comment or whatever else [`Format`] knows, a [`Listing`] the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
 //! `cargo perfunit doctor`.
 //!
 //! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
@@ -23,9 +23,12 @@ mod gauge;
 pub mod impact;
 pub mod json;
 pub mod list;
+pub mod markdown;
 mod metered;
 mod metrics;
 pub mod ranking;
+mod rendering;
+pub mod saved;
 mod screen;
 mod style;
 mod table;
@@ -35,6 +38,8 @@ pub mod wire;
 
 pub use explanations::{Explanations, TestExplained};
 pub use list::{ListOptions, Listed, Listing};
+pub use rendering::{Format, Inconclusive, Rendering, WhenFine, render};
+pub use saved::ListFormat;
 pub use text::TextOptions;
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const INCONCLUSIVE: usize = 10;
 const WORK_ALONE: usize = 5;
 
 /// What the terminal can show and the reader wants to see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextOptions {
     /// Columns; 0 for no limit, as when the output is not a terminal.
     pub width: usize,
@@ -304,7 +304,8 @@ fn summary(run: &Run, screen: &mut Screen) {
     screen.status("Summary", style, &text);
 }
 
-fn counts(run: &Run) -> Text {
+/// How many tests have which verdict.
+pub(super) fn counts(run: &Run) -> Text {
     let (slower, faster, changed) = match Words::of(&run.gates) {
         Words::OfTime => ("slower", "faster", format!("changed below {}", threshold(run.threshold))),
         Words::OfAny => ("worse", "better", "changed by less than counts".to_owned()),

@@ -1,0 +1,76 @@
+//! Which exit code a run deserves.
+
+use crate::error::ExitCode;
+use crate::model::{Run, Verdict};
+use crate::report::Inconclusive;
+
+/// What to fail on besides tests that got slower.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gate {
+    /// Fail when nothing was measured.
+    pub fail_without_tests: bool,
+    /// Whether to fail on inconclusive tests.
+    pub inconclusive: Inconclusive,
+}
+
+/// The worst news decides; an interrupted run that already found a regression says so.
+pub fn exit_code(run: &Run, gate: Gate) -> ExitCode {
+    let measured = run.outcomes.iter().any(|outcome| outcome.measured.is_some());
+    if run.count(Verdict::Slower) > 0 {
+        ExitCode::Regression
+    } else if run.interrupted {
+        ExitCode::Interrupted
+    } else if run.fails_on_base() {
+        ExitCode::TestsFailOnBase
+    } else if gate.inconclusive == Inconclusive::Denied && run.count(Verdict::Inconclusive) > 0 {
+        ExitCode::Inconclusive
+    } else if gate.fail_without_tests && !measured {
+        ExitCode::NothingToMeasure
+    } else {
+        ExitCode::Success
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Reason;
+    use crate::report::samples;
+
+    const DENIED: Gate = Gate { fail_without_tests: false, inconclusive: Inconclusive::Denied };
+
+    fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
+        let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
+            reason: reason.clone(),
+            ..samples::outcome("t", *verdict, None)
+        });
+        samples::run(outcomes.collect())
+    }
+
+    #[test]
+    fn a_regression_outranks_everything() {
+        let mut run = run(&[(Verdict::Inconclusive, None), (Verdict::Slower, None)]);
+        run.interrupted = true;
+        assert_eq!(exit_code(&run, DENIED), ExitCode::Regression);
+    }
+
+    #[test]
+    fn inconclusive_fails_only_when_denied() {
+        let run = run(&[(Verdict::Inconclusive, None)]);
+        assert_eq!(exit_code(&run, Gate::default()), ExitCode::Success);
+        assert_eq!(exit_code(&run, DENIED), ExitCode::Inconclusive);
+    }
+
+    #[test]
+    fn tests_that_fail_on_base_are_no_success() {
+        let fails = Reason::Fails { side: "both".to_owned(), detail: "no".to_owned() };
+        assert_eq!(exit_code(&run(&[(Verdict::NotMeasured, Some(fails))]), Gate::default()), ExitCode::TestsFailOnBase);
+    }
+
+    #[test]
+    fn nothing_to_measure_fails_only_on_request() {
+        let fail = Gate { fail_without_tests: true, ..Gate::default() };
+        assert_eq!(exit_code(&run(&[]), Gate::default()), ExitCode::Success);
+        assert_eq!(exit_code(&run(&[]), fail), ExitCode::NothingToMeasure);
+    }
+}

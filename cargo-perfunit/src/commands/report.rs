@@ -1,0 +1,85 @@
+//! `cargo perfunit report`.
+
+use super::written;
+use crate::error::{ExitCode, Result};
+use crate::model::Run;
+use crate::pipeline::{self, Record, runs};
+use crate::report::{self, Format, Rendering, saved};
+use crate::term::{self, Terminal};
+use std::path::PathBuf;
+
+/// Where saved runs are.
+#[derive(Debug, Clone)]
+pub struct ReportRequest {
+    /// Where the user stands.
+    pub folder: PathBuf,
+    /// `--manifest-path`.
+    pub manifest: Option<PathBuf>,
+    /// `--target-dir`.
+    pub target_dir: Option<PathBuf>,
+    /// The run that is meant.
+    pub run: SavedRun,
+}
+
+/// A saved run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SavedRun {
+    /// The last one of this workspace.
+    Last,
+    /// That with this id, or one that begins so.
+    Named(String),
+    /// In this file, or in the `run.json` of this folder, wherever it comes from.
+    At(PathBuf),
+}
+
+/// What to show.
+#[derive(Debug, Clone)]
+pub enum ReportView {
+    /// A run.
+    Run {
+        /// How it is told.
+        format: Format,
+        /// What that leaves open.
+        rendering: Rendering,
+        /// Where to, unless it is printed.
+        path: Option<PathBuf>,
+    },
+    /// All saved runs.
+    List(saved::ListFormat),
+}
+
+/// Tells of saved runs. The verdict is no failure: it is that of the run, not of the report.
+pub fn report(request: &ReportRequest, view: &ReportView, terminal: Terminal) -> Result<ExitCode> {
+    match view {
+        ReportView::Run { format, rendering, path: None } => {
+            term::print(&report::render(&find(request)?, *format, rendering));
+        }
+        ReportView::Run { format, rendering, path: Some(path) } => {
+            written::write(&find(request)?, *format, rendering, path)?;
+            terminal.status("Wrote", &path.display().to_string());
+        }
+        ReportView::List(format) => term::print(&saved::render(&list(request)?, *format)),
+    }
+    Ok(ExitCode::Success)
+}
+
+fn find(request: &ReportRequest) -> Result<Run> {
+    let ours = || pipeline::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref());
+    let record: Record = match &request.run {
+        SavedRun::Last => runs::last(&ours()?)?.1,
+        SavedRun::Named(name) => runs::named(&ours()?, name)?.1,
+        SavedRun::At(path) if path.is_dir() => runs::read(&path.join(runs::FILE))?,
+        SavedRun::At(path) => runs::read(path)?,
+    };
+    Ok(record.run)
+}
+
+/// Every saved run, or why it cannot be read, the last one first.
+fn list(request: &ReportRequest) -> Result<Vec<saved::Saved>> {
+    let ours = pipeline::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
+    let entry = |path: PathBuf| {
+        let run = runs::read(&path).map(|record| record.run).map_err(|error| error.message().to_owned());
+        saved::Saved { id: runs::id_of(&path), path, run }
+    };
+    Ok(runs::all(&ours)?.into_iter().rev().map(entry).collect())
+}

@@ -1,0 +1,229 @@
+//! A comment for a pull request: what got slower, how sure that is, who is to blame; the rest folded away.
+//!
+//! GitHub Flavored Markdown. The same run gives the same text, so that a comment only changes when its content does. All
+//! foreign text (names of tests, functions, versions, messages) stands in code spans: nothing in it is markup, nobody is
+//! mentioned, no issue is linked.
+
+mod escape;
+
+use self::escape::{code, plain};
+use super::caveats;
+use super::figures::{Words, sorted};
+use super::format::{self, Glyphs, count, percent, short_commit, threshold};
+use super::rendering::{Rendering, WhenFine, is_fine};
+use super::unmeasured::is_unaffected;
+use super::{causes, metrics};
+use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Verdict, VersionName};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// By this line a comment is found again that is to be replaced.
+pub const MARKER: &str = "<!-- cargo-perfunit -->";
+/// Rows shown of the tests that got slower; the others are folded.
+const SLOWER: usize = 10;
+/// The same of those that got faster.
+const FASTER: usize = 5;
+/// Items of a folded list.
+const ITEMS: usize = 10;
+/// Bytes after which no more rows are added: GitHub takes 65,536 characters, and what comes after the rows is short.
+const ROOM: usize = 45_000;
+
+/// The comment; empty if there is nothing to say and that is not to be said.
+pub fn render(run: &Run, rendering: &Rendering) -> String {
+    if rendering.when_fine == WhenFine::Silent && is_fine(run, rendering.inconclusive) {
+        return String::new();
+    }
+    let words = Words::of(&run.gates);
+    let mut page = format!("{MARKER}\n### {}\n\n{}\n", heading(run, words), compared(run));
+    for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
+        section(run, verdict, shown, words, &mut page);
+    }
+    details(run, &mut page);
+    page
+}
+
+fn heading(run: &Run, words: Words) -> String {
+    let (worse, better) = match words {
+        Words::OfTime => ("slower", "faster"),
+        Words::OfAny => ("worse", "better"),
+    };
+    let said = |verdict, word: &str| {
+        let tests = run.count(verdict);
+        (tests > 0).then(|| format!("{} got {word}", count(tests, "test")))
+    };
+    let changed: Vec<String> = said(Verdict::Slower, worse).into_iter().chain(said(Verdict::Faster, better)).collect();
+    match () {
+        () if !changed.is_empty() => changed.join(", "),
+        () if run.interrupted => "The comparison was interrupted".to_owned(),
+        () if caveats::measured(run) > 0 => format!("No test got {worse} or {better}"),
+        () if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
+        () => "No test could be measured".to_owned(),
+    }
+}
+
+/// What was compared, by how many tests.
+fn compared(run: &Run) -> String {
+    let mut text = format!("{} → {}", version(&run.base), version(&run.head));
+    match &run.selection.nothing_because {
+        Some(because) if caveats::measured(run) == 0 => {
+            let _ = write!(text, ": {}", code(because));
+        }
+        _ => {
+            let (measured, found) = (caveats::measured(run), count(run.selection.found, "test"));
+            let _ = write!(text, ": {measured} measured of {found}");
+        }
+    }
+    if run.interrupted {
+        text.push_str(", then stopped by Ctrl-C");
+    }
+    text + "."
+}
+
+fn version(version: &VersionName) -> String {
+    let commit = short_commit(&version.commit);
+    let changes = if version.dirty { " with changes" } else { "" };
+    if commit.is_empty() || version.label.starts_with(commit) {
+        return format!("{}{changes}", code(&version.label));
+    }
+    format!("{} ({}{changes})", code(&version.label), code(commit))
+}
+
+/// The tests with a verdict, so many of them in sight.
+fn section(run: &Run, verdict: Verdict, shown: usize, words: Words, page: &mut String) {
+    let tests = sorted(&run.outcomes, verdict);
+    let (shown, folded) = tests.split_at(tests.len().min(shown));
+    let word = match (verdict, words) {
+        (Verdict::Slower, Words::OfTime) => "slower",
+        (Verdict::Faster, Words::OfTime) => "faster",
+        (Verdict::Slower, Words::OfAny) => "worse",
+        (Verdict::Faster, Words::OfAny) => "better",
+        _ => "inconclusive",
+    };
+    if !shown.is_empty() {
+        page.push('\n');
+        table(shown, word, page);
+    }
+    if !folded.is_empty() {
+        let more = if shown.is_empty() { "" } else { " more" };
+        fold(&format!("{}{more} {word}", folded.len()), page, |page| table(folded, word, page));
+    }
+}
+
+/// A row for each test, as long as there is room.
+fn table(tests: &[&Outcome], word: &str, page: &mut String) {
+    let _ = writeln!(page, "| {word} | base | head | change | interval | to blame |");
+    page.push_str("|---|--:|--:|--:|---|---|\n");
+    for (index, outcome) in tests.iter().enumerate() {
+        let row = row(outcome);
+        if page.len() + row.len() > ROOM {
+            let _ = writeln!(page, "\n... and {} more.", tests.len() - index);
+            return;
+        }
+        page.push_str(&row);
+    }
+}
+
+fn row(outcome: &Outcome) -> String {
+    let cells = outcome.measured.as_ref().map_or_else(Default::default, figures);
+    let [base, head, change, interval] = cells;
+    let test = code(&outcome.test.to_string());
+    format!("| {test} | {base} | {head} | {change} | {interval} | {} |\n", remarks(outcome).join("<br>"))
+}
+
+fn figures(measured: &Measured) -> [String; 4] {
+    let [base, head] = [measured.base_ns, measured.head_ns].map(|ns| format::duration(ns, Glyphs::Unicode));
+    let [low, high] = [measured.change.low, measured.change.high].map(percent);
+    let cold = if measured.mode == Mode::Cold { " (first call)" } else { "" };
+    [base, head, format!("**{}**", percent(measured.change.estimate)), format!("{low} to {high}{cold}")]
+}
+
+/// Who is to blame, and what else is to be known.
+fn remarks(outcome: &Outcome) -> Vec<String> {
+    let blame = outcome.explanation.as_ref().and_then(culprit);
+    let work = metrics::changed(outcome, Glyphs::Unicode).map(|work| plain(&work));
+    let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
+    let suspect = suspect.map(|check| plain(&check.to_string()));
+    let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
+    blame.into_iter().chain(work).chain(suspect).chain(reason).collect()
+}
+
+fn culprit(explanation: &Explanation) -> Option<String> {
+    if let Some(cause) = explanation.outer_cause() {
+        return Some(code(&causes::name(cause, Glyphs::Unicode)));
+    }
+    let blamed = explanation.blamed.first()?;
+    let function = &explanation.functions[blamed.function];
+    let place = code(&format!("{}:{}", function.file, function.line));
+    let share = format!("{:.0} % of it", 100.0 * blamed.share);
+    let source = if blamed.changed.is_some() { "" } else { ", its source is the same" };
+    Some(format!("{} ({place}), {share}{source}", code(&function.name)))
+}
+
+/// What is below a line that unfolds it.
+fn fold(summary: &str, page: &mut String, inside: impl FnOnce(&mut String)) {
+    let _ = write!(page, "\n<details><summary>{summary}</summary>\n\n");
+    inside(page);
+    page.push_str("\n</details>\n");
+}
+
+fn details(run: &Run, page: &mut String) {
+    fold("Details and how to repeat it", page, |page| {
+        let _ = writeln!(page, "- {}", counts(run));
+        if let Some(reasons) = unmeasured(run) {
+            let _ = writeln!(page, "- Not measured: {reasons}");
+        }
+        let environment = &run.environment;
+        let (rustc, profile, cpu) = (&environment.rustc, &environment.profile, &environment.cpu);
+        let _ = writeln!(page, "- Both on one machine: {}", code(&format!("{rustc}, {profile} profile, {cpu}")));
+        list("Changed", &run.selection.changes, page);
+        list("Note", &caveats::notes(run), page);
+        list("Warning", &run.warnings, page);
+        let _ = write!(page, "\n```sh\n{}\n```\n", command(run));
+    });
+}
+
+fn counts(run: &Run) -> String {
+    let verdicts = [
+        (Verdict::ChangedBelowThreshold, "changed by less"),
+        (Verdict::Same, "the same"),
+        (Verdict::Inconclusive, "inconclusive"),
+    ];
+    let counts = verdicts.map(|(verdict, word)| format!("{} {word}", run.count(verdict)));
+    let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
+    format!("What counts: {}, from {} on. {}.", gates.join(", "), threshold(run.threshold), counts.join(", "))
+}
+
+/// How many tests were not measured, by reason, but for those that cannot have changed.
+fn unmeasured(run: &Run) -> Option<String> {
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let left = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
+    for outcome in left.filter(|outcome| !is_unaffected(outcome)) {
+        *reasons.entry(outcome.reason.as_ref().map_or("unknown", |reason| reason.kind())).or_default() += 1;
+    }
+    let reasons: Vec<String> = reasons.iter().map(|(kind, tests)| format!("{tests} {kind}")).collect();
+    (!reasons.is_empty()).then(|| reasons.join(", "))
+}
+
+fn list(word: &str, items: &[String], page: &mut String) {
+    for item in items.iter().take(ITEMS) {
+        let _ = writeln!(page, "- {word}: {}", code(item));
+    }
+    if items.len() > ITEMS {
+        let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);
+    }
+}
+
+/// The command that compares the same versions; of uncommitted changes only their owner can repeat it.
+fn command(run: &Run) -> String {
+    let head = if run.head.dirty { String::new() } else { format!("..{}", run.head.commit) };
+    let mut command = format!("cargo perfunit diff {}{head} --threshold {}", run.base.commit, threshold(run.threshold));
+    command = command.replace(" %", "%");
+    if Words::of(&run.gates) == Words::OfAny {
+        let gates: Vec<&str> = run.gates.iter().map(|gate| gate.name()).collect();
+        let _ = write!(command, " --metric {}", gates.join(","));
+    }
+    format::one_line(&command)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! The formats of a run's report: one name, one function for all of them.
+
+use super::text::{self, TextOptions};
+use super::{annotations, json, markdown};
+use crate::model::{Run, Verdict};
+use clap::ValueEnum;
+
+/// How a run is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// A summary for people.
+    #[default]
+    #[value(alias = "human")]
+    Text,
+    /// A comment for a pull request.
+    Markdown,
+    /// One versioned JSON document.
+    Json,
+    /// Workflow commands that annotate lines on GitHub.
+    Github,
+}
+
+impl Format {
+    /// As it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Text => "text",
+            Format::Markdown => "markdown",
+            Format::Json => "json",
+            Format::Github => "github",
+        }
+    }
+}
+
+/// What the formats leave open.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rendering {
+    /// Of the text.
+    pub text: TextOptions,
+    /// Of the Markdown: what to say when there is nothing to say.
+    pub when_fine: WhenFine,
+    /// What tests are that could not be told.
+    pub inconclusive: Inconclusive,
+}
+
+/// What a comment says of a run in which nothing got slower or faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum WhenFine {
+    /// That it is so, in two lines.
+    #[default]
+    Short,
+    /// Nothing at all: the report is empty.
+    Silent,
+}
+
+/// What tests are that could not be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Inconclusive {
+    /// No failure.
+    #[default]
+    Allowed,
+    /// A failure (`--deny inconclusive`).
+    Denied,
+}
+
+/// The report of a run; text comes with ANSI colours.
+pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
+    match format {
+        Format::Text => text::render(run, &rendering.text),
+        Format::Markdown => markdown::render(run, rendering),
+        Format::Json => json::render(run),
+        Format::Github => annotations::github(run),
+    }
+}
+
+/// Whether a run holds nothing that somebody should look at.
+pub(super) fn is_fine(run: &Run, inconclusive: Inconclusive) -> bool {
+    let count = |verdict| run.count(verdict);
+    let open = if inconclusive == Inconclusive::Denied { count(Verdict::Inconclusive) } else { 0 };
+    !run.interrupted && !run.fails_on_base() && count(Verdict::Slower) + count(Verdict::Faster) + open == 0
+}

@@ -1,0 +1,86 @@
+//! `report`: saved runs told once more, and `diff --report`.
+
+use crate::source;
+use crate::support::Project;
+use serde_json::Value;
+use std::fs;
+
+#[test]
+fn a_saved_run_is_told_in_every_format() {
+    let project = Project::library(&source(500), &source(1500));
+    let none = project.perfunit(["report"]).expect(2);
+    assert!(none.stderr.contains("no recorded run") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
+    let empty = project.perfunit(["report", "--list"]).expect(0);
+    assert!(empty.stdout.contains("no run of this workspace is saved"), "{}", empty.stdout);
+
+    let document = project.diff(&["--explain", "never"]).expect(100).json();
+    let report = |arguments: &[&str]| project.perfunit(["report"].iter().chain(arguments));
+    // A regression of a run is no failure of its report.
+    assert_eq!(report(&["--format", "json"]).expect(0).json(), document);
+    let text = report(&[]).expect(0).stdout;
+    assert!(text.contains("Slower  sample tests::mixes") && text.contains("1 slower, 0 faster"), "{text}");
+    let markdown = report(&["--format", "markdown"]).expect(0).stdout;
+    assert!(markdown.starts_with("<!-- cargo-perfunit -->\n### 1 test got slower\n"), "{markdown}");
+    let annotations = report(&["--format", "github"]).expect(0).stdout;
+    assert!(annotations.starts_with("::error title=1 test slower::sample tests::mixes: +"), "{annotations}");
+
+    let written = report(&["--format", "json", "--output", "target/reports/perf.json"]).expect(0);
+    assert_eq!(written.stdout, "");
+    assert_eq!(read(&project, "target/reports/perf.json"), document);
+    assert_eq!(project.status(), [""; 0]);
+}
+
+#[test]
+fn runs_are_listed_and_found_by_id_or_file() {
+    let project = Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6"));
+    project.diff(&["--explain", "never"]);
+    project.perfunit(["diff", "HEAD..HEAD"]).expect(0);
+    let list = project.perfunit(["report", "--list", "--format", "json"]).expect(0).json();
+    let runs = list["runs"].as_array().unwrap();
+    let (id, path) = (runs[1]["id"].as_str().unwrap(), runs[1]["path"].as_str().unwrap());
+    assert_eq!((runs.len(), &runs[1]["base"]["label"]), (2, &Value::from("HEAD~1")));
+    let text = project.perfunit(["report", "--list"]).expect(0).stdout;
+    assert!(text.lines().next_back().unwrap().starts_with(&format!("{id}  HEAD~1 → HEAD: ")), "{text}");
+
+    let told = |run: &str| project.perfunit(["report", "--format", "json", "--run", run]).expect(0).json();
+    assert_eq!(told(id)["base"]["label"], "HEAD~1");
+    assert_eq!(told(path), told(id));
+    let folder = path.strip_suffix("/run.json").unwrap();
+    assert_eq!(told(folder), told(id));
+
+    let wrong = |run: &str| project.perfunit(["report", "--run", run]).expect(2).stderr;
+    assert!(wrong("19990101").contains("none of the 2 saved runs"), "{}", wrong("19990101"));
+    assert!(wrong("2").contains("`2` begins the ids of 2 saved runs"), "{}", wrong("2"));
+    fs::write(path, "{}").unwrap();
+    assert!(wrong(id).contains("is no saved run of cargo-perfunit"), "{}", wrong(id));
+    let text = project.perfunit(["report", "--list"]).expect(0).stdout;
+    assert!(text.contains("is no saved run"), "{text}");
+    project.perfunit(["report", "--run", "no/such/run.json"]).expect(102);
+}
+
+#[test]
+fn reports_are_written_beside_what_is_printed() {
+    let project = Project::library(&source(500), &source(1500));
+    let diff = |arguments: &[&str]| project.perfunit(["diff", "HEAD~1", "--explain", "never"].iter().chain(arguments));
+    // Nothing is measured for a report that cannot be written.
+    let folder = diff(&["--report", "json=src"]).expect(2);
+    assert!(folder.stderr.contains("cannot write src: it is a folder"), "{}", folder.stderr);
+    diff(&["--report", "yaml=perf.yaml"]).expect(2);
+    let run = diff(&["--report", "json=target/perf.json", "--report", "text=target/perf.txt"]).expect(100);
+    assert!(run.stdout.contains("tests::mixes"), "{}", run.stdout);
+    assert_eq!(read(&project, "target/perf.json")["summary"]["verdicts"]["slower"], 1);
+    let text = fs::read_to_string(project.path().join("target/perf.txt")).unwrap();
+    assert!(text.contains("Slower  sample tests::mixes"), "{text}");
+
+    // The verdict outlives a report that fails, and so does the run.
+    let failed = diff(&["--report", "json=/proc/none/perf.json"]).expect(100);
+    let again = "hint: `cargo perfunit report --format json --output FILE` makes it of the saved run";
+    assert!(failed.stdout.contains("tests::mixes") && failed.stderr.contains(again), "{}", failed.stderr);
+    assert_eq!(project.perfunit(["report", "--format", "json"]).expect(0).json()["summary"]["verdicts"]["slower"], 1);
+    let fine = project.perfunit(["diff", "HEAD..HEAD", "--report", "json=/proc/none/perf.json"]).expect(102);
+    assert!(fine.stderr.contains("cannot create the folder /proc/none"), "{}", fine.stderr);
+}
+
+fn read(project: &Project, path: &str) -> Value {
+    serde_json::from_slice(&fs::read(project.path().join(path)).unwrap()).unwrap()
+}

@@ -92,7 +92,9 @@ fn runs_are_found_by_the_beginning_of_their_id() {
     let ours = tempfile::tempdir().unwrap();
     let now = id(SystemTime::now());
     let ids = [format!("{}0001", &now[..17]), format!("{}0002", &now[..17])];
-    ids.iter().for_each(|id| drop(saved(ours.path(), id)));
+    for id in &ids {
+        drop(saved(ours.path(), id));
+    }
     assert_eq!(last(ours.path()).unwrap().1.id, ids[1]);
     assert_eq!(named(ours.path(), &ids[0]).unwrap().1.id, ids[0]);
     let error = |name: &str| named(ours.path(), name).unwrap_err().to_string();

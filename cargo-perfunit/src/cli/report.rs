@@ -47,7 +47,7 @@ pub struct ReportArguments {
 /// What reports leave open.
 #[derive(Debug, Args)]
 pub struct TellingArguments {
-    /// Tests with this verdict are failures, too: exit code 105 of `diff`, failed test cases in JUnit.
+    /// Tests with this verdict are failures, too: exit code 105 of `diff`, failed test cases with `junit`.
     #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
     pub deny: Vec<Deny>,
     /// What Markdown says when nothing got slower or faster.

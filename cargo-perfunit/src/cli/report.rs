@@ -4,7 +4,7 @@ use super::comparing::{folder, real};
 use super::diff::Deny;
 use crate::commands::{self, ReportFile, ReportRequest, ReportView, SavedRun};
 use crate::error::{Error, ExitCode, Result};
-use crate::report::{Format, Inconclusive, ListFormat, Rendering, TextOptions, WhenFine};
+use crate::report::{DocumentKind, Format, Inconclusive, ListFormat, Rendering, TextOptions, WhenFine};
 use crate::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,16 @@ pub struct ReportArguments {
     /// Instead, the saved runs with what came out (as text or json).
     #[arg(long, conflicts_with_all = ["run", "output", "deny", "when_fine"])]
     pub list: bool,
+    /// Instead, the JSON Schema of a document.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "DOCUMENT",
+        num_args = 0..=1,
+        default_missing_value = "diff",
+        conflicts_with_all = ["run", "format", "output", "list", "deny", "when_fine"]
+    )]
+    pub schema: Option<DocumentKind>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub telling: TellingArguments,
@@ -89,6 +99,9 @@ impl ReportArguments {
     }
 
     fn view(&self) -> Result<ReportView> {
+        if let Some(kind) = self.schema {
+            return Ok(ReportView::Schema(kind));
+        }
         if self.list {
             return self.list_format().map(ReportView::List);
         }

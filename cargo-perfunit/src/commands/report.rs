@@ -4,7 +4,7 @@ use super::written;
 use crate::error::{ExitCode, Result};
 use crate::model::Run;
 use crate::pipeline::{self, Record, runs};
-use crate::report::{self, Format, Rendering, saved};
+use crate::report::{self, DocumentKind, Format, Rendering, saved, schema};
 use crate::term::{self, Terminal};
 use std::path::PathBuf;
 
@@ -46,6 +46,8 @@ pub enum ReportView {
     },
     /// All saved runs.
     List(saved::ListFormat),
+    /// What a document looks like.
+    Schema(DocumentKind),
 }
 
 /// Tells of saved runs. The verdict is no failure: it is that of the run, not of the report.
@@ -58,6 +60,7 @@ pub fn report(request: &ReportRequest, view: &ReportView, terminal: Terminal) ->
             written::write(&find(request)?, *format, rendering, path)?;
             terminal.status("Wrote", &path.display().to_string());
         }
+        ReportView::Schema(kind) => term::print(&schema::render(*kind)),
         ReportView::List(format) => term::print(&saved::render(&list(request)?, *format)),
     }
     Ok(ExitCode::Success)

@@ -1,11 +1,12 @@
 //! What changed besides functions with a probe, and can be behind a difference: dependencies, configuration, code that
 //! is not timed by itself.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Something that changed and can reach the test, other than a function that is timed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Changed {
     /// A package of a registry or of git.

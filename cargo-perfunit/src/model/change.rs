@@ -1,5 +1,6 @@
 //! How much something changed, in the units that people read.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A relative change of head against base, as fractions of base: `0.25` is 25 % slower, `-0.5` takes half the time.
@@ -27,7 +28,7 @@ pub struct EffectSize {
 }
 
 /// Classes of `|d|`: trivial <= 0.2 < small <= 0.5 < medium <= 0.8 < large ((`ChenShang`), after Cohen).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum EffectClass {

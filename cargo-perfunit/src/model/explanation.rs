@@ -3,6 +3,7 @@
 //! All times are nanoseconds for one run of the test body, all calls for one run, too.
 
 use super::{Cause, Sides, TestId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ impl Difference {
 }
 
 /// A function of the workspace, as people know it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Function {
     /// The package.
     pub package: String,

@@ -1,10 +1,11 @@
 //! What a test is called and how we got hold of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The kinds of cargo target that can hold tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
     /// Unit tests of the library (`lib`, `rlib`, `dylib`, `cdylib`, `staticlib`, `proc-macro`).
@@ -60,7 +61,7 @@ impl fmt::Display for TestId {
 }
 
 /// How a test became a repeatable workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Capture {
     /// `#[test]` resolved to our attribute macro: the body is measured, with opaque constants.

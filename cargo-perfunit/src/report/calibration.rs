@@ -8,6 +8,7 @@ pub use text::render;
 use super::wire::{SCHEMA_VERSION, finite, pretty};
 use crate::model::{self, Calibration, Cell, Processes, Share, Tally};
 use crate::stats;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Level of the intervals around rates.
@@ -16,9 +17,9 @@ const ALPHA: f64 = 0.05;
 const ALL: &str = "all";
 
 /// The document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the format.
     pub schema_version: u32,
     /// The machine, and the moment.
     pub circumstances: Circumstances,
@@ -33,7 +34,7 @@ pub struct Document {
 }
 
 /// The machine, and the moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Circumstances {
     /// Day and time, UTC.
     pub date: String,
@@ -56,7 +57,7 @@ pub struct Circumstances {
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Terms {
     /// Whether it had to be quick.
     pub quick: bool,
@@ -73,7 +74,7 @@ pub struct Terms {
 }
 
 /// One effect size.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// Operations of base's tests.
     pub base_operations: u32,
@@ -90,7 +91,7 @@ pub struct Level {
 }
 
 /// The verdicts on one kind of work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
     /// Its name; `all` for all together.
     pub workload: String,
@@ -111,7 +112,7 @@ pub struct Workload {
 }
 
 /// So many out of so many.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
     /// How many.
     pub count: usize,
@@ -122,7 +123,7 @@ pub struct Rate {
 }
 
 /// A figure and what it may be in truth.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Best estimate.
     pub estimate: Option<f64>,
@@ -133,7 +134,7 @@ pub struct Interval {
 }
 
 /// What verdicts cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdicts {
     /// Those that say neither that it changed nor that it did not.
     pub inconclusive: usize,
@@ -144,7 +145,7 @@ pub struct Verdicts {
 }
 
 /// What one rule says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// The rule, in words.
     pub rule: String,

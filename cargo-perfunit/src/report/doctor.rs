@@ -9,6 +9,7 @@ use super::wire::{SCHEMA_VERSION, finite, pretty};
 use crate::doctor::{AgainstItself, Checkup, CoreNoise, Finding, Level, Noise};
 use crate::model::Verdict;
 use anstyle::Style;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The findings with ANSI colours, one trailing newline.
@@ -72,15 +73,15 @@ pub fn json(checkup: &Checkup) -> String {
 }
 
 /// The document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct DoctorDocument {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DoctorDocument {
     schema_version: u32,
     cpu: String,
     findings: Vec<FindingResult>,
     noise: NoiseResult,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 struct FindingResult {
     what: String,
     value: String,
@@ -89,14 +90,14 @@ struct FindingResult {
     advice: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct NoiseResult {
     cores: Vec<CoreResult>,
     work_spread: Option<f64>,
     against_itself: Option<AgainstItselfResult>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct CoreResult {
     core: usize,
     gaps_per_second: Option<f64>,
@@ -104,7 +105,7 @@ struct CoreResult {
     longest_ns: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct AgainstItselfResult {
     core: usize,
     verdict: Verdict,

@@ -2,12 +2,13 @@
 
 use super::wire::finite;
 use crate::model::{self, Blame, CallNode, Engine, Strategy};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Why a test got slower or faster. Times are in `unit`, whatever a field is called, calls are calls, both of one run of the
 /// test body.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// `probes` or `callgrind`.
     pub engine: String,
@@ -46,7 +47,7 @@ pub struct Explanation {
 }
 
 /// A figure of both versions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PerSide {
     /// Of base.
     pub base: Option<f64>,
@@ -55,7 +56,7 @@ pub struct PerSide {
 }
 
 /// Head minus base, with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// Best estimate, ns.
     pub estimate: Option<f64>,
@@ -66,7 +67,7 @@ pub struct Difference {
 }
 
 /// A function that is to blame.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Blamed {
     /// Index in `functions`.
     pub function: usize,
@@ -87,7 +88,7 @@ pub struct Blamed {
 }
 
 /// Something besides the functions with probes that changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
     /// In words: `serde 1.0.200 -> 1.0.219`.
     pub text: String,
@@ -99,7 +100,7 @@ pub struct Cause {
 }
 
 /// A function at one place of the call tree.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// Index in `functions`; null for the test and for threads that it starts.
     pub function: Option<usize>,

@@ -9,6 +9,7 @@ use super::text::{TextOptions, heading};
 use super::wire::{SCHEMA_VERSION, Test, Version, finite, pretty};
 use super::{blame, call_tree};
 use crate::model::{Explanation, Sides, TestId, Verdict, VersionName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What there is to say.
@@ -83,9 +84,9 @@ fn write(test: &TestExplained, screen: &mut Screen) {
 }
 
 /// The document, described in `docs/json.md`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the format.
     pub schema_version: u32,
     /// The version compared against.
     pub base: Version,
@@ -98,12 +99,13 @@ pub struct Document {
 }
 
 /// One test.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestDocument {
     /// Which test.
     #[serde(flatten)]
     pub test: Test,
     /// As in `diff`.
+    #[schemars(with = "Verdict")]
     pub verdict: String,
     /// Time of one run of the test body on base, ns; null unless it was measured.
     pub base_ns: Option<f64>,

@@ -4,13 +4,14 @@ use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::wire::{Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
 use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, TargetId, Verdict};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the format.
     pub schema_version: u32,
     /// The version compared against.
     pub base: Version,
@@ -31,7 +32,7 @@ pub struct Document {
 }
 
 /// What the figures depend on besides the code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// First line of `rustc -vV`.
     pub rustc: String,
@@ -52,7 +53,7 @@ pub struct Environment {
 }
 
 /// How far the code of base and head lay at the same places in the executables of a target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetLayout {
     /// The target.
     pub target: String,
@@ -83,12 +84,13 @@ pub struct TargetLayout {
 }
 
 /// What is known about one test; figures are `null` for a test that was not measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestResult {
     /// Which test.
     #[serde(flatten)]
     pub test: Test,
     /// `slower`, `faster`, `changed-below-threshold`, `same`, `inconclusive` or `not-measured`.
+    #[schemars(with = "Verdict")]
     pub verdict: String,
     /// Why it was not measured, or why it is inconclusive.
     pub reason: Option<Reason>,
@@ -103,6 +105,7 @@ pub struct TestResult {
     /// Layouts of the code behind the interval.
     pub layouts: Option<usize>,
     /// `steady` or `cold`.
+    #[schemars(with = "Option<Mode>")]
     pub mode: Option<String>,
     /// The smallest change that was judged: the run's threshold, or more where less cannot be told.
     pub threshold: Option<f64>,
@@ -117,6 +120,7 @@ pub struct TestResult {
     /// Whether time and work go together: what does not.
     pub cross_check: Option<CrossCheck>,
     /// `macro` or `runner`, once known.
+    #[schemars(with = "Option<model::Capture>")]
     pub capture: Option<String>,
     /// Why it was selected, in words; empty if it was not.
     pub selected_because: String,
@@ -129,16 +133,17 @@ pub struct TestResult {
 }
 
 /// Cohen's d and its class.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CohensD {
     /// (mean of head - mean of base) / pooled standard deviation, over processes.
     pub d: Option<f64>,
     /// `trivial`, `small`, `medium` or `large`.
+    #[schemars(with = "EffectClass")]
     pub class: String,
 }
 
 /// The figures of the whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Entries of `tests` with each verdict.
     pub verdicts: Verdicts,
@@ -157,7 +162,7 @@ pub struct Summary {
 }
 
 /// Counts by the words of `verdict`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names are those of the verdicts")]
 pub struct Verdicts {
@@ -170,7 +175,7 @@ pub struct Verdicts {
 }
 
 /// Wall time of the stages in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Seconds {
     /// Versions, source difference, selection, shadow tree.
     pub prepare: f64,

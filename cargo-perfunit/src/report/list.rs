@@ -6,6 +6,7 @@ use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
 use super::wire::{self, SCHEMA_VERSION, Version, pretty};
 use crate::model::{Capture, Reason, Selection, Sides, TargetId, TestId, VersionName, Why};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -36,7 +37,7 @@ pub struct Listing {
 }
 
 /// Wall time of the stages of `list`, in seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListSeconds {
     /// Versions, source difference, targets reached.
     pub prepare: f64,
@@ -229,9 +230,9 @@ fn summary(listing: &Listing) -> Text {
 }
 
 /// The JSON form of a [`Listing`], described in `docs/json.md`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListDocument {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the format.
     pub schema_version: u32,
     /// The version compared against.
     pub base: Version,
@@ -248,7 +249,7 @@ pub struct ListDocument {
 }
 
 /// Folders of the executables of both versions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Kept {
     /// Of base.
     pub base: PathBuf,
@@ -257,7 +258,7 @@ pub struct Kept {
 }
 
 /// One test found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedTest {
     /// Which test.
     #[serde(flatten)]

@@ -2,11 +2,12 @@
 
 use super::wire::{Change, finite};
 use crate::model::{self, Basis, Metric, MetricVerdict, Metrics, NotMetered, Unit};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One metric; figures are `null` where it is unavailable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricResult {
     /// `more`, `less`, `changed-below-threshold`, `same`, `inconclusive`, `varies` or `unavailable`.
     pub verdict: String,
@@ -29,7 +30,7 @@ pub struct MetricResult {
 }
 
 /// What was read on a side.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Readings {
     /// Median.
     pub value: Option<f64>,
@@ -40,7 +41,7 @@ pub struct Readings {
 }
 
 /// Why there are no figures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unavailable {
     /// `own-allocator`, `static`, ...
     pub kind: String,
@@ -49,7 +50,7 @@ pub struct Unavailable {
 }
 
 /// Time and work that do not go together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CrossCheck {
     /// `suspect` or `work-alone`.
     pub kind: String,

@@ -8,6 +8,7 @@
 
 pub mod annotations;
 mod blame;
+pub mod bmf;
 pub mod calibration;
 mod call_tree;
 mod causes;
@@ -22,6 +23,7 @@ pub mod format;
 mod gauge;
 pub mod impact;
 pub mod json;
+pub mod junit;
 pub mod list;
 pub mod markdown;
 mod metered;
@@ -29,6 +31,7 @@ mod metrics;
 pub mod ranking;
 mod rendering;
 pub mod saved;
+pub mod schema;
 mod screen;
 mod style;
 mod table;
@@ -40,6 +43,7 @@ pub use explanations::{Explanations, TestExplained};
 pub use list::{ListOptions, Listed, Listing};
 pub use rendering::{Format, Inconclusive, Rendering, WhenFine, render};
 pub use saved::ListFormat;
+pub use schema::DocumentKind;
 pub use text::TextOptions;
 
 #[cfg(test)]

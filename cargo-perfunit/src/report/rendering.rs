@@ -1,7 +1,7 @@
 //! The formats of a run's report: one name, one function for all of them.
 
 use super::text::{self, TextOptions};
-use super::{annotations, json, markdown};
+use super::{annotations, bmf, json, junit, markdown};
 use crate::model::{Run, Verdict};
 use clap::ValueEnum;
 
@@ -16,6 +16,10 @@ pub enum Format {
     Markdown,
     /// One versioned JSON document.
     Json,
+    /// Test results for CI systems, as XML.
+    Junit,
+    /// Figures for Bencher, as JSON.
+    Bmf,
     /// Workflow commands that annotate lines on GitHub.
     Github,
 }
@@ -27,6 +31,8 @@ impl Format {
             Format::Text => "text",
             Format::Markdown => "markdown",
             Format::Json => "json",
+            Format::Junit => "junit",
+            Format::Bmf => "bmf",
             Format::Github => "github",
         }
     }
@@ -69,6 +75,8 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
         Format::Text => text::render(run, &rendering.text),
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
+        Format::Junit => junit::render(run, rendering.inconclusive),
+        Format::Bmf => bmf::render(run),
         Format::Github => annotations::github(run),
     }
 }

@@ -1,9 +1,10 @@
 //! Runs that tests render, write down and read.
 
 use crate::model::{
-    Basis, CallNode, Capture, Change, Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Function,
-    LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, Outcome, Readings, Reason, Run, Sample,
-    Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Verdict, VersionName,
+    Basis, Blame, Blamed, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass, EffectSize,
+    Engine, Environment, Explanation, Function, LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode,
+    NotMetered, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind,
+    TestId, Verdict, VersionName, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -216,5 +217,27 @@ pub fn full() -> Run {
     ]);
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
     run.environment.layouts = uncontrolled();
+    run
+}
+
+/// Everything that a run can hold.
+pub fn whole() -> Run {
+    let mut run = full();
+    let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
+    let calls = Sides { base: 1.0, head: 3.0 };
+    let (blame, calls_each) = (Blame::CallsOf(0), Some(calls));
+    let blamed = Blamed { function: 1, blame, change, share: 1.02, calls, calls_each, changed: None };
+    let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
+    let causes = vec![Cause { changed, share: 0.31 }];
+    let outcome = &mut run.outcomes[2];
+    outcome.explanation = Some(Explanation { blamed: vec![blamed], causes, ..explanation() });
+    outcome.metrics = Metrics::from([
+        (Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.1))),
+        (Metric::Instructions, Err(NotMetered::NoCounter("none".into()))),
+    ]);
+    outcome.cross_check = Some(CrossCheck::Suspect);
+    outcome.why = Some(Why { path: vec!["f".into()], changed: Vec::new() });
+    run.outcomes[7].reason = Some(Reason::TooLong { seconds: 12.3, needed_seconds: 96.1 });
+    run.warnings.push("git is slow today".into());
     run
 }

@@ -5,6 +5,7 @@ use super::json::Verdicts;
 use super::text::counts;
 use super::wire::{SCHEMA_VERSION, Version, pretty};
 use crate::model::Run;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -30,16 +31,16 @@ pub enum ListFormat {
 }
 
 /// The document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the format.
     pub schema_version: u32,
     /// The last one first.
     pub runs: Vec<SavedRun>,
 }
 
 /// A saved run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SavedRun {
     /// Its id, which begins with its time: `20261122T073000Z-ab12`.
     pub id: String,

@@ -3,6 +3,7 @@
 //! Described field by field in `docs/json.md`. A figure that is not a finite number is `null`.
 
 use crate::model::{self, TargetKind, TestId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// One of the two versions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Version {
     /// As people name it.
     pub label: String,
@@ -27,7 +28,7 @@ impl From<&model::VersionName> for Version {
 }
 
 /// What selection did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Selection {
     /// Tests found in the built targets.
     pub found: usize,
@@ -69,7 +70,7 @@ impl From<&model::Selection> for Selection {
 }
 
 /// What of a test's machine code differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
     /// Functions from the test to the nearest changed one, demangled.
     pub path: Vec<String>,
@@ -78,7 +79,7 @@ pub struct Why {
 }
 
 /// A function whose machine code, or whose data, differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedFunction {
     /// Demangled name.
     pub name: String,
@@ -97,13 +98,14 @@ impl From<&model::Why> for Why {
 }
 
 /// Which test; flattened into the objects about tests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Test {
     /// Package name.
     pub package: String,
     /// `package`, `package::test`, `package::bin/name`: the binary id of cargo-nextest.
     pub target: String,
     /// `lib`, `bin`, `test`, `example` or `bench`.
+    #[schemars(with = "TargetKind")]
     pub target_kind: String,
     /// Path inside the crate, as libtest prints it.
     pub name: String,
@@ -128,7 +130,7 @@ impl From<&TestId> for Test {
 }
 
 /// A relative change as fractions of base; positive is slower.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Best estimate.
     pub estimate: Option<f64>,
@@ -139,7 +141,7 @@ pub struct Change {
 }
 
 /// Why a test has no verdict, or less of one. Of the fields after `text` only those of its kind are present.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// `ignored`, `folded-away`, `too-long`, ...
     pub kind: String,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Blame, Blamed, Difference, Measured, Metric, MetricVerdict, Metrics, NotMetered, Reason};
+use crate::model::{Measured, Reason};
 use crate::report::samples;
 
 fn record(run: Run) -> Record {
@@ -14,27 +14,10 @@ fn saved(ours: &Path, id: &str) -> Record {
     record
 }
 
-/// Everything that a run can hold.
-fn whole() -> Run {
-    let mut run = samples::full();
-    let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
-    let calls = Sides { base: 1.0, head: 3.0 };
-    let (blame, calls_each) = (Blame::CallsOf(0), Some(calls));
-    let blamed = Blamed { function: 1, blame, change, share: 1.02, calls, calls_each, changed: None };
-    let outcome = &mut run.outcomes[0];
-    outcome.explanation = Some(Explanation { blamed: vec![blamed], ..samples::explanation() });
-    outcome.metrics = Metrics::from([
-        (Metric::Allocations, Ok(samples::metered(MetricVerdict::More, 12.0, 18.1))),
-        (Metric::Instructions, Err(NotMetered::NoCounter("none".to_owned()))),
-    ]);
-    run.outcomes[8].reason = Some(Reason::TooLong { seconds: 12.3, needed_seconds: 96.1 });
-    run
-}
-
 #[test]
 fn a_run_reads_back_as_it_was() {
     let ours = tempfile::tempdir().unwrap();
-    let mut kept = record(whole());
+    let mut kept = record(samples::whole());
     kept.profiles.insert(samples::test("a"), samples::explanation());
     let path = keep(ours.path(), &mut kept).unwrap();
     let found = read(&path).unwrap();
@@ -45,9 +28,9 @@ fn a_run_reads_back_as_it_was() {
 #[test]
 fn figures_that_are_no_numbers_read_back_as_such() {
     let ours = tempfile::tempdir().unwrap();
-    let mut run = whole();
+    let mut run = samples::whole();
     let nothing = f64::INFINITY;
-    let outcome = &mut run.outcomes[0];
+    let outcome = &mut run.outcomes[2];
     let explanation = outcome.explanation.as_mut().unwrap();
     (explanation.distortion, explanation.ns.base) = (nothing, nothing);
     explanation.blamed[0].calls_each = Some(Sides { base: nothing, head: 1.0 });
@@ -55,15 +38,15 @@ fn figures_that_are_no_numbers_read_back_as_such() {
     *measured = Measured { head_ns: nothing, p_value: nothing, ..measured.clone() };
     measured.sample.estimates.push(nothing);
     measured.sample.batches.head.push(nothing);
-    run.outcomes[8].reason = Some(Reason::TooLong { seconds: 1.0, needed_seconds: nothing });
+    run.outcomes[7].reason = Some(Reason::TooLong { seconds: 1.0, needed_seconds: nothing });
     let path = keep(ours.path(), &mut record(run)).unwrap();
     let found = read(&path).unwrap().run;
-    let explanation = found.outcomes[0].explanation.as_ref().unwrap();
+    let explanation = found.outcomes[2].explanation.as_ref().unwrap();
     assert!(explanation.distortion.is_nan() && explanation.ns.base.is_nan());
     assert!(explanation.blamed[0].calls_each.unwrap().base.is_nan());
-    let measured = found.outcomes[0].measured.as_ref().unwrap();
+    let measured = found.outcomes[2].measured.as_ref().unwrap();
     assert!(measured.head_ns.is_nan() && measured.sample.batches.head.last().unwrap().is_nan());
-    let Some(Reason::TooLong { needed_seconds, .. }) = found.outcomes[8].reason else { panic!("another reason") };
+    let Some(Reason::TooLong { needed_seconds, .. }) = found.outcomes[7].reason else { panic!("another reason") };
     assert!(needed_seconds.is_nan());
 }
 
@@ -138,7 +121,7 @@ fn check(text: &str, expected: &str) {
 fn what_cannot_be_read_says_why_and_what_to_do() {
     let ours = tempfile::tempdir().unwrap();
     assert!(last(ours.path()).unwrap_err().to_string().contains("no recorded run"));
-    let whole = serde_json::to_string(&record(whole())).unwrap();
+    let whole = serde_json::to_string(&record(samples::whole())).unwrap();
     check(&whole[..whole.len() / 2], "is damaged: EOF while parsing");
     check(&whole.replace("\"outcomes\"", "\"outcome\""), "is damaged: missing field `outcomes`");
     check("", "is damaged");

@@ -1,5 +1,7 @@
 use super::*;
-use crate::report::samples::full;
+use crate::model::Reason;
+use crate::report::Inconclusive;
+use crate::report::samples::{self, full, measured, outcome, run};
 
 fn told(run: &Run) -> String {
     render(run, &Rendering::default())
@@ -37,4 +39,137 @@ fn a_comment_reads_like_this() {
     let command = "cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%";
     assert!(text.ends_with(&format!("\n```sh\n{command}\n```\n\n</details>\n")), "{text}");
     assert!(text.lines().count() <= 50, "{text}");
+}
+
+/// As GitHub makes it, without the cleaning that comes after.
+fn html(markdown: &str) -> String {
+    let mut options = comrak::Options::default();
+    options.extension.table = true;
+    options.extension.strikethrough = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    options.render.r#unsafe = true;
+    comrak::markdown_to_html(markdown, &options)
+}
+
+/// The cells of all rows, headings included, without the tags that we put into them.
+fn cells(markdown: &str) -> Vec<Vec<String>> {
+    let html = html(markdown);
+    let rows = html.split("<tr>").skip(1).map(|row| row.split("</tr>").next().unwrap());
+    let cell = |cell: &str| {
+        let inside = cell.split_once('>').unwrap().1.split("</t").next().unwrap();
+        inside.replace("<code>", "").replace("</code>", "").replace("<strong>", "").replace("</strong>", "")
+    };
+    rows.map(|row| row.split("<t").skip(1).map(cell).collect()).collect()
+}
+
+/// Text of a page as a reader sees it.
+fn shown(html: &str) -> String {
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")]
+        .iter()
+        .fold(html.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+#[test]
+fn tables_have_the_rows_and_cells_that_they_should() {
+    let run = samples::whole();
+    let rows = cells(&told(&run));
+    assert!(rows.iter().all(|row| row.len() == 6), "{rows:?}");
+    assert_eq!(rows.len(), 3 + 2 + 1 + 1);
+    let blame = "lexer::word (src/lexer.rs:12), 102 % of it, its source is the same<br>allocations 12 → 18 (+50.8 %)";
+    assert!(rows[1][5].starts_with(blame), "{}", rows[1][5]);
+    let html = html(&told(&run));
+    assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());
+    assert_eq!((html.matches("<table>").count(), html.matches("<h3>").count()), (3, 1));
+    assert!(html.contains("<pre lang=\"sh\"><code>cargo perfunit diff") || html.contains("language-sh"), "{html}");
+}
+
+#[test]
+fn foreign_text_is_shown_as_it_is_and_is_no_markup() {
+    let names = [
+        "a|b",
+        "a\\|b",
+        "`tick`",
+        "``",
+        "<script>alert(1)</script>",
+        "<T as Into<&str>>::x",
+        "@octocat",
+        "#123",
+        "*b* _i_ ~~s~~",
+        "[l](http://x.example)",
+        "http://x.example",
+        "</details>",
+        "&lt;",
+        "<!-- c -->",
+        "$x$",
+        ":tada:",
+        "a\\",
+        "- [ ] x",
+    ];
+    for name in names {
+        let rows = cells(&told(&run(vec![outcome(name, Verdict::Slower, Some(measured(1e3, 0.5)))])));
+        assert_eq!(rows.len(), 2, "{name}: {rows:?}");
+        assert_eq!((rows[1].len(), shown(&rows[1][0])), (6, format!("mycrate {name}")));
+    }
+    let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)))]);
+    let page = |run: &Run| html(&told(run)).matches('<').count();
+    let expected = page(&run);
+    run.base.label = "`main` <b>@you</b> | http://x.example".to_owned();
+    run.warnings = vec!["</details> # *x*\n\n# y `".to_owned()];
+    run.selection.changes = vec!["<h1>".to_owned(), "~~~".to_owned()];
+    // A line and a code span for the warning; another way to write a code span for the rest.
+    assert_eq!(page(&run), expected + 4);
+    assert!(!html(&told(&run)).contains("<a "));
+}
+
+#[test]
+fn many_tests_fit_into_a_comment() {
+    let name = "module::".repeat(20);
+    let slower = |index| outcome(&format!("{name}{index}"), Verdict::Slower, Some(measured(1e3, 0.5)));
+    let mut run = run((0..5_000).map(slower).collect());
+    run.warnings = vec!["w".repeat(10_000); 50];
+    run.selection.changes = vec!["c".repeat(10_000); 50];
+    let text = told(&run);
+    assert!(text.chars().count() < 65_536, "{}", text.chars().count());
+    assert!(text.lines().position(|line| line.starts_with("<details>")).unwrap() < 40);
+    assert!(text.contains("<summary>4990 more slower</summary>") && text.contains("\n... and 4"), "{text}");
+    let rows = cells(&text);
+    assert!(rows.len() > 150 && rows.iter().all(|row| row.len() == 6));
+    assert!(html(&text).trim_end().ends_with("</details>"));
+}
+
+#[test]
+fn without_news_there_is_little_or_nothing_to_read() {
+    let silent = Rendering { when_fine: WhenFine::Silent, ..Rendering::default() };
+    let fine = run(vec![outcome("a", Verdict::Same, Some(measured(1e3, 0.0)))]);
+    assert_eq!(render(&fine, &silent), "");
+    assert!(told(&fine).contains("### No test got slower or faster\n"), "{}", told(&fine));
+    let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
+    assert_eq!(render(&noisy, &silent), "");
+    let denied = Rendering { inconclusive: Inconclusive::Denied, ..silent };
+    assert!(render(&noisy, &denied).contains("1 inconclusive"));
+    let fails = Reason::Fails { side: "base".to_owned(), detail: "no".to_owned() };
+    let broken = run(vec![samples::unmeasured("a", Some(fails))]);
+    assert!(render(&broken, &silent).contains("### No test could be measured"), "{}", render(&broken, &silent));
+    let stopped = Run { interrupted: true, ..fine };
+    assert!(render(&stopped, &silent).contains("stopped by Ctrl-C"));
+    let mut nothing = run(Vec::new());
+    nothing.selection.nothing_because = Some("only comments differ".to_owned());
+    assert!(
+        told(&nothing).contains("### No test can have changed\n\n")
+            && told(&nothing).contains("`only comments differ`")
+    );
+}
+
+#[test]
+fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
+    let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)))]);
+    run.gates = vec![crate::model::Metric::Time, crate::model::Metric::Allocations];
+    let text = told(&run);
+    assert!(text.contains("### 1 test got worse") && text.contains("| worse | base |"), "{text}");
+    assert!(text.contains(" --metric time,allocations\n"), "{text}");
+    run.head.dirty = false;
+    let both =
+        "cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3..8d01e7b6a5948372615049382716f5e4d3c2b1a0 ";
+    assert!(told(&run).contains(both));
 }

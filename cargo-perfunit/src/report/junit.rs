@@ -1,0 +1,179 @@
+//! What CI systems show as test results: a `JUnit` document, with a suite for each target and a case for each test.
+//!
+//! A case's time is that of one run of the test body on head. Documents of this kind have no standard; quick-junit writes
+//! the one that Jenkins describes, as cargo-nextest does.
+
+use super::figures::phrase;
+use super::format::{Glyphs, duration, one_line, short_commit};
+use super::rendering::Inconclusive;
+use super::unmeasured::is_unaffected;
+use super::{blame, json, metrics, wire};
+use crate::model::{Measured, Outcome, Run, TargetId, Verdict, VersionName};
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The document; tests that got slower have failed, and those that could not be told if that is denied.
+pub fn render(run: &Run, inconclusive: Inconclusive) -> String {
+    let mut suites: BTreeMap<&TargetId, TestSuite> = BTreeMap::new();
+    for outcome in &run.outcomes {
+        let target = &outcome.test.target;
+        let suite = suites.entry(target).or_insert_with(|| suite(target, run));
+        suite.add_test_case(case(outcome, inconclusive));
+    }
+    let mut report = Report::new("cargo-perfunit");
+    report.add_test_suites(suites.into_values());
+    // Into memory, and without characters that XML does not know: there is nothing to refuse.
+    report.to_string().unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+fn suite(target: &TargetId, run: &Run) -> TestSuite {
+    let mut suite = TestSuite::new(target.to_string());
+    let properties = [("base", version(&run.base)), ("head", version(&run.head))];
+    suite.add_properties(properties.map(|(name, value)| Property::new(name, value)));
+    suite
+}
+
+fn version(version: &VersionName) -> String {
+    let changes = if version.dirty { " + changes" } else { "" };
+    one_line(&format!("{} ({}{changes})", version.label, short_commit(&version.commit)))
+}
+
+fn case(outcome: &Outcome, inconclusive: Inconclusive) -> TestCase {
+    let mut case = TestCase::new(outcome.test.name.as_str(), status(outcome, inconclusive));
+    case.set_classname(outcome.test.target.to_string());
+    case.add_property(Property::new("verdict", json::verdict(outcome.verdict)));
+    if let Some(measured) = &outcome.measured {
+        case.add_properties(properties(measured));
+        case.set_time(Duration::try_from_secs_f64(measured.head_ns / 1e9).unwrap_or_default());
+        if matches!(case.status, TestCaseStatus::Success { .. }) {
+            case.set_system_out(lines(outcome).join("\n"));
+        }
+    }
+    case
+}
+
+fn status(outcome: &Outcome, inconclusive: Inconclusive) -> TestCaseStatus {
+    let failed = match outcome.verdict {
+        Verdict::Slower => true,
+        Verdict::Inconclusive => inconclusive == Inconclusive::Denied,
+        Verdict::NotMeasured => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(why_not(outcome));
+            return status;
+        }
+        Verdict::Faster | Verdict::ChangedBelowThreshold | Verdict::Same => false,
+    };
+    if !failed {
+        return TestCaseStatus::success();
+    }
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    let lines = lines(outcome);
+    status.set_type(json::verdict(outcome.verdict)).set_message(lines[0].as_str()).set_description(lines.join("\n"));
+    status
+}
+
+fn why_not(outcome: &Outcome) -> String {
+    match &outcome.reason {
+        Some(reason) => one_line(&reason.to_string()),
+        None if is_unaffected(outcome) => "cannot have changed".to_owned(),
+        None => "no reason was recorded".to_owned(),
+    }
+}
+
+/// The verdict in a line, then what is known besides: work, who is to blame, remarks.
+fn lines(outcome: &Outcome) -> Vec<String> {
+    let glyphs = Glyphs::Unicode;
+    let verdict = json::verdict(outcome.verdict);
+    let figures = outcome.measured.as_ref().map(|measured| {
+        let [base, head] = [measured.base_ns, measured.head_ns].map(|ns| duration(ns, glyphs));
+        format!(": {base} {} {head}, {}", glyphs.arrow(), phrase(measured))
+    });
+    let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
+    let check = outcome.cross_check.as_ref().map(ToString::to_string);
+    let blame = outcome.explanation.iter().flat_map(|explanation| blame::lines(explanation, glyphs));
+    let first = format!("{verdict}{}", figures.unwrap_or_default());
+    let rest = reason.into_iter().chain(metrics::changed(outcome, glyphs)).chain(check).chain(blame);
+    let notes = outcome.notes.iter().map(|note| one_line(note));
+    std::iter::once(first).chain(rest).chain(notes).collect()
+}
+
+/// Figures as numbers; what is none is left out.
+fn properties(measured: &Measured) -> impl Iterator<Item = Property> {
+    let change = measured.change;
+    let figures = [
+        ("base_ns", measured.base_ns),
+        ("head_ns", measured.head_ns),
+        ("change", change.estimate),
+        ("change_low", change.low),
+        ("change_high", change.high),
+        ("threshold", measured.threshold),
+        ("pairs", measured.pairs as f64),
+    ];
+    let known = figures.into_iter().filter_map(|(name, value)| Some((name, wire::finite(value)?)));
+    known.map(|(name, value)| Property::new(name, value.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Reason;
+    use crate::report::samples::{full, outcome, run, unmeasured};
+
+    fn read(run: &Run, inconclusive: Inconclusive) -> Report {
+        Report::deserialize_from_str(&render(run, inconclusive)).unwrap()
+    }
+
+    fn property(case: &TestCase, name: &str) -> Option<f64> {
+        let property = case.properties.iter().find(|property| property.name.as_str() == name)?;
+        property.value.as_str().parse().ok()
+    }
+
+    #[test]
+    fn every_test_is_a_case_and_the_slower_ones_have_failed() {
+        let report = read(&full(), Inconclusive::Allowed);
+        assert_eq!((report.tests, report.failures, report.errors, report.test_suites.len()), (10, 2, 0, 1));
+        let suite = &report.test_suites[0];
+        assert_eq!((suite.name.as_str(), suite.skipped), ("mycrate", 3));
+        let case = |name: &str| suite.test_cases.iter().find(|case| case.name.as_str() == name).unwrap();
+        let long = case("parser::tests::long");
+        let TestCaseStatus::NonSuccess { ty, message, description, .. } = &long.status else { panic!("{long:?}") };
+        let message = message.as_ref().unwrap().as_str();
+        assert_eq!(message, "slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]");
+        assert_eq!(ty.as_ref().unwrap().as_str(), "slower");
+        assert!(description.as_ref().unwrap().as_str().ends_with("\ndiffers from call to call"));
+        assert_eq!((property(long, "base_ns"), property(long, "threshold")), (Some(1210.0), Some(0.1)));
+        assert_eq!(long.classname.as_ref().unwrap().as_str(), "mycrate");
+        let TestCaseStatus::Skipped { message, .. } = &case("net::tests::dns").status else { panic!("not skipped") };
+        assert_eq!(message.as_ref().unwrap().as_str(), "fails on both: no network");
+        let noisy = case("net::tests::roundtrip");
+        assert!(matches!(noisy.status, TestCaseStatus::Success { .. }));
+        assert!(noisy.system_out.as_ref().unwrap().as_str().contains("too noisy"), "{noisy:?}");
+    }
+
+    #[test]
+    fn what_could_not_be_told_fails_if_that_is_denied() {
+        assert_eq!(read(&full(), Inconclusive::Denied).failures, 3);
+    }
+
+    #[test]
+    fn foreign_text_is_no_markup_and_what_is_not_a_number_is_left_out() {
+        let mut odd = crate::report::samples::measured(f64::NAN, f64::INFINITY);
+        odd.head_ns = f64::NEG_INFINITY;
+        let text = "a < b && c > \"d\" ]]> \u{1b}[31mred\u{1b}[0m \u{0}\u{8}";
+        let fails = Reason::Fails { side: "base".to_owned(), detail: text.to_owned() };
+        let mut named = unmeasured("weird <&\"'>", Some(fails));
+        named.notes.push(text.to_owned());
+        let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), Inconclusive::Denied);
+        let [nan, named] = &report.test_suites[0].test_cases[..] else { panic!("not two") };
+        assert_eq!((property(nan, "base_ns"), property(nan, "threshold")), (None, Some(0.1)));
+        assert_eq!(named.name.as_str(), "weird <&\"'>");
+        let TestCaseStatus::Skipped { message, .. } = &named.status else { panic!("not skipped") };
+        assert_eq!(message.as_ref().unwrap().as_str(), "fails on base: a < b && c > \"d\" ]]> red");
+    }
+
+    #[test]
+    fn a_run_without_tests_is_a_document_too() {
+        assert_eq!(read(&run(Vec::new()), Inconclusive::Allowed).tests, 0);
+    }
+}

@@ -24,6 +24,14 @@ fn a_saved_run_is_told_in_every_format() {
     let annotations = report(&["--format", "github"]).expect(0).stdout;
     assert!(annotations.starts_with("::error title=1 test slower::sample tests::mixes: +"), "{annotations}");
 
+    let cases = report(&["--format", "junit"]).expect(0).stdout;
+    let cases = quick_junit::Report::deserialize_from_str(&cases).unwrap();
+    assert_eq!((cases.tests, cases.failures, cases.test_suites[0].name.as_str()), (2, 1, "sample"));
+    let figures = report(&["--format", "bmf"]).expect(0).json();
+    let latency = &figures["sample tests::mixes"]["latency"];
+    let bounds = ["lower_value", "value", "upper_value"].map(|name| latency[name].as_f64().unwrap());
+    assert!(bounds.is_sorted() && bounds[0] > 0.0, "{bounds:?}");
+
     let written = report(&["--format", "json", "--output", "target/reports/perf.json"]).expect(0);
     assert_eq!(written.stdout, "");
     assert_eq!(read(&project, "target/reports/perf.json"), document);
@@ -79,6 +87,24 @@ fn reports_are_written_beside_what_is_printed() {
     assert_eq!(project.perfunit(["report", "--format", "json"]).expect(0).json()["summary"]["verdicts"]["slower"], 1);
     let fine = project.perfunit(["diff", "HEAD..HEAD", "--report", "json=/proc/none/perf.json"]).expect(102);
     assert!(fine.stderr.contains("cannot create the folder /proc/none"), "{}", fine.stderr);
+}
+
+#[test]
+fn documents_are_valid_by_the_schemas_that_the_tool_prints() {
+    let project = Project::library(&source(500), &source(1500));
+    let schema = |kind: &str| project.perfunit(["report", "--schema", kind]).expect(0).json();
+    let check = |kind: &str, document: &Value| {
+        let schema = schema(kind);
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{kind}: {errors:#?}");
+    };
+    check("diff", &project.diff(&["--explain", "always", "--all-tests"]).expect(100).json());
+    check("list", &project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0).json());
+    check("explain", &project.perfunit(["explain", "--message-format", "json"]).expect(0).json());
+    check("runs", &project.perfunit(["report", "--list", "--format", "json"]).expect(0).json());
+    check("doctor", &project.perfunit(["doctor", "--message-format", "json"]).expect(0).json());
+    assert_eq!(project.perfunit(["report", "--schema"]).expect(0).json(), schema("diff"));
 }
 
 fn read(project: &Project, path: &str) -> Value {

@@ -25,7 +25,8 @@ pub fn diff(options: &Options, output: &DiffOutput, terminal: Terminal) -> Resul
     written::check(&output.files)?;
     let run = pipeline::diff(options, terminal)?;
     term::print(&report::render(&run, output.format, &output.rendering));
-    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+    let on_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
+    if on_github && output.format != Format::Github {
         term::eprint(&annotations::github(&run));
     }
     Ok(written::write_all(&run, &output.files, &output.rendering, exit_code(&run, output.gate)))

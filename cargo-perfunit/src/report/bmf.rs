@@ -14,11 +14,11 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// By benchmark, by measure.
-type Document = BTreeMap<String, BTreeMap<&'static str, Value>>;
+type Document = BTreeMap<String, BTreeMap<&'static str, Figure>>;
 
 /// What is known of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Value {
+struct Figure {
     value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     lower_value: Option<f64>,
@@ -32,7 +32,7 @@ pub fn render(run: &Run) -> String {
     pretty(&known.filter(|(_, measures)| !measures.is_empty()).collect::<Document>())
 }
 
-fn measures(outcome: &Outcome) -> BTreeMap<&'static str, Value> {
+fn measures(outcome: &Outcome) -> BTreeMap<&'static str, Figure> {
     let time =
         outcome.measured.iter().flat_map(|measured| [("latency", latency(measured)), ("change", change(measured))]);
     let others = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
@@ -40,26 +40,26 @@ fn measures(outcome: &Outcome) -> BTreeMap<&'static str, Value> {
     time.chain(others).filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn latency(measured: &Measured) -> Option<Value> {
+fn latency(measured: &Measured) -> Option<Figure> {
     let change = measured.change;
     let scaled = |bound: f64| measured.head_ns * (1.0 + bound) / (1.0 + change.estimate);
-    value(measured.head_ns, scaled(change.low), scaled(change.high))
+    figure(measured.head_ns, scaled(change.low), scaled(change.high))
 }
 
-fn change(measured: &Measured) -> Option<Value> {
+fn change(measured: &Measured) -> Option<Figure> {
     let [estimate, low, high] =
         [measured.change.estimate, measured.change.low, measured.change.high].map(|change| 100.0 * change);
-    value(estimate, low, high)
+    figure(estimate, low, high)
 }
 
-fn reading(metered: &Metered) -> Option<Value> {
+fn reading(metered: &Metered) -> Option<Figure> {
     let head = metered.readings.head;
-    value(head.value, head.low, head.high)
+    figure(head.value, head.low, head.high)
 }
 
 /// Nothing unless there is a number.
-fn value(value: f64, low: f64, high: f64) -> Option<Value> {
-    Some(Value { value: finite(value)?, lower_value: finite(low), upper_value: finite(high) })
+fn figure(value: f64, low: f64, high: f64) -> Option<Figure> {
+    Some(Figure { value: finite(value)?, lower_value: finite(low), upper_value: finite(high) })
 }
 
 #[cfg(test)]
@@ -67,10 +67,10 @@ mod tests {
     use super::*;
     use crate::model::{MetricVerdict, NotMetered, Verdict};
     use crate::report::samples::{full, measured, metered, outcome, run, unmeasured};
-    use serde_json::{Value as Json, json};
+    use serde_json::{Value, json};
 
     /// Bencher's own description of the format.
-    fn schema() -> Json {
+    fn schema() -> Value {
         let figure = json!({"type": "number"});
         let value = json!({
             "type": "object", "required": ["value"],
@@ -83,7 +83,7 @@ mod tests {
         })
     }
 
-    fn document(run: &Run) -> Json {
+    fn document(run: &Run) -> Value {
         let document = serde_json::from_str(&render(run)).unwrap();
         let validator = jsonschema::validator_for(&schema()).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();

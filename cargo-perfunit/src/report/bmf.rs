@@ -5,8 +5,8 @@
 //! - `latency`: time of one run of the test body on head, ns. Its bounds are those of the change, applied to it: they tell
 //!   how surely head is told from base, not how far apart two machines are.
 //! - `change`: head against base, in per cent.
-//! - the other metrics by their names (`allocations`, `peak-heap`, ...), in ns, bytes or as a count, with the smallest and
-//!   the largest reading as bounds.
+//! - other metrics that decide (`--metric`), by their names (`allocations`, `peak-heap`, ...), in ns, bytes or as a count,
+//!   with the smallest and the largest reading as bounds. Not all: who follows figures over time pays for each.
 
 use super::wire::{finite, pretty};
 use crate::model::{Measured, Metered, Metric, Outcome, Run};
@@ -28,14 +28,14 @@ struct Figure {
 
 /// The document; empty without figures.
 pub fn render(run: &Run) -> String {
-    let known = run.outcomes.iter().map(|outcome| (outcome.test.to_string(), measures(outcome)));
+    let known = run.outcomes.iter().map(|outcome| (outcome.test.to_string(), measures(outcome, &run.gates)));
     pretty(&known.filter(|(_, measures)| !measures.is_empty()).collect::<Document>())
 }
 
-fn measures(outcome: &Outcome) -> BTreeMap<&'static str, Figure> {
+fn measures(outcome: &Outcome, gates: &[Metric]) -> BTreeMap<&'static str, Figure> {
     let time =
         outcome.measured.iter().flat_map(|measured| [("latency", latency(measured)), ("change", change(measured))]);
-    let others = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
+    let others = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time && gates.contains(metric));
     let others = others.filter_map(|(metric, metered)| Some((metric.name(), reading(metered.as_ref().ok()?))));
     time.chain(others).filter_map(|(name, value)| Some((name, value?))).collect()
 }
@@ -98,13 +98,16 @@ mod tests {
         test.measured.as_mut().unwrap().change.high = 0.75;
         test.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
         test.metrics.insert(Metric::Time, Ok(metered(MetricVerdict::More, 1.0, 2.0)));
+        test.metrics.insert(Metric::PeakHeap, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
         test.metrics.insert(Metric::Instructions, Err(NotMetered::SwitchedOff));
         let expected = json!({"mycrate a": {
             "latency": {"value": 1500.0, "lower_value": 1250.0, "upper_value": 1750.0},
             "change": {"value": 50.0, "lower_value": 25.0, "upper_value": 75.0},
             "allocations": {"value": 18.0, "lower_value": 18.0, "upper_value": 18.0},
         }});
-        assert_eq!(document(&run(vec![test, unmeasured("b", None)])), expected);
+        let mut run = run(vec![test, unmeasured("b", None)]);
+        run.gates = vec![Metric::Time, Metric::Allocations, Metric::Instructions];
+        assert_eq!(document(&run), expected);
     }
 
     #[test]

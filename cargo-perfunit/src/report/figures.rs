@@ -131,7 +131,8 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
         .collect()
 }
 
-fn statistics(measured: &Measured) -> String {
+/// How sure the figures are, in a line.
+pub fn statistics(measured: &Measured) -> String {
     let Measured { pairs, layouts, detectable, p_value, effect, mode, .. } = measured;
     let class = match effect.class {
         EffectClass::Trivial => "trivial",

@@ -36,6 +36,12 @@ fn a_saved_run_is_told_in_every_format() {
     assert_eq!(written.stdout, "");
     assert_eq!(read(&project, "target/reports/perf.json"), document);
     assert_eq!(project.status(), [""; 0]);
+
+    // A version against itself is no news.
+    project.perfunit(["diff", "HEAD..HEAD"]).expect(0);
+    assert_eq!(report(&["--format", "markdown", "--when-fine", "silent"]).expect(0).stdout, "");
+    let other = report(&["--format", "json", "--when-fine", "silent"]).expect(2);
+    assert!(other.stderr.contains("--when-fine is about Markdown, not json"), "{}", other.stderr);
 }
 
 #[test]

@@ -105,6 +105,10 @@ impl ReportArguments {
         if self.list {
             return self.list_format().map(ReportView::List);
         }
+        if self.telling.when_fine != WhenFine::default() && self.format != Format::Markdown {
+            return Err(Error::usage(format!("--when-fine is about Markdown, not {}", self.format.name()))
+                .hint("say `--format markdown` too"));
+        }
         let path = Some(self.output.clone()).filter(|path| path.as_os_str() != "-");
         Ok(ReportView::Run { format: self.format, rendering: self.telling.rendering(self.verbose), path })
     }

@@ -13,7 +13,7 @@ const CULPRITS: usize = 2;
 /// The functions that are to blame, and what else is known.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
-    let causes = causes::lines(explanation, glyphs).into_iter();
+    let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("blame: {line}"));
     let notes = explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note)));
     if explanation.outer_cause().is_some() {
         // Who is named did nothing.
@@ -56,11 +56,12 @@ fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {
 }
 
 /// `parser::parse_line (src/parser.rs:88)`.
-fn place(function: &Function) -> String {
+pub(super) fn place(function: &Function) -> String {
     format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
 }
 
-fn how(explanation: &Explanation, blamed: &Blamed) -> String {
+/// In what way it is to blame: `takes longer, 3 calls a run`.
+pub(super) fn how(explanation: &Explanation, blamed: &Blamed) -> String {
     if let (Blame::CallsOf(callee), Some(each)) = (&blamed.blame, blamed.calls_each) {
         if *callee == blamed.function {
             return format!("calls itself, directly or not, {} instead of {}", times(each.head), times(each.base));
@@ -98,12 +99,13 @@ fn number(calls: f64) -> String {
     if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
 }
 
-fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
+/// A difference with its sign.
+pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
 }
 
 /// What stands behind a number that has no unit yet.
-fn unit(engine: Engine) -> &'static str {
+pub(super) fn unit(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "",
         Engine::Callgrind => " instructions",

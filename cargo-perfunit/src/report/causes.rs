@@ -31,7 +31,7 @@ fn line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String 
             "{share} % of the difference is in functions whose source is the same; what else changed and can reach them: {named}"
         ),
     };
-    format!("blame: {}", format::one_line(&text))
+    format::one_line(&text)
 }
 
 fn percent(cause: &Cause) -> String {
@@ -60,14 +60,14 @@ mod tests {
 
     #[test]
     fn a_single_cause_is_told_plainly() {
-        let expected = "blame: no code of the workspace changed, but this did: serde 1.0 -> 1.1. 94 % of the difference \
+        let expected = "no code of the workspace changed, but this did: serde 1.0 -> 1.1. 94 % of the difference \
                         is in code that it can reach";
         assert_eq!(told(&[dependency("serde", 0.94)], Some(false)), expected);
     }
 
     #[test]
     fn beside_changed_code_nothing_is_claimed() {
-        let expected = "blame: 94 % of the difference is in functions whose source is the same; what else changed and \
+        let expected = "94 % of the difference is in functions whose source is the same; what else changed and \
                         can reach them: serde 1.0 -> 1.1; memchr 1.0 -> 1.1";
         let causes = [dependency("serde", 0.94), dependency("memchr", 0.94)];
         assert_eq!(told(&causes, Some(true)), expected);

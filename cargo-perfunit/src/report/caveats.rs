@@ -25,7 +25,8 @@ pub fn write(run: &Run, screen: &mut Screen) {
     }
 }
 
-fn interrupted(run: &Run) -> String {
+/// How far an interrupted run came.
+pub(super) fn interrupted(run: &Run) -> String {
     let done = measured(run);
     let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted));
     // A test stopped halfway has figures and the reason at once; it counts as measured.
@@ -107,7 +108,7 @@ fn within_reach_of_layout(run: &Run) -> Option<String> {
 }
 
 /// Each warning once, in order of first appearance, with how often it came.
-fn counted(warnings: &[String]) -> Vec<(String, usize)> {
+pub(super) fn counted(warnings: &[String]) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for warning in warnings.iter().map(|warning| one_line(warning)) {
         match counted.iter_mut().find(|(known, _)| *known == warning) {

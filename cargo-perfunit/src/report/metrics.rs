@@ -42,7 +42,8 @@ fn is_for_all(why: &NotMetered) -> bool {
     matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted)
 }
 
-fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Metered, NotMetered>)> {
+/// All metrics but time, which stands in the row.
+pub(super) fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Metered, NotMetered>)> {
     let metrics = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
     metrics.map(|(metric, metered)| (*metric, metered))
 }
@@ -76,7 +77,7 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
 }
 
 /// A figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
-fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
+pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
     match unit {
         Unit::Nanoseconds => format::duration(value, glyphs),
         Unit::Bytes => format::bytes(value),

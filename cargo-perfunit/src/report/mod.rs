@@ -21,6 +21,7 @@ pub mod flamegraph;
 mod forest;
 pub mod format;
 mod gauge;
+pub mod html;
 pub mod impact;
 pub mod json;
 pub mod junit;
@@ -40,6 +41,7 @@ mod unmeasured;
 pub mod wire;
 
 pub use explanations::{Explanations, TestExplained};
+pub use html::HtmlOptions;
 pub use list::{ListOptions, Listed, Listing};
 pub use rendering::{Format, Inconclusive, Rendering, WhenFine, render};
 pub use saved::ListFormat;

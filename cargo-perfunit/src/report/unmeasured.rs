@@ -32,6 +32,16 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     }
 }
 
+/// All tests without figures, those that cannot have changed included: what they have in common, and who they are.
+pub fn groups(run: &Run) -> Vec<(String, Vec<&Outcome>)> {
+    let mut groups: BTreeMap<usize, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured) {
+        groups.entry(kind(outcome.reason.as_ref()).0).or_default().push(outcome);
+    }
+    let why = |group: &[&Outcome]| shared_reason(group).unwrap_or_else(|| kind(group[0].reason.as_ref()).1.to_owned());
+    groups.into_values().map(|group| (why(&group), group)).collect()
+}
+
 /// Lines of which only the first carries the status word.
 struct Section<'a> {
     screen: &'a mut Screen,

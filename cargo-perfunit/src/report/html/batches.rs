@@ -1,0 +1,212 @@
+//! How long a run took in the batches of each side: where most of them lie, and how far they reach.
+
+use super::axis::Axis;
+use super::markup::{Markup, percent};
+use crate::model::{Measured, Mode, Sample, Side};
+use crate::report::format::{self, Glyphs};
+use std::fmt::Write;
+
+/// Most figures below the line.
+const TICKS: usize = 4;
+/// Height of the hill of a side, and of all that belongs to a side, px.
+const HILL: f64 = 34.0;
+const ROW: f64 = 52.0;
+/// Height of the line of figures, px.
+const FOOT: f64 = 22.0;
+/// The picture ends here: the last 5 % are whatever else the machine did. The table below has them.
+const LAST: usize = Sample::QUANTILES - 2;
+/// Quarters and half, among the quantiles.
+const QUARTER: usize = 5;
+const HALF: usize = 10;
+const THREE_QUARTERS: usize = 15;
+/// A bin of the hill counts as at least so wide, as a part of the picture: equal quantiles would make it infinitely high.
+const NARROWEST: f64 = 0.008;
+
+/// Writes the picture, and the table that says the same.
+pub fn write(measured: &Measured, out: &mut Markup) {
+    let batches = &measured.sample.batches;
+    let known = Side::BOTH.into_iter().all(|side| {
+        let quantiles = batches.get(side);
+        quantiles.len() == Sample::QUANTILES && quantiles.iter().all(|ns| ns.is_finite())
+    });
+    let shown = Side::BOTH.into_iter().flat_map(|side| batches.get(side).iter().take(LAST + 1).copied());
+    let Some(axis) = Axis::around(shown).filter(|_| known) else { return };
+    let of = if measured.mode == Mode::Cold { "first calls" } else { "runs, by batches" };
+    out.element("figure", &[], |out| {
+        let height = (2.0 * ROW + FOOT).to_string();
+        let label = format!("Time of {of}, on base and on head. The table below has the figures.");
+        out.element(
+            "svg",
+            &[("class", "plot"), ("role", "img"), ("aria-label", &label), ("width", "100%"), ("height", &height)],
+            |out| {
+                let tallest = Side::BOTH.map(|side| densities(batches.get(side), &axis).fold(0.0, f64::max));
+                let tallest = tallest[0].max(tallest[1]);
+                for side in Side::BOTH {
+                    row(side, batches.get(side), &axis, tallest, out);
+                }
+                foot(&axis, out);
+            },
+        );
+        out.words("figcaption", "", "Hill: where the batches lie; bar: the middle half of them; bold line: the median. The slowest 5 % are not drawn.");
+    });
+    table(measured, out);
+}
+
+/// How dense the batches lie between neighbouring quantiles that are shown, in batches per width.
+fn densities<'a>(quantiles: &'a [f64], axis: &'a Axis) -> impl Iterator<Item = f64> + 'a {
+    quantiles[..=LAST].windows(2).map(|ends| {
+        let width = (axis.place(ends[1]) - axis.place(ends[0])) / 100.0;
+        1.0 / width.max(NARROWEST)
+    })
+}
+
+fn row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64, out: &mut Markup) {
+    let top = side.index() as f64 * ROW;
+    let name = side.to_string();
+    let ground = top + HILL + 6.0;
+    let y = |offset: f64| format!("{}", top + offset);
+    // Of its own, so that its width of 1000 becomes the picture's, whatever that is.
+    out.element(
+        "svg",
+        &[
+            ("y", &y(6.0)),
+            ("width", "100%"),
+            ("height", &HILL.to_string()),
+            ("viewBox", "0 0 1000 100"),
+            ("preserveAspectRatio", "none"),
+        ],
+        |out| out.empty("path", &[("class", class(side, Part::Hill)), ("d", &hill(quantiles, axis, tallest))]),
+    );
+    let [low, middle, high] = [QUARTER, HALF, THREE_QUARTERS].map(|index| axis.place(quantiles[index]));
+    let (x, width) = (percent(low), percent(high - low));
+    out.empty(
+        "rect",
+        &[("class", class(side, Part::Bar)), ("x", &x), ("y", &ground.to_string()), ("width", &width), ("height", "5")],
+    );
+    let x = percent(middle);
+    let (from, to) = (y(8.0), (ground + 7.0).to_string());
+    out.empty("line", &[("class", class(side, Part::Median)), ("x1", &x), ("x2", &x), ("y1", &from), ("y2", &to)]);
+    out.element("text", &[("class", "side"), ("x", "0"), ("y", &y(16.0))], |out| out.text(&name));
+}
+
+/// What is drawn of a side.
+#[derive(Clone, Copy)]
+enum Part {
+    Hill,
+    Bar,
+    Median,
+}
+
+fn class(side: Side, part: Part) -> &'static str {
+    match (side, part) {
+        (Side::Base, Part::Hill) => "hill base",
+        (Side::Head, Part::Hill) => "hill head",
+        (Side::Base, Part::Bar) => "bar base",
+        (Side::Head, Part::Bar) => "bar head",
+        (Side::Base, Part::Median) => "median base",
+        (Side::Head, Part::Median) => "median head",
+    }
+}
+
+/// Steps with equal areas in a box of 1000 by 100.
+fn hill(quantiles: &[f64], axis: &Axis, tallest: f64) -> String {
+    let x = |index: usize| (10.0 * axis.place(quantiles[index])).round();
+    let mut path = format!("M{} 100", x(0));
+    for (index, density) in densities(quantiles, axis).enumerate() {
+        let y = (100.0 * (1.0 - density / tallest)).round();
+        // At least as wide as it counts.
+        let right = x(index + 1).max(x(index) + 1.0);
+        // Writing into a string cannot fail.
+        let _ = write!(path, "V{y}H{right}");
+    }
+    path + "V100Z"
+}
+
+fn foot(axis: &Axis, out: &mut Markup) {
+    let (end, below) = ((2.0 * ROW).to_string(), (2.0 * ROW + FOOT - 5.0).to_string());
+    out.empty("line", &[("class", "axis"), ("x1", "0"), ("x2", "100%"), ("y1", &end), ("y2", &end)]);
+    for tick in axis.ticks(TICKS) {
+        let x = percent(axis.place(tick));
+        out.element("text", &[("x", &x), ("y", &below)], |out| out.text(&format::duration(tick, Glyphs::Unicode)));
+    }
+}
+
+fn table(measured: &Measured, out: &mut Markup) {
+    let columns = [("fastest", 0), ("5 %", 1), ("median", HALF), ("95 %", LAST), ("slowest", Sample::QUANTILES - 1)];
+    let scroll = [("class", "scroll"), ("tabindex", "0"), ("role", "group"), ("aria-label", "Times as figures")];
+    out.element("div", &scroll, |out| {
+        out.element("table", &[("class", "figures")], |out| {
+            let caption = if measured.mode == Mode::Cold { "Time of a first call" } else { "Time of a run in a batch" };
+            out.words("caption", "", caption);
+            out.element("thead", &[], |out| {
+                out.element("tr", &[], |out| {
+                    out.words("td", "", "");
+                    for (name, _) in columns {
+                        out.element("th", &[("scope", "col")], |out| out.text(name));
+                    }
+                });
+            });
+            out.element("tbody", &[], |out| {
+                for side in Side::BOTH {
+                    out.element("tr", &[], |out| {
+                        out.element("th", &[("scope", "row")], |out| out.text(&side.to_string()));
+                        for (_, index) in columns {
+                            let ns = measured.sample.batches.get(side)[index];
+                            out.words("td", "", &format::duration(ns, Glyphs::Unicode));
+                        }
+                    });
+                }
+            });
+        })
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Sides;
+    use crate::report::samples::measured;
+
+    fn even(from: f64, step: f64) -> Vec<f64> {
+        (0..Sample::QUANTILES).map(|index| from + index as f64 * step).collect()
+    }
+
+    fn drawn(base: Vec<f64>, head: Vec<f64>) -> String {
+        let mut measured = measured(1e3, 0.3);
+        measured.sample.batches = Sides { base, head };
+        let mut out = Markup::default();
+        write(&measured, &mut out);
+        out.finish()
+    }
+
+    #[test]
+    fn evenly_spread_batches_make_a_plateau() {
+        let axis = Axis::around([0.0, 19.0]).unwrap();
+        let path = hill(&even(0.0, 1.0), &axis, densities(&even(0.0, 1.0), &axis).fold(0.0, f64::max));
+        assert!(path.starts_with("M54 100V0H") && path.ends_with("V0H946V100Z"), "{path}");
+        assert_eq!(path.matches("V0").count(), LAST);
+    }
+
+    #[test]
+    fn equal_quantiles_are_high_and_not_infinite() {
+        let same = vec![100.0; Sample::QUANTILES];
+        let picture = drawn(same.clone(), even(200.0, 1.0));
+        assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
+        assert!(!drawn(same.clone(), same).contains("NaN"));
+    }
+
+    #[test]
+    fn the_table_has_what_the_picture_leaves_out() {
+        let mut head = even(1_300.0, 1.0);
+        head[20] = 9e6;
+        let picture = drawn(even(1_000.0, 1.0), head);
+        assert!(picture.contains("<td>9.00 ms</td>") && picture.contains("<td>1.01 µs</td>"), "{picture}");
+        assert_eq!(picture.matches("class=\"hill").count(), 2);
+    }
+
+    #[test]
+    fn without_batches_there_is_nothing() {
+        assert_eq!(drawn(Vec::new(), Vec::new()), "");
+        assert_eq!(drawn(even(1.0, 1.0), vec![f64::NAN; Sample::QUANTILES]), "");
+    }
+}

@@ -1,0 +1,98 @@
+(() => {
+  'use strict';
+  const table = document.getElementById('tests');
+  const form = document.getElementById('filter');
+  const shown = document.getElementById('shown');
+  const text = document.getElementById('text');
+  const target = document.getElementById('target');
+  const boxes = [...form.querySelectorAll('input[type=checkbox]')];
+  const collator = new Intl.Collator('en', { numeric: true });
+
+  // One entry for each test. What is looked at again and again is read once.
+  const tests = [...table.tBodies].map((body, place) => {
+    const row = body.rows[0];
+    const keys = (row.dataset.keys ?? '').split(' ').map(Number.parseFloat);
+    const cell = row.cells[0].textContent;
+    return {
+      body, place, row, more: body.rows[1] ?? null,
+      verdict: body.className, target: body.dataset.target, words: cell.toLowerCase(),
+      name: row.querySelector('.id').textContent,
+      base: keys[0] ?? NaN, head: keys[1] ?? NaN, change: keys[2] ?? NaN,
+    };
+  });
+
+  function unfold(test, open) {
+    test.more.hidden = !open;
+    test.more.querySelector('details').open = open;
+    test.button.setAttribute('aria-expanded', String(open));
+  }
+
+  // Details unfold by the test's name instead of a line of their own.
+  function foldable(test) {
+    const id = test.row.querySelector('.id');
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.setAttribute('aria-controls', test.more.id);
+    button.append(...id.childNodes);
+    id.append(button);
+    test.button = button;
+    unfold(test, false);
+    button.addEventListener('click', () => unfold(test, test.more.hidden));
+  }
+
+  function filter() {
+    const wanted = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
+    const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const only = target?.value ?? 'all targets';
+    let count = 0;
+    for (const test of tests) {
+      const fits = wanted.has(test.verdict)
+        && (only === 'all targets' || only === test.target)
+        && words.every((word) => test.words.includes(word));
+      if (test.body.hidden === fits) test.body.hidden = !fits;
+      if (fits) count += 1;
+    }
+    shown.textContent = `${count} of ${tests.length} shown`;
+  }
+
+  // Tests without a figure come last in both directions.
+  function comparison(key, sign) {
+    if (key === 'name') return (a, b) => sign * collator.compare(a.name, b.name) || a.place - b.place;
+    if (key === 'verdict') return (a, b) => sign * (a.place - b.place);
+    return (a, b) => {
+      const [x, y] = [a[key], b[key]];
+      if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || a.place - b.place;
+      return sign * (x - y) || a.place - b.place;
+    };
+  }
+
+  function sort(heading) {
+    const key = heading.dataset.sort;
+    const before = heading.getAttribute('aria-sort');
+    // The largest first is what people look for in figures.
+    const first = key === 'name' || key === 'verdict' ? 'ascending' : 'descending';
+    const other = first === 'ascending' ? 'descending' : 'ascending';
+    const order = before === first ? other : first;
+    for (const one of headings) one.removeAttribute('aria-sort');
+    heading.setAttribute('aria-sort', order);
+    const sorted = [...tests].sort(comparison(key, order === 'ascending' ? 1 : -1));
+    table.append(...sorted.map((test) => test.body));
+  }
+
+  const headings = [...table.tHead.querySelectorAll('th[data-sort]')];
+  for (const heading of headings) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.append(...heading.childNodes);
+    heading.append(button);
+    button.addEventListener('click', () => sort(heading));
+  }
+  table.tHead.querySelector('th.verdict').setAttribute('aria-sort', 'ascending');
+
+  document.documentElement.classList.add('js');
+  tests.filter((test) => test.more).forEach(foldable);
+  form.addEventListener('input', filter);
+  form.addEventListener('submit', (event) => event.preventDefault());
+  form.hidden = false;
+  filter();
+})();

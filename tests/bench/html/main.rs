@@ -1,0 +1,54 @@
+//! How large is the HTML report, and how long does it take to write? The pages that `tests/browser/run` opens.
+//!
+//! `cargo bench --bench html -- FOLDER` writes `few.html` (one test of every kind), `many.html` (5,000 tests, 60 of them
+//! measured), `measured.html` (5,000 measured tests, more than fit) and `nothing.html`; `--run FILE` writes the page of a
+//! run that the tool has saved.
+
+mod explained;
+mod runs;
+
+use cargo_perfunit::model::Run;
+use cargo_perfunit::report::html::{HtmlOptions, render};
+use clap::Parser;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Writes pages.
+#[derive(Debug, Parser)]
+#[command(name = "html", max_term_width = 100)]
+struct Arguments {
+    /// Where the pages go.
+    folder: PathBuf,
+    /// Write the page of this run instead.
+    #[arg(long, value_name = "FILE")]
+    run: Option<PathBuf>,
+}
+
+fn main() -> Result<()> {
+    // Cargo tells benchmarks that they are some.
+    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
+    if typed.len() < 2 {
+        println!("usage: cargo bench --bench html -- FOLDER [--run FILE]; --help tells more");
+        return Ok(());
+    }
+    let arguments = Arguments::parse_from(typed);
+    fs::create_dir_all(&arguments.folder)?;
+    if let Some(file) = &arguments.run {
+        return page("run", &serde_json::from_str(&fs::read_to_string(file)?)?, &arguments.folder);
+    }
+    page("few", &runs::few(), &arguments.folder)?;
+    page("many", &runs::many(60), &arguments.folder)?;
+    page("measured", &runs::many(5_000), &arguments.folder)?;
+    page("nothing", &runs::nothing(), &arguments.folder)
+}
+
+fn page(name: &str, run: &Run, folder: &Path) -> Result<()> {
+    let start = Instant::now();
+    let page = render(run, &HtmlOptions::default());
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    println!("{name}.html: {} tests, {} bytes, rendered in {milliseconds:.0} ms", run.outcomes.len(), page.len());
+    Ok(fs::write(folder.join(format!("{name}.html")), page)?)
+}

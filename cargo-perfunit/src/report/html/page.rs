@@ -6,6 +6,8 @@ use crate::model::Run;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
+/// Thousands of rows are laid out once, after most of them were hidden, and not again and again while they are read.
+const EARLY: &str = "document.documentElement.classList.add('js');\n";
 
 /// What the reader wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
             out.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
             out.words("title", "", &head::title(run));
             out.embed("style", STYLE);
+            out.embed("script", EARLY);
         });
         out.element("body", &[], |out| {
             head::header(run, out);

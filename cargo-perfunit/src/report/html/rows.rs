@@ -89,6 +89,7 @@ pub fn write(run: &Run, options: &HtmlOptions, out: &mut Markup) {
             });
         }
     });
+    out.element("button", &[("id", "all"), ("type", "button"), ("hidden", "hidden")], |_| ());
 }
 
 /// The details of as many tests as fit, from the first on, by place in the table.

@@ -6,10 +6,14 @@
   const text = document.getElementById('text');
   const target = document.getElementById('target');
   const boxes = [...form.querySelectorAll('input[type=checkbox]')];
+  const all = document.getElementById('all');
+  // More rows take their time to be laid out, and nobody reads them.
+  const most = 500;
+  let limit = most;
   const collator = new Intl.Collator('en', { numeric: true });
 
-  // One entry for each test. What is looked at again and again is read once.
-  const tests = [...table.tBodies].map((body, place) => {
+  // One entry for each test, in the order of the table. What is looked at again and again is read once.
+  let tests = [...table.tBodies].map((body, place) => {
     const row = body.rows[0];
     const keys = (row.dataset.keys ?? '').split(' ').map(Number.parseFloat);
     const cell = row.cells[0].textContent;
@@ -49,10 +53,13 @@
       const fits = wanted.has(test.verdict)
         && (only === 'all targets' || only === test.target)
         && words.every((word) => test.words.includes(word));
-      if (test.body.hidden === fits) test.body.hidden = !fits;
       if (fits) count += 1;
+      const visible = fits && count <= limit;
+      if (test.body.hidden === visible) test.body.hidden = !visible;
     }
-    shown.textContent = `${count} of ${tests.length} shown`;
+    shown.textContent = `${Math.min(count, limit)} of ${tests.length} shown`;
+    all.hidden = count <= limit;
+    all.textContent = `Show ${count - limit} more`;
   }
 
   // Tests without a figure come last in both directions.
@@ -75,8 +82,9 @@
     const order = before === first ? other : first;
     for (const one of headings) one.removeAttribute('aria-sort');
     heading.setAttribute('aria-sort', order);
-    const sorted = [...tests].sort(comparison(key, order === 'ascending' ? 1 : -1));
-    table.append(...sorted.map((test) => test.body));
+    tests = [...tests].sort(comparison(key, order === 'ascending' ? 1 : -1));
+    filter();
+    table.append(...tests.map((test) => test.body));
   }
 
   const headings = [...table.tHead.querySelectorAll('th[data-sort]')];
@@ -89,10 +97,11 @@
   }
   table.tHead.querySelector('th.verdict').setAttribute('aria-sort', 'ascending');
 
-  document.documentElement.classList.add('js');
   tests.filter((test) => test.more).forEach(foldable);
-  form.addEventListener('input', filter);
+  form.addEventListener('input', () => { limit = most; filter(); });
+  all.addEventListener('click', () => { limit = Infinity; filter(); });
   form.addEventListener('submit', (event) => event.preventDefault());
   form.hidden = false;
   filter();
+  table.classList.add('ready');
 })();

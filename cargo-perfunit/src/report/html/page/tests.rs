@@ -6,8 +6,9 @@ fn markup_of(page: &str) -> String {
     let mut rest = page.replace("<!DOCTYPE html>", "");
     for tag in ["style", "script"] {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
-        let Some((before, inside)) = rest.split_once(&open) else { continue };
-        rest = format!("{before}{}", inside.split_once(&close).unwrap().1);
+        while let Some((before, inside)) = rest.split_once(&open) {
+            rest = format!("{before}{}", inside.split_once(&close).unwrap().1);
+        }
     }
     rest
 }
@@ -72,7 +73,7 @@ fn names_and_messages_cannot_break_the_page() {
     run.selection.changes = vec![hostile.into()];
     let page = page(&run);
     assert_well_formed(&page);
-    assert_eq!(page.matches("<script>").count(), 1);
+    assert_eq!(page.matches("<script>").count(), 2);
     assert_eq!(page.matches("<img").count(), 0);
     assert!(!page.contains(|c: char| c.is_control() && c != '\n'));
 }
@@ -94,5 +95,5 @@ fn thousands_of_tests_fit() {
 fn an_empty_run_is_a_page_without_a_table() {
     let page = page(&run(Vec::new()));
     assert_well_formed(&page);
-    assert!(page.contains("No test was measured") && !page.contains("<table") && !page.contains("<script"));
+    assert!(page.contains("No test was measured") && !page.contains("<table"));
 }

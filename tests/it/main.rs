@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod explain;
 mod harmless;
+mod html;
 mod instructions;
 mod layout;
 mod link;

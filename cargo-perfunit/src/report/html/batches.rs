@@ -8,9 +8,10 @@ use std::fmt::Write;
 
 /// Most figures below the line.
 const TICKS: usize = 4;
-/// Height of the hill of a side, and of all that belongs to a side, px.
+/// Heights of the name of a side, of its hill, and of all that belongs to it, px.
+const NAME: f64 = 16.0;
 const HILL: f64 = 34.0;
-const ROW: f64 = 52.0;
+const ROW: f64 = 64.0;
 /// Height of the line of figures, px.
 const FOOT: f64 = 22.0;
 /// The picture ends here: the last 5 % are whatever else the machine did. The table below has them.
@@ -63,13 +64,13 @@ fn densities<'a>(quantiles: &'a [f64], axis: &'a Axis) -> impl Iterator<Item = f
 fn row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64, out: &mut Markup) {
     let top = side.index() as f64 * ROW;
     let name = side.to_string();
-    let ground = top + HILL + 6.0;
+    let ground = top + NAME + HILL;
     let y = |offset: f64| format!("{}", top + offset);
     // Of its own, so that its width of 1000 becomes the picture's, whatever that is.
     out.element(
         "svg",
         &[
-            ("y", &y(6.0)),
+            ("y", &y(NAME)),
             ("width", "100%"),
             ("height", &HILL.to_string()),
             ("viewBox", "0 0 1000 100"),
@@ -84,9 +85,9 @@ fn row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64, out: &mut Marku
         &[("class", class(side, Part::Bar)), ("x", &x), ("y", &ground.to_string()), ("width", &width), ("height", "5")],
     );
     let x = percent(middle);
-    let (from, to) = (y(8.0), (ground + 7.0).to_string());
+    let (from, to) = (y(NAME), (ground + 7.0).to_string());
     out.empty("line", &[("class", class(side, Part::Median)), ("x1", &x), ("x2", &x), ("y1", &from), ("y2", &to)]);
-    out.element("text", &[("class", "side"), ("x", "0"), ("y", &y(16.0))], |out| out.text(&name));
+    out.element("text", &[("class", "side"), ("x", "0"), ("y", &y(NAME - 4.0))], |out| out.text(&name));
 }
 
 /// What is drawn of a side.

@@ -25,10 +25,8 @@ pub fn of(run: &Run, outcome: &Outcome) -> Markup {
     if let Some(explanation) = &outcome.explanation {
         explained::write(explanation, &mut out);
     }
-    out.element("div", &[("class", "two")], |out| {
-        out.element("div", &[], |out| metrics::write(run, outcome, out));
-        out.element("div", &[], |out| selected(outcome, out));
-    });
+    metrics::write(run, outcome, &mut out);
+    selected(outcome, &mut out);
     out
 }
 

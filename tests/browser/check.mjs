@@ -87,6 +87,12 @@ async function unfolds(page) {
   check(await page.locator('.plot:visible').count() === 2, 'few: both plots are there');
   check(await page.locator('.flame:visible .f').count() > 4, 'few: the flamegraph is there');
   check(await page.getByText('Why it got slower').isVisible(), 'few: the explanation is there');
+  const frame = page.locator('.flame:visible .f', { hasText: 'lexer::word' });
+  const before = (await frame.boundingBox()).width;
+  await frame.click();
+  check((await frame.boundingBox()).width > 1.2 * before, 'few: a click makes a frame wider');
+  await page.locator('.flame:visible .f').first().click();
+  check(Math.abs((await frame.boundingBox()).width - before) < 1, 'few: one on the first frame puts it back');
   const filled = await page.locator('.plot:visible circle').evaluateAll((dots) => dots.every((dot) => dot.getBoundingClientRect().width > 3));
   check(filled, 'few: dots have a size');
 }

@@ -36,11 +36,14 @@ pub fn write(explanation: &Explanation, out: &mut Markup) {
                 draw(explanation, frame, largest, out);
             }
         });
-        out.words(
-            "figcaption",
-            "",
-            "As wide as head's time; ▲ red: takes itself longer than on base; ▼ blue: takes itself less.",
-        );
+        out.element("figcaption", &[], |out| {
+            out.text("As wide as head's time; ▲ red: takes itself longer than on base; ▼ blue: takes itself less.");
+            out.words(
+                "span",
+                "scripted",
+                " A click makes a frame as wide as the picture; one on the first puts it back.",
+            );
+        });
     });
 }
 

@@ -87,6 +87,31 @@
     table.append(...tests.map((test) => test.body));
   }
 
+  // A frame of a flamegraph becomes as wide as the picture, and those above and below it with it.
+  function zoom(chosen) {
+    const frames = [...chosen.parentElement.children];
+    const place = (frame) => {
+      const { style, dataset } = frame;
+      dataset.place ??= [style.left, style.width].map(Number.parseFloat).join(' ');
+      return dataset.place.split(' ').map(Number);
+    };
+    const [from, whole] = place(chosen);
+    for (const frame of frames) {
+      const [left, width] = place(frame);
+      const start = Math.max(0, (left - from) / whole);
+      const end = Math.min(1, (left + width - from) / whole);
+      frame.hidden = end - start < 0.001;
+      frame.style.left = `${100 * start}%`;
+      frame.style.width = `${100 * (end - start)}%`;
+      // Names that did not fit are in what the pointer brings up.
+      if (frame.textContent === '' && end - start > 0.02) frame.textContent = frame.title.split(': ')[0];
+    }
+  }
+  table.addEventListener('click', (event) => {
+    const frame = event.target.closest('.f');
+    if (frame) zoom(frame);
+  });
+
   const headings = [...table.tHead.querySelectorAll('th[data-sort]')];
   for (const heading of headings) {
     const button = document.createElement('button');

@@ -1,7 +1,7 @@
 //! The formats of a run's report: one name, one function for all of them.
 
 use super::text::{self, TextOptions};
-use super::{annotations, bmf, json, junit, markdown};
+use super::{HtmlOptions, annotations, bmf, html, json, junit, markdown};
 use crate::model::{Run, Verdict};
 use clap::ValueEnum;
 
@@ -18,6 +18,8 @@ pub enum Format {
     Json,
     /// Test results for CI systems, as XML.
     Junit,
+    /// One page for a browser, with plots.
+    Html,
     /// Figures for Bencher, as JSON.
     Bmf,
     /// Workflow commands that annotate lines on GitHub.
@@ -32,6 +34,7 @@ impl Format {
             Format::Markdown => "markdown",
             Format::Json => "json",
             Format::Junit => "junit",
+            Format::Html => "html",
             Format::Bmf => "bmf",
             Format::Github => "github",
         }
@@ -76,6 +79,7 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.inconclusive),
+        Format::Html => html::render(run, &HtmlOptions::default()),
         Format::Bmf => bmf::render(run),
         Format::Github => annotations::github(run),
     }

@@ -62,6 +62,9 @@ fn runs_are_listed_and_found_by_id_or_file() {
     let folder = path.strip_suffix("/run.json").unwrap();
     assert_eq!(told(folder), told(id));
 
+    let itself = project.perfunit(["report", "--format", "json", "--run", path, "--output", path]).expect(2);
+    assert!(itself.stderr.contains("would replace the saved run"), "{}", itself.stderr);
+
     let wrong = |run: &str| project.perfunit(["report", "--run", run]).expect(2).stderr;
     assert!(wrong("19990101").contains("none of the 2 saved runs"), "{}", wrong("19990101"));
     assert!(wrong("2").contains("`2` begins the ids of 2 saved runs"), "{}", wrong("2"));

@@ -1,9 +1,9 @@
 //! `cargo perfunit report`.
 
 use super::written;
-use crate::error::{ExitCode, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::model::Run;
-use crate::pipeline::{self, Record, runs};
+use crate::pipeline::{self, runs};
 use crate::report::{self, DocumentKind, Format, Rendering, saved, schema};
 use crate::term::{self, Terminal};
 use std::path::PathBuf;
@@ -54,10 +54,15 @@ pub enum ReportView {
 pub fn report(request: &ReportRequest, view: &ReportView, terminal: Terminal) -> Result<ExitCode> {
     match view {
         ReportView::Run { format, rendering, path: None } => {
-            term::print(&report::render(&find(request)?, *format, rendering));
+            term::print(&report::render(&find(request)?.1, *format, rendering));
         }
         ReportView::Run { format, rendering, path: Some(path) } => {
-            written::write(&find(request)?, *format, rendering, path)?;
+            let (saved, run) = find(request)?;
+            if path.canonicalize().is_ok_and(|path| saved.canonicalize().is_ok_and(|saved| saved == path)) {
+                return Err(Error::usage(format!("the report would replace the saved run {}", path.display()))
+                    .hint("name another file with --output"));
+            }
+            written::write(&run, *format, rendering, path)?;
             terminal.status("Wrote", &path.display().to_string());
         }
         ReportView::Schema(kind) => term::print(&schema::render(*kind)),
@@ -66,15 +71,17 @@ pub fn report(request: &ReportRequest, view: &ReportView, terminal: Terminal) ->
     Ok(ExitCode::Success)
 }
 
-fn find(request: &ReportRequest) -> Result<Run> {
+/// The run that is meant, with its file.
+fn find(request: &ReportRequest) -> Result<(PathBuf, Run)> {
     let ours = || pipeline::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref());
-    let record: Record = match &request.run {
-        SavedRun::Last => runs::last(&ours()?)?.1,
-        SavedRun::Named(name) => runs::named(&ours()?, name)?.1,
-        SavedRun::At(path) if path.is_dir() => runs::read(&path.join(runs::FILE))?,
-        SavedRun::At(path) => runs::read(path)?,
-    };
-    Ok(record.run)
+    let at = |path: PathBuf| runs::read(&path).map(|record| (path, record));
+    let (path, record) = match &request.run {
+        SavedRun::Last => runs::last(&ours()?),
+        SavedRun::Named(name) => runs::named(&ours()?, name),
+        SavedRun::At(path) if path.is_dir() => at(path.join(runs::FILE)),
+        SavedRun::At(path) => at(path.clone()),
+    }?;
+    Ok((path, record.run))
 }
 
 /// Every saved run, or why it cannot be read, the last one first.

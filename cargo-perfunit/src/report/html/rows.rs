@@ -250,11 +250,11 @@ mod tests {
         assert!(!table(&one, 0).contains("class=\"target\""));
         let mut other = unmeasured("b", Some(Reason::New));
         other.test.target.kind = TargetKind::Test;
-        other.test.target.name = "cli".into();
+        other.test.target.name = "api".into();
         let two = run(vec![unmeasured("a", None), other]);
         let table = table(&two, 0);
         assert!(
-            table.contains("<span class=\"target\">mycrate::cli</span>") && table.contains("data-target=\"1\""),
+            table.contains("<span class=\"target\">mycrate::api</span>") && table.contains("data-target=\"1\""),
             "{table}"
         );
     }

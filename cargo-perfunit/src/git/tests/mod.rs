@@ -2,6 +2,7 @@
 
 mod choice;
 mod contents;
+mod pushing;
 
 use crate::error::{Error, ExitCode};
 use std::path::Path;

@@ -24,6 +24,8 @@ pub mod progress;
 
 pub mod git;
 
+pub mod hook;
+
 pub mod workspace;
 
 pub mod source;

@@ -122,7 +122,8 @@ impl Repository {
         })?;
         let (true, Ok(branch)) = (head.is_branch(), head.shorthand()) else { return Ok(None) };
         let config = self.inner.config().map_err(problem::failed("read git's configuration"))?;
-        let keys = [format!("branch.{branch}.pushRemote"), "remote.pushDefault".into(), format!("branch.{branch}.remote")];
+        let keys =
+            [format!("branch.{branch}.pushRemote"), "remote.pushDefault".into(), format!("branch.{branch}.remote")];
         let remote = keys.iter().find_map(|key| config.get_string(key).ok()).unwrap_or_else(|| "origin".to_owned());
         let tracking = self.inner.refname_to_id(&format!("refs/remotes/{remote}/{branch}"));
         let local = head.peel_to_commit().map_err(problem::failed("read the commit of HEAD"))?.id();

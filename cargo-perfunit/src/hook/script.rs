@@ -1,0 +1,142 @@
+//! The text of the hook.
+
+use crate::cache;
+use crate::error::Result;
+
+const TEMPLATE: &str = include_str!("pre-push.sh");
+/// What the hook's second line begins with; a hash of all other lines follows.
+const MARK: &str = "# cargo-perfunit hook 1 ";
+/// What runs us, in the hook and in the configuration of hook managers.
+const RUN: &str = "cargo perfunit hook run";
+
+/// What the user chose when the hook was installed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Options of `hook run`.
+    pub options: Vec<String>,
+    /// Options of `diff`.
+    pub diff: Vec<String>,
+    /// What becomes of a push that could not be checked.
+    pub failure: OnFailure,
+}
+
+/// What becomes of a push that could not be checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnFailure {
+    /// It is let through, with a warning.
+    #[default]
+    Pass,
+    /// It is blocked.
+    Block,
+}
+
+impl Stored {
+    /// The hook that git runs.
+    pub fn script(&self) -> Result<String> {
+        let failure = match self.failure {
+            OnFailure::Pass => "0",
+            OnFailure::Block => "$code",
+        };
+        let template = TEMPLATE.replace("@FAILURE@", failure);
+        let body = template.replace(&format!("{RUN} @OPTIONS@ \"$@\" @DIFF@"), &self.command("\"$@\""));
+        let (first, rest) = body.split_once('\n').unwrap_or_default();
+        Ok(format!("{first}\n{MARK}{}\n{rest}", cache::hash(body.as_bytes())?))
+    }
+
+    /// The command that checks a push, as a line for the shell; `given` is what git tells it on the command line.
+    pub fn command(&self, given: &str) -> String {
+        let mut line = RUN.to_owned();
+        let mut add = |word: &str| line.extend([" ", word]);
+        self.options.iter().for_each(|option| add(&quote(option)));
+        if !given.is_empty() {
+            add(given);
+        }
+        if !self.diff.is_empty() {
+            add("--");
+            self.diff.iter().for_each(|option| add(&quote(option)));
+        }
+        line
+    }
+}
+
+/// Who wrote a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// We, and it is as it was.
+    Ours,
+    /// We, and it was edited since.
+    Edited,
+    /// Somebody else.
+    Foreign,
+}
+
+/// Who wrote this text.
+pub fn origin(text: &str) -> Result<Origin> {
+    let mut lines = text.splitn(3, '\n');
+    let (first, mark, rest) = (lines.next(), lines.next(), lines.next());
+    if let (Some(first), Some(hash), Some(rest)) = (first, mark.and_then(|line| line.strip_prefix(MARK)), rest)
+        && cache::hash(format!("{first}\n{rest}").as_bytes())? == hash
+    {
+        return Ok(Origin::Ours);
+    }
+    Ok(if text.contains(MARK) { Origin::Edited } else { Origin::Foreign })
+}
+
+/// True if a hook or a hook manager's configuration runs us.
+pub fn runs_us(text: &str) -> bool {
+    text.contains("perfunit hook run")
+}
+
+/// The command in a hook's text that runs us.
+pub fn command_in(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.find(RUN).map(|at| line[at..].trim_end()))
+}
+
+/// As the shell takes it for one word.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,@%+^".contains(c);
+    let is_plain = !word.is_empty() && word.chars().all(plain);
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(options: &[&str], diff: &[&str]) -> Stored {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Stored { options: words(options), diff: words(diff), failure: OnFailure::Pass }
+    }
+
+    #[test]
+    fn the_hook_is_known_again_and_so_is_an_edited_one() {
+        let script = stored(&["--budget", "60s"], &[]).script().unwrap();
+        assert!(script.starts_with("#!/bin/sh\n# cargo-perfunit hook 1 "), "{script}");
+        assert!(!script.contains('@') || !script.contains("@OPTIONS@"), "{script}");
+        assert_eq!(origin(&script).unwrap(), Origin::Ours);
+        assert_eq!(origin(&script.replace("exit 0", "exit 1")).unwrap(), Origin::Edited);
+        assert_eq!(origin("#!/bin/sh\nmake test\n").unwrap(), Origin::Foreign);
+        assert_eq!(origin("").unwrap(), Origin::Foreign);
+    }
+
+    #[test]
+    fn options_are_words_of_the_shell() {
+        let script = stored(&["--base", "it's"], &["-E", "test(a b)"]).script().unwrap();
+        let command = command_in(&script).unwrap();
+        assert_eq!(command, r#"cargo perfunit hook run --base 'it'\''s' "$@" -- -E 'test(a b)'"#);
+        assert!(runs_us(&script));
+        let plain = stored(&[], &["--threshold", "5%"]).command("{1} {2}");
+        assert_eq!(plain, "cargo perfunit hook run {1} {2} -- --threshold 5%");
+    }
+
+    #[test]
+    fn the_shell_can_read_it() {
+        for failure in [OnFailure::Pass, OnFailure::Block] {
+            let script = Stored { failure, ..stored(&["--base", "a'b $c"], &["x y"]) }.script().unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("hook"), &script).unwrap();
+            let checked = std::process::Command::new("sh").arg("-n").arg(folder.path().join("hook")).output().unwrap();
+            assert!(checked.status.success(), "{script}\n{checked:?}");
+        }
+    }
+}

@@ -1,11 +1,15 @@
-//! Ctrl-C: the run ends early and still reports what it finished; a second one ends the tool at once.
+//! Ctrl-C, or the end of the time that a hook may take: the run ends early and still reports what it finished; a second
+//! Ctrl-C ends the tool at once.
 
 use crate::error::{Error, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Set if it was the clock that interrupted.
+static BY_CLOCK: AtomicBool = AtomicBool::new(false);
 /// The process group of everything we started; 0 while there is none.
 static GROUP: AtomicI32 = AtomicI32::new(0);
 
@@ -20,7 +24,23 @@ pub fn install() -> Result<()> {
     .map_err(|error| Error::setup(format!("cannot install the Ctrl-C handler: {error}")))
 }
 
-/// True once the user asked us to stop.
+/// Stops the run after this time as Ctrl-C would, whatever it is doing then.
+pub fn stop_after(time: Duration) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        if !INTERRUPTED.swap(true, Ordering::SeqCst) {
+            BY_CLOCK.store(true, Ordering::SeqCst);
+            end_group(Signal::SIGTERM);
+        }
+    });
+}
+
+/// True if the run was stopped because its time was over, and not by the user.
+pub fn by_clock() -> bool {
+    BY_CLOCK.load(Ordering::SeqCst)
+}
+
+/// True once the user asked us to stop, or the time was over.
 pub fn requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }

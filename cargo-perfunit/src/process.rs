@@ -150,6 +150,23 @@ pub fn start_in_our_place(command: &mut Command) -> std::io::Result<Child> {
     command.spawn()
 }
 
+/// Becomes this program anew, with the same arguments and standard streams but without these variables. Returns only if that
+/// is not possible.
+pub fn restart_without(variables: &[&str]) -> Error {
+    let failed = |error: std::io::Error| Error::setup(format!("cannot start our own executable: {error}"));
+    let executable = match std::env::current_exe() {
+        Ok(executable) => executable,
+        Err(error) => return failed(error),
+    };
+    let mut arguments = std::env::args_os();
+    let mut command = Command::new(executable);
+    command.arg0(arguments.next().unwrap_or_default()).args(arguments);
+    for name in variables {
+        command.env_remove(name);
+    }
+    failed(command.exec())
+}
+
 /// Ends this process the way another one ended, by the same signal if it was one.
 pub fn end_like(status: ExitStatus) -> std::process::ExitCode {
     let number = status.signal().unwrap_or_default();

@@ -3,6 +3,7 @@
 use super::calibrate::CalibrateArguments;
 use super::diff::DiffArguments;
 use super::explain::ExplainArguments;
+use super::hook::HookArguments;
 use super::list::ListArguments;
 use super::report::ReportArguments;
 use super::upkeep::{CleanArguments, DemoArguments, DoctorArguments};
@@ -50,6 +51,8 @@ pub enum Command {
     ///
     /// Every `diff` saves its run below `target/perfunit/runs`: the last 20 of the last 30 days.
     Report(Box<ReportArguments>),
+    /// Let git check what is pushed: a `pre-push` hook that blocks pushes with tests that got slower.
+    Hook(HookArguments),
     /// Prove the error rates on this machine: compare artificial tests of which we know whether they differ.
     ///
     /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
@@ -71,6 +74,7 @@ impl Arguments {
             Command::Explain(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
+            Command::Hook(arguments) => arguments.run(),
             Command::Calibrate(arguments) => arguments.run(),
             Command::Clean(arguments) => arguments.run(),
             Command::Doctor(arguments) => arguments.run(),

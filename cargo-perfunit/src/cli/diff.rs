@@ -3,7 +3,7 @@
 use super::comparing::{CommonArguments, options, terminal};
 use super::measuring::MeasuringArguments;
 use super::report::{TellingArguments, report_file};
-use crate::commands::{self, DiffOutput, Gate, ReportFile};
+use crate::commands::{self, DiffOutput, Gate, ReportFile, Resolved};
 use crate::error::{ExitCode, Result};
 use crate::pipeline::Options;
 use crate::report::Format;
@@ -54,6 +54,12 @@ impl DiffArguments {
     /// Compares and prints.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(&self.common);
+        let Resolved { options, output } = self.resolve()?;
+        commands::diff(&options, &output, terminal)
+    }
+
+    /// What is to be done.
+    pub fn resolve(&self) -> Result<Resolved> {
         let output = DiffOutput {
             format: self.message_format,
             rendering: self.telling.rendering(self.common.verbose),
@@ -63,7 +69,7 @@ impl DiffArguments {
                 inconclusive: self.telling.inconclusive(),
             },
         };
-        commands::diff(&self.options()?, &output, terminal)
+        Ok(Resolved { options: self.options()?, output })
     }
 
     fn options(&self) -> Result<Options> {

@@ -5,6 +5,7 @@ mod calibrate;
 mod comparing;
 mod diff;
 mod explain;
+mod hook;
 mod list;
 mod measuring;
 mod report;

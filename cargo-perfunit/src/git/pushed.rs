@@ -104,7 +104,7 @@ impl Repository {
         let tips = tracking.iter().map(|(_, tip)| tip.id()).chain(there.iter().map(Commit::id));
         let tips: BTreeSet<Oid> = tips.collect();
         if tips.is_empty() {
-            return nothing("is the first branch there: there is nothing to compare with");
+            return nothing("is the first branch there");
         }
         match self.newest_known(head.id(), &tips)? {
             Known::All => nothing("has no commits that the remote does not have"),

@@ -1,0 +1,74 @@
+//! `cargo perfunit hook status`.
+
+use crate::error::{ExitCode, Result};
+use crate::git::{HooksFolder, HooksOwner, PushedVersions, Repository};
+use crate::hook::{self, Managing, Origin, State, command_in};
+use crate::term;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Says whether the hook is installed, where, by what, and what a push would compare now.
+pub fn hook_status(folder: &Path) -> Result<ExitCode> {
+    let repository = Repository::discover(folder)?;
+    let hooks = repository.hooks_folder()?;
+    let state = hook::state(&hooks.path)?;
+    let mut text = String::new();
+    let mut line = |word: &str, rest: &str| {
+        let _ = writeln!(text, "{word:>12}  {rest}");
+    };
+    let path = state.path.strip_prefix(repository.root()).unwrap_or(&state.path).display().to_string();
+    let foreign = state.text.as_deref().filter(|_| state.origin == Origin::Foreign);
+    let managing = Managing::find(repository.root(), foreign).filter(|managing| managing.runs_us);
+    match (&state, &managing) {
+        (State { origin: Origin::Ours, .. }, _) => line("Installed", &path),
+        (State { origin: Origin::Edited, .. }, _) => line("Installed", &format!("{path}, edited since")),
+        (_, Some(managing)) => {
+            let (name, place) = (managing.manager.name(), managing.configuration.display());
+            line("Installed", &format!("in {place}, which {name} reads"));
+        }
+        (State { text: Some(_), .. }, None) => line("Not", &format!("installed: {path} is another program's hook")),
+        (State { text: None, .. }, None) => line("Not", "installed: `cargo perfunit hook install`"),
+    }
+    if let Some(command) = state.text.as_deref().filter(|_| state.origin != Origin::Foreign).and_then(command_in) {
+        line("Runs", command);
+    }
+    if let Some(before) = &state.before {
+        line("First", &before.strip_prefix(repository.root()).unwrap_or(before).display().to_string());
+    }
+    if let Some(whose) = whose(&hooks) {
+        line("Hooks", &whose);
+    }
+    line("Now", &now(&repository));
+    term::print(&text);
+    Ok(ExitCode::Success)
+}
+
+/// What is unusual about the folder.
+fn whose(HooksFolder { path, owner }: &HooksFolder) -> Option<String> {
+    let path = path.display();
+    match owner {
+        HooksOwner::Repository => None,
+        HooksOwner::Project => Some(format!("core.hooksPath is {path}, a folder of the project")),
+        HooksOwner::Others => Some(format!("core.hooksPath is {path}, which other repositories may use as well")),
+    }
+}
+
+/// What a push would compare now.
+fn now(repository: &Repository) -> String {
+    let described = || -> Result<String> {
+        let Some((remote, pushed)) = repository.next_push()? else {
+            return Ok("no branch is checked out, so `git push` pushes nothing".to_owned());
+        };
+        let name = pushed.name();
+        Ok(match repository.pushed(&pushed, &remote, None)? {
+            PushedVersions::Nothing(why) => format!("pushing {name} to {remote} would compare nothing: it {why}"),
+            PushedVersions::Two(pair) if pair.same_files => {
+                format!("pushing {name} to {remote} would compare nothing: it has the files of {}", pair.base_name)
+            }
+            PushedVersions::Two(pair) => {
+                format!("pushing {name} to {remote} would compare {} with {}", pair.head, pair.base_name)
+            }
+        })
+    };
+    described().unwrap_or_else(|error| format!("cannot tell what a push would compare: {}", error.message()))
+}

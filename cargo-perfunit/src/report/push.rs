@@ -1,0 +1,113 @@
+//! What a push is told: one line if it is let through, which tests and what now if it is blocked.
+
+use super::caveats;
+use super::figures::{Words, sorted};
+use super::format::{count, one_line};
+use crate::model::{Reason, Run, Verdict};
+use std::fmt::Write as _;
+
+/// Names of tests shown: the report above has all of them.
+const SHOWN: usize = 5;
+
+/// Why the push of `branch` is let through, compared with `base`.
+pub fn passed(branch: &str, base: &str, run: &Run) -> String {
+    if let Some(because) = &run.selection.nothing_because {
+        return format!("{branch}: no test can have changed since {base}, because {}", one_line(because));
+    }
+    let mut line = format!("{branch}: ");
+    let (slower, faster) = (word(Verdict::Slower, run), word(Verdict::Faster, run));
+    let _ = match caveats::measured(run) {
+        0 => write!(line, "no test was measured against {base}"),
+        n => write!(line, "{} measured against {base}, none {slower}", count(n, "test")),
+    };
+    let unmeasured = |wanted: &dyn Fn(&Reason) -> bool| {
+        let is = |reason: &Option<Reason>| reason.as_ref().is_some_and(wanted);
+        run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured && is(&outcome.reason)).count()
+    };
+    let mut add = |n: usize, what: &str| {
+        if n > 0 {
+            let _ = write!(line, ", {n} {what}");
+        }
+    };
+    add(run.count(Verdict::Faster), faster);
+    add(run.count(Verdict::Inconclusive), "inconclusive");
+    add(unmeasured(&|reason| *reason == Reason::BudgetUsedUp), "did not fit into the budget");
+    add(unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. })), "could not be run");
+    line
+}
+
+/// Why the push of `branch` is blocked, compared with `base`.
+pub fn blocked(branch: &str, base: &str, run: &Run) -> String {
+    let verdict = if run.count(Verdict::Slower) > 0 { Verdict::Slower } else { Verdict::Inconclusive };
+    let outcomes = sorted(&run.outcomes, verdict);
+    let mut names: Vec<String> =
+        outcomes.iter().take(SHOWN).map(|outcome| one_line(&outcome.test.to_string())).collect();
+    if outcomes.len() > SHOWN {
+        names.push(format!("and {} more", outcomes.len() - SHOWN));
+    }
+    let (tests, names) = (count(outcomes.len(), "test"), names.join(", "));
+    match verdict {
+        Verdict::Slower => {
+            format!("push of {branch} blocked: {tests} {} than at {base}: {names}", word(verdict, run))
+        }
+        _ => format!("push of {branch} blocked: {tests} inconclusive against {base}, which is denied: {names}"),
+    }
+}
+
+fn word(verdict: Verdict, run: &Run) -> &'static str {
+    match (verdict, Words::of(&run.gates)) {
+        (Verdict::Slower, Words::OfTime) => "slower",
+        (Verdict::Slower, Words::OfAny) => "worse",
+        (_, Words::OfTime) => "faster",
+        (_, Words::OfAny) => "better",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Metric;
+    use crate::report::samples::{measured, outcome, run};
+
+    const BASE: &str = "origin/main (1a2b3c4)";
+
+    #[test]
+    fn what_was_found_is_told_in_a_line() {
+        let same = outcome("a::same", Verdict::Same, Some(measured(1e3, 0.0)));
+        let faster = outcome("a::faster", Verdict::Faster, Some(measured(1e3, -0.2)));
+        let mut left = outcome("a::left", Verdict::NotMeasured, None);
+        left.reason = Some(Reason::BudgetUsedUp);
+        let line = passed("main", BASE, &run(vec![same, faster, left]));
+        assert_eq!(
+            line,
+            "main: 2 tests measured against origin/main (1a2b3c4), none slower, 1 faster, 1 did not fit into the budget"
+        );
+    }
+
+    #[test]
+    fn nothing_to_measure_has_its_reason() {
+        let mut run = run(Vec::new());
+        run.selection.nothing_because = Some("only comments changed".to_owned());
+        let expected = "main: no test can have changed since origin/main (1a2b3c4), because only comments changed";
+        assert_eq!(passed("main", BASE, &run), expected);
+    }
+
+    #[test]
+    fn the_slower_tests_are_named_up_to_a_limit() {
+        let names: Vec<String> = (0..7).map(|i| format!("a::t{i}")).collect();
+        let outcomes = names.iter().map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).collect();
+        let mut run = run(outcomes);
+        let text = blocked("topic", BASE, &run);
+        assert!(text.starts_with("push of topic blocked: 7 tests slower than at origin/main (1a2b3c4): "), "{text}");
+        assert!(text.ends_with("and 2 more"), "{text}");
+        run.gates = vec![Metric::Time, Metric::Allocations];
+        assert!(blocked("topic", BASE, &run).contains("7 tests worse than"), "{text}");
+    }
+
+    #[test]
+    fn denied_inconclusive_tests_block_as_well() {
+        let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
+        let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
+        assert_eq!(blocked("main", BASE, &run), expected);
+    }
+}

@@ -10,6 +10,7 @@ mod doctor;
 mod explain;
 mod harmless;
 mod html;
+mod hook;
 mod instructions;
 mod layout;
 mod link;

@@ -112,10 +112,15 @@ impl Project {
     pub fn tool(folder: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-perfunit"));
         command.current_dir(folder);
+        Self::isolate(&mut command);
+        command
+    }
+
+    /// Keeps a command from what the environment of the tests says about other projects.
+    pub fn isolate(command: &mut Command) {
         for name in UNSET {
             command.env_remove(name);
         }
-        command
     }
 
     /// Runs `diff` on the last two commits and reads its document.

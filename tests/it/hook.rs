@@ -1,0 +1,337 @@
+//! `cargo perfunit hook`, with real pushes to a local bare repository.
+
+use crate::source;
+use crate::support::{Project, Run};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Options that make a check short, and its budget long enough for any machine.
+const QUICK: [&str; 8] =
+    ["--budget", "10m", "--", "--explain", "never", "--per-test-budget", "3s", "--instructions=never"];
+
+/// A library crate with a bare repository as its remote, and git that finds the tool.
+struct Pushing {
+    project: Project,
+    /// The bare repository, and a folder for PATH.
+    outside: TempDir,
+}
+
+impl Pushing {
+    /// With these versions of `src/lib.rs`, of which the remote has the first.
+    fn new(base: &str, head: &str) -> Self {
+        let pushing = Self::unpushed(Project::library(base, head));
+        pushing.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]).expect(0);
+        pushing.git(["fetch", "-q"]).expect(0);
+        pushing
+    }
+
+    fn unpushed(project: Project) -> Self {
+        let outside = tempfile::Builder::new().prefix("perfunit-remote-").tempdir().unwrap();
+        fs::create_dir(outside.path().join("bin")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_cargo-perfunit"), outside.path().join("bin/cargo-perfunit")).unwrap();
+        let pushing = Self { project, outside };
+        let remote = pushing.remote();
+        pushing.git(["init", "-q", "--bare", remote.to_str().unwrap()]).expect(0);
+        pushing.git(["remote", "add", "origin", remote.to_str().unwrap()]).expect(0);
+        pushing
+    }
+
+    fn remote(&self) -> PathBuf {
+        self.outside.path().join("remote.git")
+    }
+
+    fn command(&self, folder: &Path, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(folder);
+        Project::isolate(&mut command);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(self.outside.path().join("bin")).chain(std::env::split_paths(&path));
+        command.env("PATH", std::env::join_paths(path).unwrap());
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env_remove("PERFUNIT_SKIP");
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), "Tester").env(format!("GIT_{role}_EMAIL"), "t@example.org");
+        }
+        command
+    }
+
+    fn git<const N: usize>(&self, arguments: [&str; N]) -> Run {
+        self.git_in(self.project.path(), arguments)
+    }
+
+    fn git_in<const N: usize>(&self, folder: &Path, arguments: [&str; N]) -> Run {
+        let mut command = self.command(folder, "git");
+        command.args(arguments);
+        Run::of(command)
+    }
+
+    fn hook(&self, arguments: &[&str]) -> Run {
+        self.project.perfunit(["hook"].iter().chain(arguments))
+    }
+
+    fn install(&self) {
+        self.hook(&[&["install"], &QUICK[..]].concat()).expect(0);
+    }
+
+    /// The commit that a branch of the remote is at; empty if there is no such branch.
+    fn there(&self, branch: &str) -> String {
+        let run =
+            self.git_in(&self.remote(), ["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{branch}")]);
+        run.expect(0).stdout.trim().to_owned()
+    }
+
+    fn head(&self) -> String {
+        self.git(["rev-parse", "HEAD"]).expect(0).stdout.trim().to_owned()
+    }
+}
+
+/// What git prints for a hook.
+#[track_caller]
+fn says(run: &Run, parts: &[&str]) {
+    for part in parts {
+        assert!(
+            run.stderr.contains(part) || run.stdout.contains(part),
+            "no `{part}` in\n{}\n{}",
+            run.stdout,
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_regression_blocks_the_push_and_nothing_else_does() {
+    let pushing = Pushing::new(&source(500), &source(1500));
+    let before = pushing.there("main");
+    pushing.install();
+
+    let blocked = pushing.git(["push", "origin", "main"]).expect(1);
+    says(&blocked, &["Slower", "push of main blocked: 1 test slower than at origin/main", "sample tests::mixes"]);
+    says(&blocked, &["cargo perfunit explain", "git push --no-verify", "PERFUNIT_SKIP=1 git push"]);
+    assert_eq!(pushing.there("main"), before);
+
+    // A new branch with the same commits, beside a tag: the same pair, once.
+    let blocked = pushing.git(["push", "origin", "main", "main:topic", "main:refs/tags/v1"]).expect(1);
+    says(&blocked, &["push of main, topic blocked", "refs/tags/v1 is a tag: nothing to compare"]);
+
+    let mut skipped = pushing.command(pushing.project.path(), "git");
+    skipped.args(["push", "origin", "main:skipped"]).env("PERFUNIT_SKIP", "1");
+    says(&Run::of(skipped).expect(0), &["PERFUNIT_SKIP is set"]);
+    pushing.git(["push", "-q", "--no-verify", "origin", "main:unverified"]).expect(0);
+    assert_eq!([pushing.there("skipped"), pushing.there("unverified")], [pushing.head(), pushing.head()]);
+    says(
+        &pushing.git(["push", "origin", ":skipped", ":unverified"]).expect(0),
+        &["skipped is deleted: nothing to compare"],
+    );
+    assert_eq!([pushing.there("skipped"), pushing.there("unverified")], ["", ""]);
+
+    // What is pushed has its files as they were again; then only a comment is new.
+    pushing.git(["revert", "--no-edit", "HEAD"]).expect(0);
+    says(&pushing.git(["push", "origin", "main"]).expect(0), &["main has the files of origin/main"]);
+    pushing.project.write("src/lib.rs", format!("// A remark.\n{}", source(500)));
+    pushing.project.commit("comment");
+    says(&pushing.git(["push", "origin", "main"]).expect(0), &["main: no test can have changed since origin/main"]);
+    assert_eq!(pushing.there("main"), pushing.head());
+
+    // Faster is fine, whatever lies in the working tree.
+    pushing.project.write("src/lib.rs", source(100));
+    pushing.project.commit("faster");
+    pushing.project.write("src/lib.rs", source(5000));
+    says(
+        &pushing.git(["push", "origin", "main"]).expect(0),
+        &["main: 1 test measured against origin/main", "1 faster"],
+    );
+    assert_eq!(pushing.there("main"), pushing.head());
+}
+
+#[test]
+fn a_forced_push_is_compared_with_what_the_remote_is_known_to_have() {
+    let pushing = Pushing::new(&source(500), &source(1500));
+    pushing.git(["push", "-q", "origin", "main:topic"]).expect(0);
+    pushing.install();
+    pushing.git(["checkout", "-q", "-b", "topic"]).expect(0);
+    pushing.git(["commit", "-q", "--amend", "-m", "amended"]).expect(0);
+    let blocked = pushing.git(["push", "--force", "origin", "topic"]).expect(1);
+    says(&blocked, &["push of topic blocked: 1 test slower than at origin/main"]);
+
+    // Somebody else has pushed since, and nobody has fetched it here.
+    let other = pushing.outside.path().join("other");
+    pushing.git(["clone", "-q", pushing.remote().to_str().unwrap(), other.to_str().unwrap()]).expect(0);
+    pushing.git_in(&other, ["checkout", "-q", "topic"]).expect(0);
+    pushing.git_in(&other, ["commit", "-q", "--allow-empty", "-m", "theirs"]).expect(0);
+    pushing.git_in(&other, ["push", "-q", "origin", "topic"]).expect(0);
+    let blocked = pushing.git(["push", "--force", "origin", "topic"]).expect(1);
+    says(&blocked, &["push of topic blocked: 1 test slower than at origin/main"]);
+
+    // A remote that cannot be reached is git's to tell of.
+    fs::rename(pushing.remote(), pushing.outside.path().join("gone")).unwrap();
+    assert!(!pushing.git(["push", "--force", "origin", "topic"]).expect(128).stderr.contains("blocked"));
+    says(&pushing.hook(&["status"]).expect(0), &["pushing topic to origin would compare"]);
+}
+
+#[test]
+fn linked_worktrees_and_subfolders_are_no_obstacle() {
+    // git tells hooks in its environment which repository is meant; tests and build scripts must not hear of it.
+    let deaf = |rounds| {
+        source(rounds).replace("fn mixes() {", "fn mixes() {\n assert!(std::env::var_os(\"GIT_DIR\").is_none());")
+    };
+    let pushing = Pushing::new(&deaf(500), &deaf(1500));
+    let linked = pushing.outside.path().join("linked");
+    pushing.git(["worktree", "add", "-q", "-b", "topic", linked.to_str().unwrap()]).expect(0);
+    let mut install = Project::tool(&linked.join("src"));
+    install.args(["hook", "install"]).args(QUICK);
+    Run::of(install).expect(0);
+    assert!(pushing.project.path().join(".git/hooks/pre-push").exists());
+    for folder in [linked.join("src"), pushing.project.path().join("src")] {
+        says(&pushing.git_in(&folder, ["push", "origin", "HEAD:topic"]).expect(1), &["push of topic blocked"]);
+    }
+}
+
+#[test]
+fn a_project_below_the_top_is_found() {
+    let project = Project::empty();
+    let library = |rounds| {
+        project.write("rust/app/Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        project.write("rust/app/.gitignore", "/target\n");
+        project.write("rust/app/src/lib.rs", source(rounds));
+        project.commit("version");
+    };
+    library(500);
+    library(1500);
+    let pushing = Pushing::unpushed(project);
+    pushing.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]).expect(0);
+    pushing.install();
+    says(&pushing.hook(&["status"]).expect(0), &["--manifest-path rust/app/Cargo.toml"]);
+    says(&pushing.git(["push", "origin", "main"]).expect(1), &["push of main blocked"]);
+}
+
+#[test]
+fn what_cannot_be_checked_is_let_through_unless_strict() {
+    let pushing = Pushing::new(&source(500), "this is no Rust\n");
+    pushing.install();
+    let run = pushing.git(["push", "--dry-run", "origin", "main"]).expect(0);
+    says(&run, &["main was not checked, and is let through", "does not build"]);
+    pushing.hook(&[&["install", "--strict"], &QUICK[..]].concat()).expect(0);
+    pushing.git(["push", "--dry-run", "origin", "main"]).expect(1);
+    pushing.hook(&["install", "--budget", "1ms"]).expect(0);
+    says(&pushing.git(["push", "--dry-run", "origin", "main"]).expect(0), &["budget", "was used up", "let through"]);
+    let hook = pushing.project.path().join(".git/hooks/pre-push");
+    let mut bare = pushing.command(pushing.project.path(), "/bin/sh");
+    bare.arg(hook).args(["origin", "url"]).env("PATH", "/usr/bin:/bin").env("CARGO_HOME", "/nowhere");
+    let run = Run::of(bare);
+    // With a cargo in these folders it is found there, and without the tool.
+    says(&run.expect(0), &["perfunit: not installed here"]);
+}
+
+#[test]
+fn a_hook_from_before_runs_first_and_comes_back() {
+    let pushing = Pushing::new(&source(500), &format!("// A remark.\n{}", source(500)));
+    let hooks = pushing.project.path().join(".git/hooks");
+    let own = "#!/bin/sh\ncat > \"$(dirname \"$0\")/seen\"\necho \"first: $1 $2\" >&2\nexit ${OWN_HOOK:-0}\n";
+    fs::create_dir_all(&hooks).unwrap();
+    fs::write(hooks.join("pre-push"), own).unwrap();
+    fs::set_permissions(hooks.join("pre-push"), fs::Permissions::from_mode(0o750)).unwrap();
+    says(&pushing.hook(&["install"]).expect(0), &["pre-push.before-perfunit, and runs first"]);
+    says(&pushing.hook(&["install"]).expect(0), &["is installed already"]);
+    says(
+        &pushing.hook(&["status"]).expect(0),
+        &["Installed", "First  .git/hooks/pre-push.before-perfunit", "--budget 60s"],
+    );
+
+    let mut refused = pushing.command(pushing.project.path(), "git");
+    refused.args(["push", "origin", "main"]).env("OWN_HOOK", "7");
+    let refused = Run::of(refused).expect(1);
+    assert!(refused.stderr.contains("first: origin ") && !refused.stderr.contains("no test"), "{}", refused.stderr);
+    let passed = pushing.git(["push", "origin", "main"]).expect(0);
+    says(&passed, &["first: origin ", "no test can have changed since origin/main"]);
+    let seen = fs::read_to_string(hooks.join("seen")).unwrap();
+    assert!(seen.starts_with("refs/heads/main ") && seen.ends_with('\n') && seen.lines().count() == 1, "{seen}");
+
+    says(&pushing.hook(&["uninstall"]).expect(0), &["the hook from before is back"]);
+    assert_eq!(fs::read_to_string(hooks.join("pre-push")).unwrap(), own);
+    assert_eq!(hooks.join("pre-push").metadata().unwrap().permissions().mode() & 0o777, 0o750);
+    says(&pushing.hook(&["uninstall"]).expect(0), &["no hook of ours is installed"]);
+    assert!(!hooks.join("pre-push.before-perfunit").exists());
+}
+
+#[test]
+fn an_edited_hook_is_not_touched() {
+    let pushing = Pushing::new(&source(500), &source(500));
+    pushing.install();
+    let hook = pushing.project.path().join(".git/hooks/pre-push");
+    let edited = fs::read_to_string(&hook).unwrap().replace("code=$?", "code=0");
+    fs::write(&hook, &edited).unwrap();
+    for arguments in [&["uninstall"][..], &["install"]] {
+        says(&pushing.hook(arguments).expect(102), &["was edited since it was installed", "hint: move it away"]);
+    }
+    says(&pushing.hook(&["status"]).expect(0), &["edited since"]);
+    assert_eq!(fs::read_to_string(&hook).unwrap(), edited);
+}
+
+#[test]
+fn configured_folders_of_hooks_are_respected() {
+    let pushing = Pushing::new(&source(500), &format!("// A remark.\n{}", source(500)));
+    pushing.git(["config", "core.hooksPath", ".githooks"]).expect(0);
+    says(&pushing.hook(&["install"]).expect(0), &["Installed .githooks/pre-push", "commit the hook to share it"]);
+    says(&pushing.git(["push", "origin", "main"]).expect(0), &["no test can have changed"]);
+    pushing.hook(&["uninstall"]).expect(0);
+
+    let shared = pushing.outside.path().join("hooks");
+    pushing.git(["config", "core.hooksPath", shared.to_str().unwrap()]).expect(0);
+    let refused = pushing.hook(&["install"]).expect(102);
+    says(&refused, &["outside of this repository", "hint: `git config core.hooksPath .git/hooks`"]);
+    assert!(!shared.exists());
+    pushing.hook(&["install", "--force"]).expect(0);
+    assert!(shared.join("pre-push").exists());
+    pushing.hook(&["uninstall"]).expect(0);
+    assert!(!shared.join("pre-push").exists());
+
+    let bare = Project::tool(&pushing.remote());
+    let mut bare = bare;
+    says(
+        &Run::of({
+            bare.args(["hook", "install"]);
+            bare
+        })
+        .expect(102),
+        &["is a bare repository"],
+    );
+}
+
+#[test]
+fn hook_managers_are_told_what_to_run() {
+    let pushing = Pushing::new(&source(500), &source(1500));
+    let hook = pushing.project.path().join(".git/hooks/pre-push");
+    pushing.project.write("lefthook.yml", "pre-commit:\n  commands: {}\n");
+    let told = pushing.hook(&["install", "--base", "main"]).expect(0);
+    says(&told, &["nothing was installed: lefthook writes the hooks", "add this to lefthook.yml"]);
+    assert!(told.stdout.contains("run: 'cargo perfunit hook run --budget 60s --base main {1} {2}'"), "{}", told.stdout);
+    assert!(!hook.exists());
+    pushing.project.write("lefthook.yml", &told.stdout);
+    says(&pushing.hook(&["install"]).expect(0), &["lefthook runs it already"]);
+    says(&pushing.hook(&["status"]).expect(0), &["Installed  in lefthook.yml, which lefthook reads"]);
+    says(&pushing.hook(&["uninstall"]).expect(2), &["hint: remove `cargo perfunit hook run` from lefthook.yml"]);
+    pushing.hook(&["install", "--force"]).expect(0);
+    assert!(hook.exists());
+
+    // As managers run it that do not pass on what git says.
+    let mut by_pre_commit = Project::tool(pushing.project.path());
+    let (from, to) = (pushing.there("main"), pushing.head());
+    by_pre_commit.args(["hook", "run"]).args(QUICK).env("PRE_COMMIT_FROM_REF", from).env("PRE_COMMIT_TO_REF", to);
+    by_pre_commit.env("PRE_COMMIT_LOCAL_BRANCH", "refs/heads/main").env("PRE_COMMIT_REMOTE_BRANCH", "refs/heads/main");
+    says(&Run::of(by_pre_commit).expect(100), &["push of main blocked"]);
+    let by_branch = pushing.hook(&[&["run", "--branch"], &QUICK[..]].concat()).expect(100);
+    says(&by_branch, &["push of main blocked"]);
+}
+
+#[test]
+fn wrong_options_are_told_at_installation() {
+    let pushing = Pushing::new(&source(500), &source(500));
+    let run = pushing.hook(&["install", "--", "--treshold", "5%"]).expect(2);
+    says(&run, &["no options of `diff`", "--threshold"]);
+    says(&pushing.hook(&["status"]).expect(0), &["Not  installed"]);
+    let mut run = pushing.command(pushing.project.path(), "sh");
+    run.args(["-c", &format!("echo nonsense | {} hook run", env!("CARGO_BIN_EXE_cargo-perfunit"))]);
+    says(&Run::of(run).expect(0), &["`nonsense` is no pushed ref", "--branch"]);
+}

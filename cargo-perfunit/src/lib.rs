@@ -26,6 +26,8 @@ pub mod git;
 
 pub mod hook;
 
+pub mod ci;
+
 pub mod workspace;
 
 pub mod source;

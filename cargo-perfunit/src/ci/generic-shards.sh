@@ -1,0 +1,33 @@
+#!/bin/sh
+# Fails with exit code 100 if a test got slower since BASE. The tests are shared out among @SHARDS@ jobs:
+#   ci/perfunit.sh measure SHARD [BASE]  measures a share (1 to @SHARDS@) and leaves it in the folder `perfunit-shards`
+#   ci/perfunit.sh merge                 joins all shares in that folder, and decides
+# Without BASE it is the default branch of the remote. Keep @TARGET@/perfunit and ~/.cache/cargo-perfunit between runs.
+# Written by `cargo perfunit ci init generic --shards @SHARDS@`: it is yours now, change what you like.
+set -eu
+cd "$(dirname "$0")/.."
+version=@VERSION@
+@INSTALL@
+
+case ${1:-} in
+    measure)
+        shard=$2
+        base=${3:-${PERFUNIT_BASE:-origin/HEAD}}
+        rm -rf @TARGET@/perfunit/runs
+        code=0
+        # Of each test, both versions are measured by the same machine, taking turns on one core: figures of two machines,
+        # or of one machine at two times, differ by more than most changes.
+        cargo perfunit diff "$base" --head HEAD --partition "slice:$shard/@SHARDS@" @OPTIONS@ || code=$?
+        mkdir -p perfunit-shards
+        cp -r @TARGET@/perfunit/runs "perfunit-shards/$shard"
+        # What all shares found together decides.
+        [ "$code" -eq 0 ] || [ "$code" -eq 100 ]
+        ;;
+    merge)
+        exec cargo perfunit merge perfunit-shards @MANIFEST@
+        ;;
+    *)
+        echo "usage: ci/perfunit.sh measure SHARD [BASE] | merge" >&2
+        exit 2
+        ;;
+esac

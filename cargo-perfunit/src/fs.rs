@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
@@ -50,6 +50,12 @@ pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
         create_dir_all(parent)?;
     }
     fs::write(path, contents).map_err(failed("write", path))
+}
+
+/// Adds to the end of a file, creating it.
+pub fn append(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    let file = File::options().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(contents.as_ref())).map_err(failed("write", path))
 }
 
 /// Writes a file so that a reader or a crash sees the old content or the new, never a part.

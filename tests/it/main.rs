@@ -3,6 +3,7 @@
 mod bad_input;
 mod calibrate;
 mod causes;
+mod ci;
 mod clean;
 mod demo;
 mod diff;

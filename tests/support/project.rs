@@ -12,8 +12,11 @@ use tempfile::TempDir;
 const DISARMED: &str = ".fixture";
 
 /// What cargo and the tool take from the environment; a test must not depend on who runs it.
-const UNSET: [&str; 9] = [
+const UNSET: [&str; 12] = [
     "GITHUB_ACTIONS",
+    "GITHUB_OUTPUT",
+    "GITHUB_STEP_SUMMARY",
+    "RUNNER_TEMP",
     "CARGO_TARGET_DIR",
     "CARGO_BUILD_TARGET_DIR",
     "CARGO_TERM_COLOR",

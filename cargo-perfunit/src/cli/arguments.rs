@@ -1,6 +1,7 @@
 //! The command line as typed, and who does what it says: each subcommand has its arguments in a file of its own.
 
 use super::calibrate::CalibrateArguments;
+use super::ci::CiArguments;
 use super::diff::DiffArguments;
 use super::explain::ExplainArguments;
 use super::hook::HookArguments;
@@ -53,6 +54,8 @@ pub enum Command {
     Report(Box<ReportArguments>),
     /// Let git check what is pushed: a `pre-push` hook that blocks pushes with tests that got slower.
     Hook(HookArguments),
+    /// Write a ready job for continuous integration.
+    Ci(CiArguments),
     /// Prove the error rates on this machine: compare artificial tests of which we know whether they differ.
     ///
     /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
@@ -75,6 +78,7 @@ impl Arguments {
             Command::List(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
             Command::Hook(arguments) => arguments.run(),
+            Command::Ci(arguments) => arguments.run(),
             Command::Calibrate(arguments) => arguments.run(),
             Command::Clean(arguments) => arguments.run(),
             Command::Doctor(arguments) => arguments.run(),

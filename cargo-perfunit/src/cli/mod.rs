@@ -2,6 +2,7 @@
 
 mod arguments;
 mod calibrate;
+mod ci;
 mod comparing;
 mod diff;
 mod explain;

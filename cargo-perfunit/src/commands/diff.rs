@@ -1,10 +1,11 @@
 //! `cargo perfunit diff`.
 
 use super::gate::{Gate, exit_code};
+use super::github;
 use super::written::{self, ReportFile};
 use crate::error::{ExitCode, Result};
 use crate::pipeline::{self, Options};
-use crate::report::{self, Format, Rendering, annotations};
+use crate::report::{self, Format, Rendering};
 use crate::term::{self, Terminal};
 
 /// What to print and what to fail on.
@@ -25,9 +26,6 @@ pub fn diff(options: &Options, output: &DiffOutput, terminal: Terminal) -> Resul
     written::check(&output.files)?;
     let run = pipeline::diff(options, terminal)?;
     term::print(&report::render(&run, output.format, &output.rendering));
-    let on_github = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
-    if on_github && output.format != Format::Github {
-        term::eprint(&annotations::github(&run));
-    }
+    github::publish(&run, output.format, &output.rendering, terminal);
     Ok(written::write_all(&run, &output.files, &output.rendering, exit_code(&run, output.gate)))
 }

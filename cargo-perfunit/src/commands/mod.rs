@@ -1,18 +1,21 @@
 //! One short file per subcommand: run the pipeline, print the report, choose the exit code.
 
 mod calibrate;
+mod ci;
 mod clean;
 mod demo;
 mod diff;
 mod doctor;
 mod explain;
 mod gate;
+mod github;
 mod hook;
 mod list;
 mod report;
 mod written;
 
 pub use calibrate::{CalibrateRequest, calibrate};
+pub use ci::{CiInit, CiOutput, ci_init};
 pub use clean::{CleanOptions, clean};
 pub use demo::demo;
 pub use diff::{DiffOutput, diff};

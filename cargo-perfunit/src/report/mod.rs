@@ -29,6 +29,7 @@ pub mod list;
 pub mod markdown;
 mod metered;
 mod metrics;
+pub mod outputs;
 pub mod push;
 pub mod ranking;
 mod rendering;

@@ -1,0 +1,72 @@
+//! A run in a few words, for the steps of a job that come after: the output variables of GitHub Actions.
+
+use super::unmeasured::is_unaffected;
+use crate::model::{Run, Verdict};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// `name=value` lines; `report` is a file with the run's Markdown, if there is one.
+pub fn github(run: &Run, report: Option<&Path>) -> String {
+    let mut text = format!("verdict={}\n", verdict(run));
+    let counts = [
+        ("slower", run.count(Verdict::Slower)),
+        ("faster", run.count(Verdict::Faster)),
+        ("inconclusive", run.count(Verdict::Inconclusive)),
+    ];
+    for (name, count) in counts {
+        let _ = writeln!(text, "{name}={count}");
+    }
+    // A path with a line break in it would be taken for another variable.
+    if let Some(path) = report.and_then(Path::to_str).filter(|path| !path.contains(['\n', '\r'])) {
+        let _ = writeln!(text, "report={path}");
+    }
+    text
+}
+
+/// The worst news in a word.
+fn verdict(run: &Run) -> &'static str {
+    let any = |verdict| run.count(verdict) > 0;
+    match () {
+        () if any(Verdict::Slower) => "slower",
+        () if run.interrupted => "interrupted",
+        () if any(Verdict::Inconclusive) => "inconclusive",
+        () if any(Verdict::Faster) => "faster",
+        () if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) => "same",
+        () if run.outcomes.iter().all(is_unaffected) => "nothing",
+        () => "unmeasured",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Reason;
+    use crate::report::samples::{measured, outcome, run};
+
+    #[track_caller]
+    fn check(verdicts: &[Verdict], expected: &str) {
+        let outcomes = verdicts.iter().map(|verdict| outcome("t", *verdict, Some(measured(1e3, 0.1)))).collect();
+        assert_eq!(verdict(&run(outcomes)), expected);
+    }
+
+    #[test]
+    fn the_worst_news_is_the_verdict() {
+        check(&[Verdict::Faster, Verdict::Inconclusive, Verdict::Slower], "slower");
+        check(&[Verdict::Faster, Verdict::Inconclusive], "inconclusive");
+        check(&[Verdict::Same, Verdict::Faster], "faster");
+        check(&[Verdict::Same, Verdict::ChangedBelowThreshold], "same");
+        check(&[], "nothing");
+        let mut left = outcome("t", Verdict::NotMeasured, None);
+        left.reason = Some(Reason::BudgetUsedUp);
+        assert_eq!(verdict(&run(vec![left])), "unmeasured");
+    }
+
+    #[test]
+    fn each_variable_has_a_line() {
+        let run = run(vec![outcome("t", Verdict::Slower, Some(measured(1e3, 0.1)))]);
+        let expected = "verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nreport=/tmp/a b.md\n";
+        assert_eq!(github(&run, Some(Path::new("/tmp/a b.md"))), expected);
+        assert!(!github(&run, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
+        assert!(!github(&run, None).contains("report"));
+    }
+}

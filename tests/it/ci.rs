@@ -2,9 +2,11 @@
 
 use crate::source;
 use crate::support::{Project, Run};
+use saphyr::{LoadableYamlNode, Yaml};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 fn project() -> Project {
     Project::library(&source(500), &source(1500))
@@ -90,4 +92,47 @@ fn github_gets_annotations_a_summary_and_output_variables() {
         assert!(run.stderr.contains(what), "{}", run.stderr);
     }
     assert!(run.stdout.contains("Slower"), "{}", run.stdout);
+}
+
+/// The script of the step that comments.
+fn comment_script(workflow: &str) -> String {
+    let workflow = Yaml::load_from_str(workflow).unwrap().remove(0);
+    let steps = workflow["jobs"]["perfunit"]["steps"].as_sequence().unwrap().clone();
+    let is_comment = |step: &&Yaml<'_>| step.as_mapping_get("name").and_then(Yaml::as_str) == Some("Comment");
+    steps.iter().find(is_comment).unwrap()["run"].as_str().unwrap().to_owned()
+}
+
+/// Stands for GitHub's program: writes down how it is called, knows a comment or not, may write or not.
+const GH: &str = r#"#!/bin/sh
+echo "$*" >> "$CALLS"
+case $* in *--paginate*) echo "$KNOWN"; exit 0 ;; esac
+exit "$REFUSED"
+"#;
+
+#[test]
+fn there_is_one_comment_that_is_changed_and_none_while_nothing_changed() {
+    let project = project();
+    let script = comment_script(&project.perfunit(["ci", "init", "github", "--print"]).expect(0).stdout);
+    let folder = tempfile::tempdir().unwrap();
+    let gh = folder.path().join("gh");
+    fs::write(&gh, GH).unwrap();
+    fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
+    let comment = |known: &str, verdict: &str, refused: &str| {
+        let calls = folder.path().join("calls");
+        let _ = fs::remove_file(&calls);
+        let mut command = Command::new("bash");
+        command.args(["-e", "-c", &script]).env("CALLS", &calls).env("KNOWN", known).env("REFUSED", refused);
+        command.env("PATH", format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap()));
+        command.env("GITHUB_REPOSITORY", "me/it").env("NUMBER", "7").env("VERDICT", verdict).env("REPORT", "r.md");
+        let run = Run::of(command).expect(0);
+        (fs::read_to_string(calls).unwrap().lines().skip(1).collect::<Vec<_>>().join("; "), run.stdout)
+    };
+    let post = "api --silent --method POST repos/me/it/issues/7/comments --field body=@r.md";
+    let patch = "api --silent --method PATCH repos/me/it/issues/comments/42 --field body=@r.md";
+    assert_eq!(comment("", "slower", "0").0, post);
+    assert_eq!(comment("", "same", "0").0, "");
+    assert_eq!(comment("42", "same", "0").0, patch);
+    let (calls, said) = comment("", "slower", "1");
+    assert_eq!(calls, post);
+    assert!(said.starts_with("::notice::"), "{said}");
 }

@@ -38,7 +38,8 @@ pub fn hook_status(folder: &Path) -> Result<ExitCode> {
     if let Some(whose) = whose(&hooks) {
         line("Hooks", &whose);
     }
-    line("Now", &now(&repository));
+    let base = state.text.as_deref().and_then(command_in).and_then(base_in);
+    line("Now", &now(&repository, base));
     term::print(&text);
     Ok(ExitCode::Success)
 }
@@ -53,14 +54,19 @@ fn whose(HooksFolder { path, owner }: &HooksFolder) -> Option<String> {
     }
 }
 
+/// The base that is stored in the hook.
+fn base_in(command: &str) -> Option<&str> {
+    command.split(" -- ").next()?.split_whitespace().skip_while(|word| *word != "--base").nth(1)
+}
+
 /// What a push would compare now.
-fn now(repository: &Repository) -> String {
+fn now(repository: &Repository, base: Option<&str>) -> String {
     let described = || -> Result<String> {
         let Some((remote, pushed)) = repository.next_push()? else {
             return Ok("no branch is checked out, so `git push` pushes nothing".to_owned());
         };
         let name = pushed.name();
-        Ok(match repository.pushed(&pushed, &remote, None)? {
+        Ok(match repository.pushed(&pushed, &remote, base)? {
             PushedVersions::Nothing(why) => format!("pushing {name} to {remote} would compare nothing: it {why}"),
             PushedVersions::Two(pair) if pair.same_files => {
                 format!("pushing {name} to {remote} would compare nothing: it has the files of {}", pair.base_name)

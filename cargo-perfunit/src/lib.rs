@@ -30,6 +30,10 @@ pub mod ci;
 
 pub mod workspace;
 
+pub mod filterset;
+
+pub mod config;
+
 pub mod source;
 
 pub mod impact;

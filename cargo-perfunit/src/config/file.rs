@@ -1,0 +1,107 @@
+//! `.config/perfunit.toml`, read: tables with their places in the text, and the keys that mean nothing.
+
+use super::rules::{DataTable, SkipTable};
+use super::settings::ProfileTable;
+use super::source::Source;
+use super::unknown;
+use crate::error::{Error, Result};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The configuration of cargo-perfunit: `.config/perfunit.toml` beside the workspace's `Cargo.toml`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "Configuration", deny_unknown_fields)]
+pub struct Tables {
+    /// Profiles by name, chosen with `--profile`. All others build upon `default`.
+    pub profile: BTreeMap<String, ProfileTable>,
+    /// Tests that are never measured, with the reason.
+    pub skip: Vec<SkipTable>,
+    /// What changed data files mean.
+    pub data: Vec<DataTable>,
+}
+
+/// A file that was read.
+#[derive(Debug, Default)]
+pub struct File {
+    /// Path as people see it.
+    pub path: String,
+    /// What it says.
+    pub tables: Tables,
+    /// Keys that mean nothing, in words.
+    pub warnings: Vec<String>,
+    text: String,
+}
+
+impl File {
+    /// Reads the text of a file with this path.
+    pub fn read(path: &str, text: &str) -> Result<Self> {
+        let mut ignored = Vec::new();
+        let tables = toml::Deserializer::parse(text)
+            .and_then(|deserializer| serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key))));
+        let tables = tables.map_err(|error| problem(path, text, &error))?;
+        let warnings = unknown::warnings(path, text, &ignored);
+        Ok(Self { path: path.to_owned(), tables, warnings, text: text.to_owned() })
+    }
+
+    /// The place of a part of the text.
+    pub fn place(&self, span: &Range<usize>) -> Source {
+        Source::File { path: self.path.clone(), line: position(&self.text, span.start).0 }
+    }
+}
+
+/// Line and column, from 1, of a place in bytes.
+pub fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
+}
+
+fn problem(path: &str, text: &str, error: &toml::de::Error) -> Error {
+    let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+    let line_of_text = text.lines().nth(line - 1).unwrap_or_default().trim_end();
+    let what = error.message().lines().collect::<Vec<_>>().join(", ");
+    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}"))
+        .hint("docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints them for editors")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str, words: &[&str]) {
+        let error = File::read(".config/perfunit.toml", text).unwrap_err().to_string();
+        let missing: Vec<_> = ["hint: "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
+        assert!(missing.is_empty(), "without {missing:?}:\n{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        refused("[profile.default\n", &[".config/perfunit.toml:1:"]);
+        refused("[profile.default]\nthreshold = \"200%\"\n", &["toml:2:13: `200%` must be", "threshold = \"200%\""]);
+        refused("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
+        refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "no unit of time"]);
+        refused("[profile.ci]\nmetrics = [\"tme\"]\n", &["toml:2:", "did you mean time?"]);
+        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "at least one metric"]);
+        refused("[profile.ci]\nexplain = \"alwys\"\n", &["toml:2:11", "did you mean always?"]);
+        refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "none of inconclusive"]);
+        refused("[[skip]]\nfilter = \"all()\"\n", &["toml:1:1", "missing field `reason`"]);
+        refused("[profile.ci]\ntimeout = \"1s\"\ntimeout = \"2s\"\n", &["toml:3:1", "duplicate key"]);
+    }
+
+    #[test]
+    fn values_are_words_or_numbers() {
+        let text = "[profile.a]\nthreshold = 0.05\ntimeout = 3\nbudget = \"none\"\nmetrics = [\"allocations\", \"time\"]\n";
+        let file = File::read("x.toml", text).unwrap();
+        assert_eq!(file.warnings, [""; 0]);
+        let layer = super::super::settings::Layer::of_table(&file.tables.profile["a"], &|span| file.place(&span));
+        let rows: Vec<_> =
+            layer.settled().rows().into_iter().map(|row| format!("{} {} {}", row.key, row.value, row.from)).collect();
+        for row in ["threshold 5% x.toml:2", "timeout 3s x.toml:3", "budget none x.toml:4", "metrics time,allocations x.toml:5"] {
+            assert!(rows.iter().any(|found| found == row), "{rows:#?}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The configuration: `.config/perfunit.toml`, the environment and what is built in, in layers.
+//!
+//! Input: the text of the file, variables, and the options of the command line as a [`Layer`]. Output: [`Settings`], each
+//! with the place that it comes from, and [`Rules`], which name tests by filtersets. Apart from finding the file all of it
+//! is pure. Invariant: what is wrong in the file is named with its line, and a key that means nothing is never silent.
+
+mod built_in;
+mod environment;
+mod file;
+mod open;
+mod rules;
+mod schema;
+mod settings;
+mod source;
+mod unknown;
+mod values;
+mod words;
+
+pub use open::{Configuration, Resolved};
+pub use rules::{DataFate, DataRule, Override, Rules, SkipRule};
+pub use schema::schema;
+pub use settings::{Layer, Row, Settings};
+pub use source::{Source, Sourced};
+pub use values::{Features, Gates, Limit, Threshold, Time, duration, metric, threshold};
+pub use words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};

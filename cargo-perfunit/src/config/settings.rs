@@ -1,0 +1,172 @@
+//! The settings: every key with its type and what is built in, in layers of which the uppermost counts.
+
+use super::rules::OverrideTable;
+use super::source::{At, Source, Sourced};
+use super::values::{Features, Gates, Limit, Threshold, Time, Value};
+use super::words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};
+use crate::error::{Error, Result};
+use crate::model::Metric;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::ops::Range;
+use std::time::Duration;
+
+/// A setting for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The key of the configuration file.
+    pub key: &'static str,
+    /// The value as it could be written.
+    pub value: String,
+    /// Where it was set.
+    pub from: Source,
+}
+
+/// Declares all settings: field, type, key and what is built in for the profile `default`.
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])* $field:ident: $type:ty, $key:literal, $default:expr;)*) => {
+        /// Some settings; those of a layer above count more.
+        #[derive(Debug, Clone, Default)]
+        pub struct Layer {
+            $($(#[doc = $doc])* pub $field: Option<Sourced<$type>>,)*
+        }
+
+        /// All settings.
+        #[derive(Debug, Clone)]
+        pub struct Settings {
+            $($(#[doc = $doc])* pub $field: Sourced<$type>,)*
+        }
+
+        /// A profile, as it stands in the file.
+        #[derive(Debug, Default, Deserialize, JsonSchema)]
+        #[serde(default, rename_all = "kebab-case")]
+        #[schemars(rename = "Profile", deny_unknown_fields)]
+        pub struct ProfileTable {
+            $($(#[doc = $doc])* $field: Option<At<$type>>,)*
+            /// Other settings for some tests. Of several that take a test the first counts.
+            pub overrides: Vec<OverrideTable>,
+        }
+
+        impl Layer {
+            /// What is set here, else what is set below.
+            #[must_use]
+            pub fn or(self, below: Layer) -> Layer {
+                Layer { $($field: self.$field.or(below.$field),)* }
+            }
+
+            /// All settings; what is set nowhere has the value that is built in.
+            pub fn settled(self) -> Settings {
+                let from = || Source::BuiltIn { profile: "default".to_owned() };
+                Settings { $($field: self.$field.unwrap_or_else(|| Sourced { value: $default, from: from() }),)* }
+            }
+
+            /// The settings of a profile of the file.
+            pub fn of_table(table: &ProfileTable, place: &dyn Fn(Range<usize>) -> Source) -> Layer {
+                let mut layer = Layer::default();
+                $(layer.$field = table.$field.as_ref().map(|at| Sourced {
+                    value: at.value().clone(),
+                    from: place(at.span()),
+                });)*
+                layer
+            }
+
+            /// The settings of the environment: `PERFUNIT_THRESHOLD` is `threshold`, and so on. `variable` gives the
+            /// content of a variable that is set.
+            pub fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Layer> {
+                let mut layer = Layer::default();
+                $(layer.$field = {
+                    let name = variable_of($key);
+                    match variable(&name).map(|text| <$type>::read(&text)).transpose() {
+                        Ok(value) => value.map(|value| Sourced { value, from: Source::Environment { name } }),
+                        Err(problem) => return Err(Error::usage(format!("the environment variable {name}: {problem}"))
+                            .hint(format!("unset {name}, or give it what `{}` takes in the configuration", $key))),
+                    }
+                };)*
+                Ok(layer)
+            }
+        }
+
+        impl Settings {
+            /// All of them in the order of the documentation.
+            pub fn rows(&self) -> Vec<Row> {
+                vec![$(Row { key: $key, value: self.$field.value.shown(), from: self.$field.from.clone() },)*]
+            }
+        }
+    };
+}
+
+/// `PERFUNIT_PER_TEST_BUDGET` for `per-test-budget`.
+fn variable_of(key: &str) -> String {
+    format!("PERFUNIT_{}", key.to_uppercase().replace('-', "_"))
+}
+
+settings! {
+    /// Smallest change that counts as slower or faster.
+    threshold: Threshold, "threshold", Threshold(0.02);
+    /// The metrics that decide whether a test got slower or faster. The others are measured and shown.
+    metrics: Gates, "metrics", Gates(vec![Metric::Time]);
+    /// Longest whole run, builds included; what did not fit is listed.
+    budget: Limit, "budget", Limit(None);
+    /// Longest measuring of one test.
+    per_test_budget: Time, "per-test-budget", Time(Duration::from_secs(10));
+    /// Longest life of one measured process.
+    timeout: Time, "timeout", Time(Duration::from_secs(10));
+    /// How instructions are counted.
+    instructions: Instructions, "instructions", Instructions::Auto;
+    /// Of which tests to find out which functions are to blame.
+    explain: Explanations, "explain", Explanations::Auto;
+    /// What is counted to find out who is to blame.
+    engine: Explainer, "engine", Explainer::Auto;
+    /// Which functions are timed to find out who is to blame.
+    strategy: Strategy, "strategy", Strategy::Auto;
+    /// The tests that are taken unless others are asked for: an expression of nextest's filterset language.
+    default_filter: String, "default-filter", "all()".to_owned();
+    /// Which tests marked `#[ignore]` to take.
+    run_ignored: Ignored, "run-ignored", Ignored::Default;
+    /// What to do when there is nothing to measure.
+    no_tests: NoTests, "no-tests", NoTests::Pass;
+    /// Verdicts that fail the run (exit code 105) besides regressions.
+    deny: Vec<Deny>, "deny", Vec::new();
+    /// Cargo profile to build both versions with.
+    cargo_profile: String, "cargo-profile", "bench".to_owned();
+    /// Features to activate.
+    features: Features, "features", Features(Vec::new());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_uppermost_layer_counts() {
+        let above = Layer { timeout: Some(Sourced::typed(Time(Duration::from_secs(1)))), ..Layer::default() };
+        let below = Layer {
+            timeout: Some(Sourced::typed(Time(Duration::from_secs(2)))),
+            threshold: Some(Sourced::typed(Threshold(0.1))),
+            ..Layer::default()
+        };
+        let settings = above.or(below).settled();
+        assert_eq!(settings.timeout.value.0, Duration::from_secs(1));
+        assert_eq!(settings.threshold, Sourced::typed(Threshold(0.1)));
+        assert_eq!(settings.budget.from, Source::BuiltIn { profile: "default".to_owned() });
+    }
+
+    #[test]
+    fn every_setting_has_a_variable() {
+        let layer = Layer::of_environment(&|name| (name == "PERFUNIT_PER_TEST_BUDGET").then(|| "2s".to_owned())).unwrap();
+        let found = layer.per_test_budget.unwrap();
+        assert_eq!(found.value.0, Duration::from_secs(2));
+        assert_eq!(found.from.to_string(), "PERFUNIT_PER_TEST_BUDGET");
+        let error = Layer::of_environment(&|name| (name == "PERFUNIT_EXPLAIN").then(|| "nevr".to_owned())).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("PERFUNIT_EXPLAIN: `nevr`") && error.contains("did you mean never?"), "{error}");
+    }
+
+    #[test]
+    fn all_settings_are_shown_as_they_can_be_written() {
+        let rows = Layer::default().settled().rows();
+        assert!(rows.iter().all(|row| row.from.to_string() == "built in"));
+        let value = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.as_str());
+        assert_eq!((value("threshold"), value("budget"), value("default-filter")), (Some("2%"), Some("none"), Some("all()")));
+    }
+}

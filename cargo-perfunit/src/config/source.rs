@@ -1,0 +1,108 @@
+//! Where a setting comes from.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use toml::Spanned;
+
+/// The place that a setting was made at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Source {
+    /// Part of the tool, with the profile that it belongs to.
+    BuiltIn {
+        /// `default`, `hook` or `ci`.
+        profile: String,
+    },
+    /// The configuration file.
+    File {
+        /// Path, as people see it.
+        path: String,
+        /// Line, from 1.
+        line: usize,
+    },
+    /// A variable of the environment.
+    Environment {
+        /// Its name.
+        name: String,
+    },
+    /// An option of the command line.
+    CommandLine,
+    /// An attribute of the test in the source.
+    Attribute {
+        /// Path of the source file.
+        path: String,
+        /// Line, from 1.
+        line: usize,
+    },
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::BuiltIn { profile } if profile == "default" => f.write_str("built in"),
+            Source::BuiltIn { profile } => write!(f, "built in, profile {profile}"),
+            Source::File { path, line } | Source::Attribute { path, line } => write!(f, "{path}:{line}"),
+            Source::Environment { name } => f.write_str(name),
+            Source::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+/// A value with its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was set.
+    pub from: Source,
+}
+
+impl<T> Sourced<T> {
+    /// A value of the command line.
+    pub fn typed(value: T) -> Self {
+        Self { value, from: Source::CommandLine }
+    }
+}
+
+/// A value of the file with its place in the text.
+#[derive(Debug, Clone)]
+pub struct At<T>(Spanned<T>);
+
+impl<T> At<T> {
+    /// The value.
+    pub fn value(&self) -> &T {
+        self.0.get_ref()
+    }
+
+    /// Its place, in bytes.
+    pub fn span(&self) -> Range<usize> {
+        self.0.span()
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Spanned::deserialize(deserializer).map(Self)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for At<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}

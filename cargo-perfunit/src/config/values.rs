@@ -1,0 +1,325 @@
+//! Values of settings, as people write them: the same words in the file, in the environment and on the command line.
+
+use super::words::no_word;
+use crate::model::Metric;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+/// Far more than anybody waits, and far less than what overflows a clock.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// A value that can be written in one word or a list of words.
+pub trait Value: Sized {
+    /// Reads it; the error says what is wrong and what would do.
+    fn read(text: &str) -> Result<Self, String>;
+    /// As it would be written.
+    fn shown(&self) -> String;
+}
+
+/// Smallest change that counts, as a fraction of base.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threshold(pub f64);
+
+/// A span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time(pub Duration);
+
+/// A span of time, or no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit(pub Option<Duration>);
+
+/// The metrics that decide, in the order of reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gates(pub Vec<Metric>);
+
+/// Features to activate.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Features(pub Vec<String>);
+
+/// `500ms`, `10s`, `2m`, `1h`; a number alone is seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no duration: try 500ms, 10s or 2m"))?;
+    let seconds = match unit.trim() {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(format!("`{unit}` is no unit of time: use ms, s, m or h")),
+    };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if duration.is_zero() => Err("must be more than nothing".to_owned()),
+        Ok(duration) if duration <= LONGEST => Ok(duration),
+        _ => Err(format!("`{text}` is longer than a year")),
+    }
+}
+
+/// `10%`, or `0.1` as a fraction; more than 0 and less than 100 %.
+pub fn threshold(text: &str) -> Result<f64, String> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let number: f64 = number.trim().parse().map_err(|_| format!("`{text}` is no threshold: try 10% or 0.1"))?;
+    let fraction = number / scale;
+    if fraction > 0.0 && fraction < 1.0 {
+        Ok(fraction)
+    } else {
+        Err(format!("`{text}` must be more than 0 and less than 100 %: try 10%"))
+    }
+}
+
+/// The name of a metric, for the command line; clap names the nearest one for a word that is none.
+pub fn metric() -> impl TypedValueParser<Value = Metric> {
+    PossibleValuesParser::new(Metric::ALL.map(Metric::name))
+        .try_map(|name| Metric::named(&name).ok_or_else(|| format!("`{name}` is no metric")))
+}
+
+impl Value for Threshold {
+    fn read(text: &str) -> Result<Self, String> {
+        threshold(text).map(Self)
+    }
+
+    fn shown(&self) -> String {
+        let percent = format!("{:.4}", self.0 * 100.0);
+        format!("{}%", percent.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+impl Value for Time {
+    fn read(text: &str) -> Result<Self, String> {
+        duration(text).map(Self)
+    }
+
+    fn shown(&self) -> String {
+        let seconds = self.0.as_secs_f64();
+        if seconds < 1.0 { format!("{}ms", self.0.as_millis()) } else { format!("{seconds}s") }
+    }
+}
+
+impl Value for Limit {
+    fn read(text: &str) -> Result<Self, String> {
+        if text == "none" { Ok(Self(None)) } else { duration(text).map(|time| Self(Some(time))) }
+    }
+
+    fn shown(&self) -> String {
+        self.0.map_or_else(|| "none".to_owned(), |time| Time(time).shown())
+    }
+}
+
+impl Gates {
+    /// Each once, in the order of reports, whatever was written.
+    pub fn of(metrics: &[Metric]) -> Self {
+        Self(Metric::ALL.into_iter().filter(|metric| metrics.contains(metric)).collect())
+    }
+
+    fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let known = Metric::ALL.map(Metric::name);
+        let named = |name| Metric::named(name).ok_or_else(|| no_word(name, &known));
+        let metrics = names.into_iter().map(named).collect::<Result<Vec<_>, _>>()?;
+        if metrics.is_empty() { Err("at least one metric has to decide".to_owned()) } else { Ok(Self::of(&metrics)) }
+    }
+}
+
+impl Value for Gates {
+    fn read(text: &str) -> Result<Self, String> {
+        Self::of_names(text.split(',').map(str::trim))
+    }
+
+    fn shown(&self) -> String {
+        self.0.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Value for Features {
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(Self(text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()))
+    }
+
+    fn shown(&self) -> String {
+        self.0.join(",")
+    }
+}
+
+impl Value for String {
+    fn read(text: &str) -> Result<Self, String> {
+        if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
+    }
+
+    fn shown(&self) -> String {
+        self.clone()
+    }
+}
+
+/// Reads a text with a function, or a number with another.
+pub struct Written<T> {
+    /// What is wanted, for the error.
+    pub expected: &'static str,
+    /// Reads a text.
+    pub read: fn(&str) -> Result<T, String>,
+    /// Reads a number, if that will do.
+    pub number: Option<fn(f64) -> Result<T, String>>,
+}
+
+impl<T> de::Visitor<'_> for Written<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.read)(text).map_err(E::custom)
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        match self.number {
+            Some(read) => read(number).map_err(E::custom),
+            None => Err(E::invalid_type(de::Unexpected::Float(number), &self)),
+        }
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        match self.number {
+            Some(read) => read(number as f64).map_err(E::custom),
+            None => Err(E::invalid_type(de::Unexpected::Signed(number), &self)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Threshold {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = |number: f64| Self::read(&number.to_string());
+        let expected = "a change like \"2%\" or 0.02";
+        deserializer.deserialize_any(Written { expected, read: Self::read, number: Some(number) })
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = |number: f64| Self::read(&number.to_string());
+        let expected = "a duration like \"10s\", or seconds";
+        deserializer.deserialize_any(Written { expected, read: Self::read, number: Some(number) })
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = |number: f64| Self::read(&number.to_string());
+        let expected = "a duration like \"60s\", seconds, or \"none\"";
+        deserializer.deserialize_any(Written { expected, read: Self::read, number: Some(number) })
+    }
+}
+
+impl<'de> Deserialize<'de> for Gates {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let names = Vec::<String>::deserialize(deserializer)?;
+        Self::of_names(names.iter().map(String::as_str)).map_err(de::Error::custom)
+    }
+}
+
+/// A schema for a type that is written as a text of this form, or as a number.
+macro_rules! written_schema {
+    ($name:ident, $schema:expr) => {
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+
+written_schema!(
+    Threshold,
+    json_schema!({
+        "description": "A change as a percentage (\"2%\") or as a fraction (0.02): more than 0, less than 100 %.",
+        "anyOf": [
+            { "type": "string", "pattern": r"^\s*[0-9.]+\s*%?$" },
+            { "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 },
+        ],
+    })
+);
+written_schema!(
+    Time,
+    json_schema!({
+        "description": "A duration (\"500ms\", \"10s\", \"2m\", \"1h\"), or seconds.",
+        "anyOf": [
+            { "type": "string", "pattern": r"^[0-9.]+\s*(ms|s|m|min|h)?$" },
+            { "type": "number", "exclusiveMinimum": 0 },
+        ],
+    })
+);
+written_schema!(
+    Limit,
+    json_schema!({
+        "description": "A duration (\"500ms\", \"10s\", \"2m\", \"1h\"), or seconds; \"none\" for no limit.",
+        "anyOf": [
+            { "type": "string", "pattern": r"^([0-9.]+\s*(ms|s|m|min|h)?|none)$" },
+            { "type": "number", "exclusiveMinimum": 0 },
+        ],
+    })
+);
+written_schema!(
+    Gates,
+    json_schema!({
+        "description": "Names of metrics.",
+        "type": "array",
+        "minItems": 1,
+        "items": { "type": "string", "enum": Metric::ALL.map(Metric::name) },
+    })
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert!(duration("0s").is_err() && duration("10x").is_err() && duration("").is_err());
+        assert!(duration("9000h").is_err() && duration("4000000000000000h").is_err());
+    }
+
+    #[test]
+    fn thresholds_are_percentages_or_fractions() {
+        assert_eq!(threshold("10%"), Ok(0.1));
+        assert_eq!(threshold("0.05"), Ok(0.05));
+        assert!(threshold("10").is_err() && threshold("0%").is_err() && threshold("x").is_err());
+    }
+
+    #[track_caller]
+    fn comes_back<T: Value>(text: &str) {
+        assert_eq!(T::read(text).map(|value| value.shown()), Ok(text.to_owned()));
+    }
+
+    #[test]
+    fn values_are_shown_as_they_can_be_written() {
+        comes_back::<Threshold>("2.5%");
+        comes_back::<Threshold>("0.33%");
+        comes_back::<Time>("250ms");
+        comes_back::<Time>("90s");
+        comes_back::<Limit>("none");
+        comes_back::<Gates>("time,allocations");
+        comes_back::<Features>("a,b/c");
+    }
+
+    #[test]
+    fn at_least_one_known_metric_decides() {
+        assert!(Gates::read("tme").unwrap_err().contains("did you mean time?"));
+        assert!(Gates::read("").is_err() && String::read("").is_err());
+    }
+
+    #[test]
+    fn metrics_come_in_the_order_of_reports_each_once() {
+        assert_eq!(Gates::read("allocations, time,time").unwrap().0, [Metric::Time, Metric::Allocations]);
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::{BASE, CHANGED, interrupted};
 use crate::build::{self, SideBuild};
+use crate::config::Rules;
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::model::{Sides, TargetId, TargetKind, TestId};
@@ -169,6 +170,7 @@ fn options(folder: &Path, base: Oid, head: Oid) -> Result<pipeline::Options> {
         request: Request::parse(Some(&format!("{base}..{head}")), None)?,
         scope: Scope::default(),
         filter: Filter::default(),
+        rules: Rules::default(),
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,

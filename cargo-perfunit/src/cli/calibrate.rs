@@ -1,8 +1,9 @@
 //! `cargo perfunit calibrate`.
 
-use super::{MessageFormat, values};
+use super::MessageFormat;
 use crate::calibrate;
 use crate::commands::{self, CalibrateRequest};
+use crate::config;
 use crate::error::{ExitCode, Result};
 use crate::term::{self, ColorChoice, Terminal};
 use clap::Args;
@@ -23,10 +24,10 @@ pub struct CalibrateArguments {
     #[arg(long, conflicts_with_all = ["quick", "compare", "budget", "per_test_budget", "seed"])]
     pub show: bool,
     /// About how long to take, builds included [default: 7m, 1m with --quick; twice that with --compare].
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
     /// Longest measuring for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub per_test_budget: Option<Duration>,
     /// Seed of the random shifts of address spaces [default: drawn].
     #[arg(long, value_name = "N")]

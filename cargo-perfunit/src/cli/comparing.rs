@@ -1,16 +1,18 @@
 //! What all subcommands that compare versions have in common. Cargo's own flags are spelled and grouped as in cargo.
 
 use crate::build;
+use crate::config::{Configuration, Features, Ignored, Layer, Resolved, Settings, Sourced};
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::model::TargetKind;
-use crate::pipeline::{Explaining, Filter, Ignored, Measuring, Options, Scope};
+use crate::pipeline::{self, Explaining, Filter, Measuring, Options, Scope};
 use crate::term::{self, ColorChoice, Terminal};
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
 
 /// Arguments of all subcommands that compare versions.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct CommonArguments {
     /// Version to compare with: a revision, `BASE..HEAD` (exactly these two) or `BASE...HEAD` (from their merge base).
     pub base: Option<String>,
@@ -19,6 +21,10 @@ pub struct CommonArguments {
     /// Version to test instead of the working tree.
     #[arg(long, value_name = "REV")]
     pub head: Option<String>,
+    /// Only tests that this expression of nextest's filterset language takes, as in `package(parser) & test(/^long/)`. Of
+    /// several one is enough; of names beside them also one is needed.
+    #[arg(long, short = 'E', visible_alias = "filter-expr", value_name = "EXPRESSION", help_heading = "Tests")]
+    pub filterset: Vec<String>,
     /// Filters are whole names.
     #[arg(long, help_heading = "Tests")]
     pub exact: bool,
@@ -28,10 +34,16 @@ pub struct CommonArguments {
     /// All tests of the chosen packages, whether the change can reach them or not.
     #[arg(long, help_heading = "Tests")]
     pub all_tests: bool,
-    /// Tests marked #[ignore].
-    #[arg(long, value_enum, default_value_t, value_name = "WHICH", help_heading = "Tests")]
-    pub run_ignored: RunIgnored,
+    /// Tests marked #[ignore] [default: default].
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Tests")]
+    pub run_ignored: Option<Ignored>,
+    /// Also tests that the default-filter of the configuration leaves out.
+    #[arg(long, help_heading = "Tests")]
+    pub ignore_default_filter: bool,
 
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub configuration: ConfigurationArguments,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub packages: PackageArguments,
@@ -50,18 +62,31 @@ pub struct CommonArguments {
     pub color: ColorChoice,
 }
 
+/// Which configuration to take.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Configuration")]
+pub struct ConfigurationArguments {
+    /// Profile of the configuration: one of the file, or `default`, `hook`, `ci` [default: default].
+    #[arg(long, short = 'P', value_name = "NAME", env = "PERFUNIT_PROFILE")]
+    pub profile: Option<String>,
+    /// Configuration file to take in the place of the workspace's `.config/perfunit.toml`.
+    #[arg(long, value_name = "PATH")]
+    pub config_file: Option<PathBuf>,
+}
+
 /// Cargo's package and target selection.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Package and target selection")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
 pub struct PackageArguments {
-    /// Package to test.
-    #[arg(long, short, value_name = "NAME")]
+    /// Package to test: a name, a pattern (`core-*`) or a package id (`name@version`).
+    #[arg(long, short, value_name = "SPEC")]
     pub package: Vec<String>,
     /// All packages in the workspace.
-    #[arg(long)]
+    #[arg(long, visible_alias = "all")]
     pub workspace: bool,
     /// Exclude packages from --workspace.
-    #[arg(long, value_name = "NAME", requires = "workspace")]
+    #[arg(long, value_name = "SPEC", requires = "workspace")]
     pub exclude: Vec<String>,
     /// Only the unit tests of libraries.
     #[arg(long)]
@@ -69,12 +94,18 @@ pub struct PackageArguments {
     /// Only the unit tests of all binaries.
     #[arg(long)]
     pub bins: bool,
-    /// Only the unit tests of this binary.
+    /// Only the unit tests of this binary, or of those that a pattern takes.
     #[arg(long, value_name = "NAME")]
     pub bin: Vec<String>,
-    /// Only this integration test.
+    /// Only this integration test, or those that a pattern takes.
     #[arg(long, value_name = "NAME")]
     pub test: Vec<String>,
+    /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
+    #[arg(long)]
+    pub tests: bool,
+    /// All targets with tests, as without any of these.
+    #[arg(long)]
+    pub all_targets: bool,
 }
 
 /// Cargo's build options.
@@ -91,9 +122,9 @@ pub struct CargoArguments {
     /// Do not activate the `default` feature.
     #[arg(long)]
     pub no_default_features: bool,
-    /// Cargo profile to build both versions with.
-    #[arg(long, value_name = "NAME", default_value = "bench")]
-    pub cargo_profile: String,
+    /// Cargo profile to build both versions with [default: bench].
+    #[arg(long, value_name = "NAME")]
+    pub cargo_profile: Option<String>,
     /// Directory for all generated artifacts.
     #[arg(long, value_name = "DIRECTORY")]
     pub target_dir: Option<PathBuf>,
@@ -117,41 +148,72 @@ pub struct CargoArguments {
     pub frozen: bool,
 }
 
-/// Which ignored tests to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum RunIgnored {
-    /// None.
-    #[default]
-    Default,
-    /// Only those.
-    Only,
-    /// Those too.
-    All,
-}
-
 /// Sets up the output.
 pub fn terminal(common: &CommonArguments) -> Terminal {
     term::set_color(common.color);
     Terminal { quiet: common.quiet }
 }
 
-/// Resolves what they have in common.
-pub fn options(common: &CommonArguments, measuring: Measuring) -> Result<Options> {
+/// What was typed of the settings that the configuration knows, too.
+fn layer(common: &CommonArguments) -> Layer {
     let cargo = &common.cargo;
-    let manifest = cargo.manifest_path.as_deref().map(real).transpose()?;
+    Layer {
+        run_ignored: common.run_ignored.map(Sourced::typed),
+        cargo_profile: cargo.cargo_profile.clone().map(Sourced::typed),
+        features: (!cargo.features.is_empty()).then(|| Sourced::typed(Features(cargo.features.clone()))),
+        ..Layer::default()
+    }
+}
+
+/// Settles the configuration, with what was typed on top, and says what is odd in it.
+pub fn resolved(common: &CommonArguments, typed: Layer) -> Result<Resolved> {
+    let (folder, manifest) = place(common.cargo.manifest_path.as_deref())?;
+    let mut resolved = common.configuration.find(&folder, manifest.as_deref(), layer(common).or(typed))?;
+    for warning in &resolved.warnings {
+        terminal(common).warning(warning);
+    }
+    if common.ignore_default_filter {
+        resolved.rules.default_filter = None;
+    }
+    Ok(resolved)
+}
+
+impl ConfigurationArguments {
+    /// Finds and settles the configuration of the project in a folder.
+    pub fn find(&self, folder: &Path, manifest: Option<&Path>, typed: Layer) -> Result<Resolved> {
+        let configuration = Configuration::find(folder, manifest, self.config_file.as_deref())?;
+        configuration.resolve(self.profile.as_deref().filter(|name| !name.is_empty()), typed)
+    }
+}
+
+/// Where the user stands, and the manifest that was named.
+pub fn place(manifest: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>)> {
+    let manifest = manifest.map(real).transpose()?;
     let folder = match manifest.as_deref().and_then(Path::parent) {
         Some(parent) => parent.to_owned(),
         None => folder()?,
     };
+    Ok((folder, manifest))
+}
+
+/// Resolves what they have in common.
+pub fn options(common: &CommonArguments, resolved: &Resolved, measuring: Measuring) -> Result<Options> {
+    let cargo = &common.cargo;
+    let (folder, manifest) = place(cargo.manifest_path.as_deref())?;
+    let settings = &resolved.settings;
     Ok(Options {
         folder,
         manifest,
         target_dir: cargo.target_dir.clone(),
         request: Request::parse(common.base.as_deref(), common.head.as_deref())?,
         scope: scope(&common.packages),
-        filter: filter(common),
+        filter: filter(common, settings),
+        rules: resolved.rules.clone(),
         all_tests: common.all_tests,
-        build: build::Options { profile: cargo.cargo_profile.clone(), arguments: cargo_arguments(common) },
+        build: build::Options {
+            profile: settings.cargo_profile.value.clone(),
+            arguments: cargo_arguments(common, &settings.features.value.0),
+        },
         opaque_constants: true,
         aligned_loops: false,
         explaining: Explaining::default(),
@@ -179,14 +241,20 @@ pub fn real(manifest: &Path) -> Result<PathBuf> {
 
 fn scope(packages: &PackageArguments) -> Scope {
     let mut targets = Vec::new();
-    if packages.lib {
+    if packages.lib || packages.tests {
         targets.push((TargetKind::Lib, None));
     }
-    if packages.bins {
+    if packages.bins || packages.tests {
         targets.push((TargetKind::Bin, None));
+    }
+    if packages.tests {
+        targets.push((TargetKind::Test, None));
     }
     targets.extend(packages.bin.iter().map(|name| (TargetKind::Bin, Some(name.clone()))));
     targets.extend(packages.test.iter().map(|name| (TargetKind::Test, Some(name.clone()))));
+    if packages.all_targets {
+        targets.clear();
+    }
     Scope {
         packages: packages.package.clone(),
         workspace: packages.workspace,
@@ -195,21 +263,27 @@ fn scope(packages: &PackageArguments) -> Scope {
     }
 }
 
-fn filter(common: &CommonArguments) -> Filter {
-    let ignored = match common.run_ignored {
-        RunIgnored::Default => Ignored::Skip,
-        RunIgnored::Only => Ignored::Only,
-        RunIgnored::All => Ignored::Include,
+fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
+    let ignored = match settings.run_ignored.value {
+        Ignored::Default => pipeline::Ignored::Skip,
+        Ignored::Only => pipeline::Ignored::Only,
+        Ignored::All => pipeline::Ignored::Include,
     };
-    Filter { names: common.filter.clone(), exact: common.exact, skip: common.skip.clone(), ignored }
+    Filter {
+        names: common.filter.clone(),
+        expressions: common.filterset.clone(),
+        exact: common.exact,
+        skip: common.skip.clone(),
+        ignored,
+    }
 }
 
 /// The flags that go to cargo as they are.
-fn cargo_arguments(common: &CommonArguments) -> Vec<String> {
+fn cargo_arguments(common: &CommonArguments, features: &[String]) -> Vec<String> {
     let cargo = &common.cargo;
     let mut arguments = Vec::new();
     let mut with_value = |flag: &str, value: &String| arguments.extend([flag.to_owned(), value.clone()]);
-    cargo.features.iter().for_each(|features| with_value("--features", features));
+    features.iter().for_each(|features| with_value("--features", features));
     cargo.jobs.iter().for_each(|jobs| with_value("--jobs", jobs));
     cargo.config.iter().for_each(|config| with_value("--config", config));
     let switches = [

@@ -1,13 +1,14 @@
 //! `cargo perfunit diff`.
 
-use super::comparing::{CommonArguments, options, terminal};
-use super::measuring::MeasuringArguments;
+use super::comparing::{CommonArguments, options, resolved, terminal};
+use super::measuring::{MeasuringArguments, explaining};
 use super::report::{TellingArguments, report_file};
-use crate::commands::{self, DiffOutput, Gate, ReportFile, Resolved};
+use crate::commands::{self, DiffOutput, DiffRequest, Gate, ReportFile};
+use crate::config::{Deny, Layer, NoTests, Resolved, Sourced};
 use crate::error::{ExitCode, Result};
 use crate::pipeline::Options;
-use crate::report::Format;
-use clap::{Args, ValueEnum};
+use crate::report::{Format, Inconclusive, Rendering};
+use clap::Args;
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]
@@ -25,60 +26,53 @@ pub struct DiffArguments {
     /// Also write a report to a file; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file, help_heading = "Output")]
     pub report: Vec<ReportFile>,
-    /// What to do when there is nothing to measure.
-    #[arg(long, value_enum, default_value_t, value_name = "ACTION", help_heading = "Output")]
-    pub no_tests: NoTests,
+    /// What to do when there is nothing to measure [default: pass].
+    #[arg(long, value_enum, value_name = "ACTION", help_heading = "Output")]
+    pub no_tests: Option<NoTests>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub telling: TellingArguments,
-}
-
-/// What to do without tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum NoTests {
-    /// Exit with 0.
-    #[default]
-    Pass,
-    /// Exit with 4.
-    Fail,
-}
-
-/// Verdicts that can be denied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Deny {
-    /// Tests that could not be told.
-    Inconclusive,
 }
 
 impl DiffArguments {
     /// Compares and prints.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(&self.common);
-        let Resolved { options, output } = self.resolve()?;
+        let DiffRequest { options, output } = self.resolve()?;
         commands::diff(&options, &output, terminal)
     }
 
     /// What is to be done.
-    pub fn resolve(&self) -> Result<Resolved> {
+    pub fn resolve(&self) -> Result<DiffRequest> {
+        let resolved = resolved(&self.common, self.layer())?;
+        let settings = &resolved.settings;
+        let denied = settings.deny.value.contains(&Deny::Inconclusive);
+        let inconclusive = if denied { Inconclusive::Denied } else { Inconclusive::Allowed };
         let output = DiffOutput {
             format: self.message_format,
-            rendering: self.telling.rendering(self.common.verbose),
+            rendering: Rendering { inconclusive, ..self.telling.rendering(self.common.verbose) },
             files: self.report.clone(),
-            gate: Gate {
-                fail_without_tests: self.no_tests == NoTests::Fail,
-                inconclusive: self.telling.inconclusive(),
-            },
+            gate: Gate { fail_without_tests: settings.no_tests.value == NoTests::Fail, inconclusive },
         };
-        Ok(Resolved { options: self.options()?, output })
+        Ok(DiffRequest { options: self.options(&resolved)?, output })
     }
 
-    fn options(&self) -> Result<Options> {
+    /// What was typed of the settings that the configuration knows, too.
+    fn layer(&self) -> Layer {
+        Layer {
+            no_tests: self.no_tests.map(Sourced::typed),
+            deny: (!self.telling.deny.is_empty()).then(|| Sourced::typed(self.telling.deny.clone())),
+            ..self.measuring.layer()
+        }
+    }
+
+    fn options(&self, resolved: &Resolved) -> Result<Options> {
         let typed = &self.measuring;
         Ok(Options {
             opaque_constants: !typed.transparent_constants,
             aligned_loops: typed.aligned_loops,
-            explaining: typed.explaining(),
-            ..options(&self.common, typed.measuring())?
+            explaining: explaining(&resolved.settings),
+            ..options(&self.common, resolved, typed.measuring(&resolved.settings))?
         })
     }
 }

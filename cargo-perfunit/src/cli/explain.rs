@@ -1,13 +1,14 @@
 //! `cargo perfunit explain`.
 
+use super::MessageFormat;
 use super::comparing::{folder, real};
-use super::{MessageFormat, values};
 use crate::commands::{self, ExplainView};
+use crate::config;
 use crate::error::{ExitCode, Result};
 use crate::model::{Engine, Strategy};
 use crate::pipeline::{Explain, ExplainRequest, Explaining};
 use crate::term::{self, ColorChoice, Terminal};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,12 +32,12 @@ pub struct ExplainArguments {
     pub flamegraph: Option<PathBuf>,
     /// What is counted; one that is named here explains anew what is explained already.
     #[arg(long, value_enum, value_name = "ENGINE")]
-    pub engine: Option<ExplainEngine>,
+    pub engine: Option<config::Explainer>,
     /// Which functions are timed; one that is named here explains anew what is explained already.
     #[arg(long, value_enum, value_name = "STRATEGY")]
-    pub strategy: Option<ExplainStrategy>,
+    pub strategy: Option<config::Strategy>,
     /// Longest run, builds included.
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
     /// Output format of the result on stdout.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
@@ -53,32 +54,6 @@ pub struct ExplainArguments {
     /// Coloring.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
-}
-
-/// What to count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ExplainEngine {
-    /// Time, and instructions of those tests that time does not explain or that probes distort too much.
-    #[default]
-    Auto,
-    /// Time, by a probe in each function.
-    Probes,
-    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
-    Callgrind,
-}
-
-/// Which functions to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ExplainStrategy {
-    /// By how much the test changed and how much it calls; more than one if the first does not find anybody.
-    #[default]
-    Auto,
-    /// All at once.
-    Complete,
-    /// What the test calls, then what those call that changed, and so on.
-    Levelwise,
-    /// Those on the ways from the test to functions whose source changed.
-    UntilSourceChange,
 }
 
 impl ExplainArguments {
@@ -118,20 +93,20 @@ impl ExplainArguments {
 }
 
 /// The engine that is meant.
-pub fn engine(typed: ExplainEngine) -> Option<Engine> {
+pub fn engine(typed: config::Explainer) -> Option<Engine> {
     match typed {
-        ExplainEngine::Auto => None,
-        ExplainEngine::Probes => Some(Engine::Probes),
-        ExplainEngine::Callgrind => Some(Engine::Callgrind),
+        config::Explainer::Auto => None,
+        config::Explainer::Probes => Some(Engine::Probes),
+        config::Explainer::Callgrind => Some(Engine::Callgrind),
     }
 }
 
 /// The strategy that is meant.
-pub fn strategy(typed: ExplainStrategy) -> Option<Strategy> {
+pub fn strategy(typed: config::Strategy) -> Option<Strategy> {
     match typed {
-        ExplainStrategy::Auto => None,
-        ExplainStrategy::Complete => Some(Strategy::Complete),
-        ExplainStrategy::Levelwise => Some(Strategy::Levelwise),
-        ExplainStrategy::UntilSourceChange => Some(Strategy::UntilSourceChange),
+        config::Strategy::Auto => None,
+        config::Strategy::Complete => Some(Strategy::Complete),
+        config::Strategy::Levelwise => Some(Strategy::Levelwise),
+        config::Strategy::UntilSourceChange => Some(Strategy::UntilSourceChange),
     }
 }

@@ -4,7 +4,7 @@ use super::arguments::{Arguments, Command};
 use super::comparing::{folder, real};
 use super::diff::Deny;
 use super::values;
-use crate::commands::{self, HookInstall, HookRun, PushSource, Resolved};
+use crate::commands::{self, HookInstall, HookRun, PushSource, DiffRequest};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{LOCAL_VARIABLES, PushedPair};
 use crate::hook::{OnFailure, Stored};
@@ -201,7 +201,7 @@ impl CheckArguments {
     }
 
     /// What `diff` does for two commits, within the time that is left if that is known already.
-    fn resolve(&self, base: &str, head: &str, manifest: Option<&Path>, left: Option<Duration>) -> Result<Resolved> {
+    fn resolve(&self, base: &str, head: &str, manifest: Option<&Path>, left: Option<Duration>) -> Result<DiffRequest> {
         let mut line = vec!["cargo perfunit".to_owned(), "diff".to_owned(), format!("{base}..{head}")];
         line.extend(["--budget".to_owned(), shown(left.or(self.budget).unwrap_or(BUDGET))]);
         if !self.deny.is_empty() {

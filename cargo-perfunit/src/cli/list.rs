@@ -1,8 +1,9 @@
 //! `cargo perfunit list`.
 
 use super::MessageFormat;
-use super::comparing::{CommonArguments, options, terminal};
+use super::comparing::{CommonArguments, options, resolved, terminal};
 use crate::commands::{self, ListOutput};
+use crate::config::Layer;
 use crate::error::{ExitCode, Result};
 use crate::pipeline::Measuring;
 use clap::Args;
@@ -37,7 +38,8 @@ impl ListArguments {
             why: self.why.clone(),
             explain_none: self.explain_none,
         };
-        let mut options = options(&self.common, Measuring::default())?;
+        let resolved = resolved(&self.common, Layer::default())?;
+        let mut options = options(&self.common, &resolved, Measuring::default())?;
         options.all_tests |= self.all;
         commands::list(&options, &output, terminal)
     }

@@ -1,45 +1,50 @@
 //! How to measure, decide and explain.
 
-use super::explain::{ExplainEngine, ExplainStrategy, engine, strategy};
-use super::values;
-use crate::measure::{Instructions, Placement};
+use super::explain::{engine, strategy};
+use crate::config::{
+    self, Explainer, Explanations, Gates, Instructions, Layer, Limit, Settings, Sourced, Strategy, Threshold, Time,
+    Value,
+};
+use crate::measure::{self, Placement};
 use crate::model::Metric;
 use crate::pipeline::{Explain, Explaining, Measuring};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
 
-/// How to measure and decide.
+/// How to measure and decide. What is not typed here may be set in the environment or in the configuration.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct MeasuringArguments {
-    /// Smallest change that counts as slower or faster, as `2%` or a fraction. First calls are judged from 5 % on, and
-    /// where the place of the code cannot be controlled from 15 % on.
-    #[arg(long, value_name = "CHANGE", default_value = "2%", value_parser = values::threshold)]
-    pub threshold: f64,
-    /// What decides whether a test got slower or faster, separated by commas. The others are measured and shown.
-    #[arg(long, value_name = "METRICS", value_delimiter = ',', default_value = "time", value_parser = values::metric())]
+    /// Smallest change that counts as slower or faster, as `2%` or a fraction [default: 2%]. First calls are judged from
+    /// 5 % on, and where the place of the code cannot be controlled from 15 % on.
+    #[arg(long, value_name = "CHANGE", value_parser = config::threshold)]
+    pub threshold: Option<f64>,
+    /// What decides whether a test got slower or faster, separated by commas [default: time]. The others are measured and
+    /// shown.
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = config::metric())]
     pub metric: Vec<Metric>,
-    /// How instructions are counted: by the processor where it lets us, or in callgrind (slow, needs valgrind).
-    #[arg(long, value_enum, default_value_t, value_name = "HOW")]
-    pub instructions: CountInstructions,
-    /// Longest life of one measured process.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
-    pub timeout: Duration,
-    /// Longest whole run, builds included; what did not fit is listed.
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    pub budget: Option<Duration>,
-    /// Longest measuring of one test.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::duration)]
-    pub per_test_budget: Duration,
-    /// Find out which functions are to blame, on executables with probes.
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub explain: ExplainTests,
-    /// What is counted to find out who is to blame.
-    #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
-    pub engine: ExplainEngine,
-    /// Which functions are timed to find out who is to blame.
-    #[arg(long, value_enum, default_value_t, value_name = "STRATEGY")]
-    pub strategy: ExplainStrategy,
+    /// How instructions are counted: by the processor where it lets us, or in callgrind (slow, needs valgrind) [default:
+    /// auto].
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub instructions: Option<Instructions>,
+    /// Longest life of one measured process [default: 10s].
+    #[arg(long, value_name = "TIME", value_parser = config::duration)]
+    pub timeout: Option<Duration>,
+    /// Longest whole run, builds included, or `none`; what did not fit is listed [default: none].
+    #[arg(long, value_name = "TIME", value_parser = Limit::read)]
+    pub budget: Option<Limit>,
+    /// Longest measuring of one test [default: 10s].
+    #[arg(long, value_name = "TIME", value_parser = config::duration)]
+    pub per_test_budget: Option<Duration>,
+    /// Find out which functions are to blame, on executables with probes [default: auto].
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub explain: Option<Explanations>,
+    /// What is counted to find out who is to blame [default: auto].
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub engine: Option<Explainer>,
+    /// Which functions are timed to find out who is to blame [default: auto].
+    #[arg(long, value_enum, value_name = "STRATEGY")]
+    pub strategy: Option<Strategy>,
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
@@ -57,30 +62,6 @@ pub struct MeasuringArguments {
     pub aligned_loops: bool,
 }
 
-/// Of which tests to find out who is to blame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ExplainTests {
-    /// Of the three that got slower by most.
-    #[default]
-    Auto,
-    /// Of all slower and faster tests.
-    Always,
-    /// Of none.
-    Never,
-}
-
-/// Where instructions come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum CountInstructions {
-    /// The processor's counter, where there is one.
-    #[default]
-    Auto,
-    /// callgrind, in a process of each version.
-    Callgrind,
-    /// Not at all.
-    Never,
-}
-
 /// Where the code of the measured executables lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Layout {
@@ -92,41 +73,56 @@ pub enum Layout {
 }
 
 impl MeasuringArguments {
-    /// How to measure and decide.
-    pub fn measuring(&self) -> Measuring {
+    /// What was typed.
+    pub fn layer(&self) -> Layer {
+        Layer {
+            threshold: self.threshold.map(Threshold).map(Sourced::typed),
+            metrics: (!self.metric.is_empty()).then(|| Sourced::typed(Gates::of(&self.metric))),
+            instructions: self.instructions.map(Sourced::typed),
+            timeout: self.timeout.map(Time).map(Sourced::typed),
+            budget: self.budget.map(Sourced::typed),
+            per_test_budget: self.per_test_budget.map(Time).map(Sourced::typed),
+            explain: self.explain.map(Sourced::typed),
+            engine: self.engine.map(Sourced::typed),
+            strategy: self.strategy.map(Sourced::typed),
+            ..Layer::default()
+        }
+    }
+
+    /// How to measure and decide, with what was settled.
+    pub fn measuring(&self, settings: &Settings) -> Measuring {
         Measuring {
-            threshold: self.threshold,
-            timeout: self.timeout,
-            budget: self.budget,
-            per_test_budget: self.per_test_budget,
+            threshold: settings.threshold.value.0,
+            timeout: settings.timeout.value.0,
+            budget: settings.budget.value.0,
+            per_test_budget: settings.per_test_budget.value.0,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
             equal_seeds: !self.unequal_seeds,
             placement: match self.layout {
                 Layout::Matched => Placement::Matched,
                 Layout::Natural => Placement::Natural,
             },
-            // In the order of reports, whatever was typed.
-            gates: Metric::ALL.into_iter().filter(|metric| self.metric.contains(metric)).collect(),
-            instructions: match self.instructions {
-                CountInstructions::Auto => Instructions::Auto,
-                CountInstructions::Callgrind => Instructions::Callgrind,
-                CountInstructions::Never => Instructions::Never,
+            gates: settings.metrics.value.0.clone(),
+            instructions: match settings.instructions.value {
+                Instructions::Auto => measure::Instructions::Auto,
+                Instructions::Callgrind => measure::Instructions::Callgrind,
+                Instructions::Never => measure::Instructions::Never,
             },
             ..Measuring::default()
         }
     }
+}
 
-    /// How to find out who is to blame.
-    pub fn explaining(&self) -> Explaining {
-        Explaining {
-            explain: match self.explain {
-                ExplainTests::Auto => Explain::Auto,
-                ExplainTests::Always => Explain::Always,
-                ExplainTests::Never => Explain::Never,
-            },
-            engine: engine(self.engine),
-            strategy: strategy(self.strategy),
-            ..Explaining::default()
-        }
+/// How to find out who is to blame, with what was settled.
+pub fn explaining(settings: &Settings) -> Explaining {
+    Explaining {
+        explain: match settings.explain.value {
+            Explanations::Auto => Explain::Auto,
+            Explanations::Always => Explain::Always,
+            Explanations::Never => Explain::Never,
+        },
+        engine: engine(settings.engine.value),
+        strategy: strategy(settings.strategy.value),
+        ..Explaining::default()
     }
 }

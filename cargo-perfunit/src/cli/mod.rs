@@ -11,6 +11,5 @@ mod list;
 mod measuring;
 mod report;
 mod upkeep;
-mod values;
 
 pub use arguments::{Arguments, Command, MessageFormat, parse};

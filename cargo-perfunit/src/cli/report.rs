@@ -1,8 +1,8 @@
 //! `cargo perfunit report`, and the options that `diff` shares with it.
 
 use super::comparing::{folder, real};
-use super::diff::Deny;
 use crate::commands::{self, ReportFile, ReportRequest, ReportView, SavedRun};
+use crate::config::Deny;
 use crate::error::{Error, ExitCode, Result};
 use crate::report::{DocumentKind, Format, Inconclusive, ListFormat, Rendering, TextOptions, WhenFine};
 use crate::term::{self, ColorChoice, Terminal};

@@ -2,6 +2,7 @@
 
 use super::{DiffOutput, diff};
 use crate::build;
+use crate::config::Rules;
 use crate::error::{Error, ExitCode, Result};
 use crate::fs;
 use crate::git::Request;
@@ -84,6 +85,7 @@ fn options(folder: &Path) -> Result<Options> {
         request: Request::parse(Some("HEAD~1"), None)?,
         scope: Scope::default(),
         filter: Filter::default(),
+        rules: Rules::default(),
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,

@@ -39,8 +39,9 @@ impl File {
     /// Reads the text of a file with this path.
     pub fn read(path: &str, text: &str) -> Result<Self> {
         let mut ignored = Vec::new();
-        let tables = toml::Deserializer::parse(text)
-            .and_then(|deserializer| serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key))));
+        let tables = toml::Deserializer::parse(text).and_then(|deserializer| {
+            serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key)))
+        });
         let tables = tables.map_err(|error| problem(path, text, &error))?;
         let warnings = unknown::warnings(path, text, &ignored);
         Ok(Self { path: path.to_owned(), tables, warnings, text: text.to_owned() })
@@ -94,13 +95,19 @@ mod tests {
 
     #[test]
     fn values_are_words_or_numbers() {
-        let text = "[profile.a]\nthreshold = 0.05\ntimeout = 3\nbudget = \"none\"\nmetrics = [\"allocations\", \"time\"]\n";
+        let text =
+            "[profile.a]\nthreshold = 0.05\ntimeout = 3\nbudget = \"none\"\nmetrics = [\"allocations\", \"time\"]\n";
         let file = File::read("x.toml", text).unwrap();
         assert_eq!(file.warnings, [""; 0]);
         let layer = super::super::settings::Layer::of_table(&file.tables.profile["a"], &|span| file.place(&span));
         let rows: Vec<_> =
             layer.settled().rows().into_iter().map(|row| format!("{} {} {}", row.key, row.value, row.from)).collect();
-        for row in ["threshold 5% x.toml:2", "timeout 3s x.toml:3", "budget none x.toml:4", "metrics time,allocations x.toml:5"] {
+        for row in [
+            "threshold 5% x.toml:2",
+            "timeout 3s x.toml:3",
+            "budget none x.toml:4",
+            "metrics time,allocations x.toml:5",
+        ] {
             assert!(rows.iter().any(|found| found == row), "{rows:#?}");
         }
     }

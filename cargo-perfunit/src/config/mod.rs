@@ -21,5 +21,5 @@ pub use rules::{DataFate, DataRule, Override, Rules, SkipRule};
 pub use schema::schema;
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
-pub use values::{Features, Gates, Limit, Threshold, Time, duration, metric, threshold};
+pub use values::{Features, Gates, Limit, Threshold, Time, Value, duration, metric, threshold};
 pub use words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};

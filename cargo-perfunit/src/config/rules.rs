@@ -170,8 +170,9 @@ impl DataTable {
             }
         };
         if self.paths.value().is_empty() {
-            return Err(Error::usage(format!("{from}: this rule has no paths"))
-                .hint("name some: paths = [\"tests/data/**\"]"));
+            return Err(
+                Error::usage(format!("{from}: this rule has no paths")).hint("name some: paths = [\"tests/data/**\"]")
+            );
         }
         for path in self.paths.value() {
             Glob::new(path).map_err(|error| {

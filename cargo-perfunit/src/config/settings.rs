@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn every_setting_has_a_variable() {
-        let layer = Layer::of_environment(&|name| (name == "PERFUNIT_PER_TEST_BUDGET").then(|| "2s".to_owned())).unwrap();
+        let layer =
+            Layer::of_environment(&|name| (name == "PERFUNIT_PER_TEST_BUDGET").then(|| "2s".to_owned())).unwrap();
         let found = layer.per_test_budget.unwrap();
         assert_eq!(found.value.0, Duration::from_secs(2));
         assert_eq!(found.from.to_string(), "PERFUNIT_PER_TEST_BUDGET");
@@ -167,6 +168,9 @@ mod tests {
         let rows = Layer::default().settled().rows();
         assert!(rows.iter().all(|row| row.from.to_string() == "built in"));
         let value = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.as_str());
-        assert_eq!((value("threshold"), value("budget"), value("default-filter")), (Some("2%"), Some("none"), Some("all()")));
+        assert_eq!(
+            (value("threshold"), value("budget"), value("default-filter")),
+            (Some("2%"), Some("none"), Some("all()"))
+        );
     }
 }

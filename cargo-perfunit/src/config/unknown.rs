@@ -89,17 +89,22 @@ mod tests {
 
     #[test]
     fn unknown_keys_are_named_with_line_and_near_key() {
-        check("[profile.default]\ntreshold = \"2%\"\n", &[
-            "perfunit.toml:2: the key `treshold` means nothing: did you mean threshold?",
-        ]);
-        check("[profile.ci]\n[[profile.ci.overrides]]\nfilter = \"all()\"\nbudgt = 1\ntimeot = \"1s\"\n", &[
-            "perfunit.toml:4: the key `budgt` means nothing: the keys here are filter, metrics, per-test-budget, \
+        check(
+            "[profile.default]\ntreshold = \"2%\"\n",
+            &["perfunit.toml:2: the key `treshold` means nothing: did you mean threshold?"],
+        );
+        check(
+            "[profile.ci]\n[[profile.ci.overrides]]\nfilter = \"all()\"\nbudgt = 1\ntimeot = \"1s\"\n",
+            &[
+                "perfunit.toml:4: the key `budgt` means nothing: the keys here are filter, metrics, per-test-budget, \
              threshold, timeout",
-            "perfunit.toml:5: the key `timeot` means nothing: did you mean timeout?",
-        ]);
-        check("[[skip]]\nfilter = \"all()\"\nreason = \"x\"\n[[skip]]\nfilter = \"all()\"\nreason = \"x\"\nresaon = \"y\"\n", &[
-            "perfunit.toml:7: the key `resaon` means nothing: did you mean reason?",
-        ]);
+                "perfunit.toml:5: the key `timeot` means nothing: did you mean timeout?",
+            ],
+        );
+        check(
+            "[[skip]]\nfilter = \"all()\"\nreason = \"x\"\n[[skip]]\nfilter = \"all()\"\nreason = \"x\"\nresaon = \"y\"\n",
+            &["perfunit.toml:7: the key `resaon` means nothing: did you mean reason?"],
+        );
         check("[profiles.default]\n", &["perfunit.toml:1: the key `profiles` means nothing: did you mean profile?"]);
         check("", &[]);
     }

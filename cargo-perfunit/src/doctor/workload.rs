@@ -66,6 +66,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
     };
     let side = SideBuild { folder: folder.to_owned(), executables: Vec::new() };
     let subject = Subject {
+        terms: None,
         test: TestId { target, name: NAME.to_owned() },
         executables: Sides { base: &executable, head: &executable },
     };

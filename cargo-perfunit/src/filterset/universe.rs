@@ -37,8 +37,7 @@ impl Universe {
     /// Reads the output of `cargo metadata`. Without resolved dependencies `deps(..)` takes only what it names.
     pub fn new(metadata: &str) -> Result<Self> {
         let graph = CargoMetadata::parse_json(metadata).and_then(CargoMetadata::build_graph);
-        let graph =
-            graph.map_err(|error| Error::setup(format!("cannot understand the graph of packages: {error}")))?;
+        let graph = graph.map_err(|error| Error::setup(format!("cannot understand the graph of packages: {error}")))?;
         Ok(Self { graph, default: CompiledExpr::ALL })
     }
 

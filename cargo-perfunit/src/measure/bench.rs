@@ -55,6 +55,39 @@ pub struct Config {
     pub metering: Option<Metering>,
 }
 
+/// On what terms one test is measured: the user's settings, of which a test can have its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    /// Smallest change that counts, as a fraction of base.
+    pub threshold: f64,
+    /// Longest measuring, screening and confirmation each.
+    pub per_test_budget: Duration,
+    /// Longest life of one measured process.
+    pub timeout: Duration,
+    /// The metrics that decide.
+    pub gates: Vec<Metric>,
+    /// Where the threshold is set, if the test has its own.
+    pub threshold_from: Option<String>,
+    /// Where the metrics are set, if the test has its own.
+    pub gates_from: Option<String>,
+}
+
+impl Config {
+    /// The same for a test with terms of its own.
+    #[must_use]
+    pub fn on(&self, terms: Option<&Terms>) -> Self {
+        let Some(terms) = terms else { return self.clone() };
+        let metering = self.metering.as_ref();
+        Self {
+            threshold: terms.threshold,
+            per_test_budget: terms.per_test_budget,
+            timeout: terms.timeout,
+            metering: metering.map(|metering| Metering { gates: terms.gates.clone(), ..metering.clone() }),
+            ..self.clone()
+        }
+    }
+}
+
 /// What to look at besides time.
 #[derive(Debug, Clone, Default)]
 pub struct Metering {

@@ -31,7 +31,7 @@ mod shared_page;
 pub mod spin;
 mod work;
 
-pub use bench::{Bench, Config, Metering, Placement, can_fix_addresses, usable_cores};
+pub use bench::{Bench, Config, Metering, Placement, Terms, can_fix_addresses, usable_cores};
 pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};
 pub use confirmed::{TAKEN_BACK, after_confirmation};
 pub use gates::{cross_check, gate};

@@ -1,6 +1,6 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
-use super::bench::{Bench, Config, Placement};
+use super::bench::{Bench, Config, Placement, Terms};
 use super::confirmed::{confirmed, is_flagged};
 use super::layouts::Layouts;
 use super::meter;
@@ -32,6 +32,8 @@ pub struct Subject<'a> {
     pub test: TestId,
     /// Its executable on each side.
     pub executables: Sides<&'a TestExecutable>,
+    /// What the user wants of it in particular.
+    pub terms: Option<&'a Terms>,
 }
 
 /// The figures behind a verdict.
@@ -92,7 +94,7 @@ pub fn measure_all(
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
     for (done, subject) in subjects.iter().enumerate() {
         progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
-        let (end, way) = screen_one(bench, &screening, sides, subject, &mut layouts, &mut random)?;
+        let (end, way) = screen_one(bench, &screening.on(subject.terms), sides, subject, &mut layouts, &mut random)?;
         ended.push(end);
         ways.push(way);
         progress.advance();
@@ -187,15 +189,18 @@ fn confirm(
     layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
-    let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
+    let gates =
+        |index: usize| config.on(subjects[index].terms).metering.map_or_else(Vec::new, |metering| metering.gates);
     let measured = ended.iter().filter(|end| end.result.is_ok()).count();
     let alpha = stats::confirmation_alpha(config.alpha, measured);
     // Layouts are a target's.
-    let mut order: Vec<usize> = (0..subjects.len()).filter(|index| is_flagged(&ended[*index], gates)).collect();
+    let mut order: Vec<usize> =
+        (0..subjects.len()).filter(|index| is_flagged(&ended[*index], &gates(*index))).collect();
     order.sort_by_key(|index| &subjects[*index].test.target);
     for index in order {
         let (end, subject) = (&mut ended[index], &subjects[index]);
         let Some(settled) = &ways[index] else { continue };
+        let config = &config.on(subject.terms);
         bench.settle();
         progress.message(format!("{}, once more to be sure", subject.test));
         let varied = !interrupt::requested() && layouts.drawn(subject.executables, 0)?.is_some();

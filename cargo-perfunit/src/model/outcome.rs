@@ -63,6 +63,9 @@ pub struct Outcome {
     pub why: Option<Why>,
     /// Which functions are to blame, where that was asked for and found out.
     pub explanation: Option<Explanation>,
+    /// The metrics that decide, if the test has its own.
+    #[serde(default)]
+    pub gates: Option<Vec<Metric>>,
     /// Remarks beside the verdict ("differs from call to call").
     pub notes: Vec<String>,
 }
@@ -177,6 +180,18 @@ impl Run {
             _ => false,
         };
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
+    }
+
+    /// The metrics that decide a test's verdict.
+    pub fn gates_of<'a>(&'a self, outcome: &'a Outcome) -> &'a [Metric] {
+        outcome.gates.as_ref().unwrap_or(&self.gates)
+    }
+
+    /// The metrics that decide any verdict, in the order of reports.
+    pub fn all_gates(&self) -> Vec<Metric> {
+        let own = self.outcomes.iter().filter_map(|outcome| outcome.gates.as_ref()).flatten();
+        let all: Vec<Metric> = self.gates.iter().chain(own).copied().collect();
+        Metric::ALL.into_iter().filter(|metric| all.contains(metric)).collect()
     }
 
     /// How many tests have this verdict.

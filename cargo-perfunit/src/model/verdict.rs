@@ -119,8 +119,15 @@ pub enum Reason {
         /// Why.
         detail: String,
     },
-    /// Excluded by a filter of the command line.
+    /// Excluded by a filter of the command line, or by the configuration's default filter.
     Filtered,
+    /// The configuration or an attribute of the test says that it is not to be measured.
+    Skipped {
+        /// The reason given there.
+        why: String,
+        /// Where that stands.
+        place: String,
+    },
 }
 
 impl Reason {
@@ -147,6 +154,7 @@ impl Reason {
             Reason::TooNoisy => "too-noisy",
             Reason::MetricUnknown { .. } => "metric-unknown",
             Reason::Filtered => "filtered",
+            Reason::Skipped { .. } => "skipped",
         }
     }
 }
@@ -188,6 +196,7 @@ impl fmt::Display for Reason {
             Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
             Reason::MetricUnknown { metric, detail } => write!(f, "{metric} decides and is not known: {detail}"),
             Reason::Filtered => f.write_str("excluded by the filter"),
+            Reason::Skipped { why, place } => write!(f, "skipped: {why} ({place})"),
         }
     }
 }

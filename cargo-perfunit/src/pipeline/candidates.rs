@@ -5,12 +5,14 @@ use super::code::{self, TargetCode};
 use super::id;
 use super::names::Names;
 use super::options::{Filter, Ignored, Options};
+use super::rules::TestRules;
 use super::select::Selected;
 use super::setup::Setup;
 use crate::build::{Found, Harness, SideBuild, TestExecutable, list_tests};
 use crate::error::Result;
 use crate::fs;
 use crate::impact::{self, Files, TestSource};
+use crate::measure::Terms;
 use crate::model::{Capture, Metrics, Outcome, Reason, Sides, TargetId, TestId, Verdict, Why};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -28,6 +30,8 @@ pub struct Candidate {
     pub capture: Option<Capture>,
     /// How its own code differs between the versions, in words, if it is measured with that of one of them.
     pub differs: Option<String>,
+    /// On what terms it is measured.
+    pub terms: Terms,
 }
 
 /// All tests of the built targets.
@@ -43,8 +47,8 @@ pub struct Candidates {
     pub code: BTreeMap<TargetId, TargetCode>,
     /// Tests that lead by names to a changed item, whatever became of them.
     pub by_name: BTreeSet<TestId>,
-    /// Changed files that tests may read when they run, by target.
-    data_files: BTreeMap<TargetId, String>,
+    /// A changed file that a test may read when it runs.
+    data_files: BTreeMap<TestId, String>,
 }
 
 impl Candidates {
@@ -63,11 +67,15 @@ impl Candidates {
         unknown.map(|(target, why)| format!("all tests of {target} count as changed: {why}")).collect()
     }
 
+    /// All tests.
+    pub fn tests(&self) -> impl Iterator<Item = &TestId> {
+        let chosen = self.chosen.iter().map(|candidate| &candidate.test);
+        chosen.chain(self.excluded.iter().map(|outcome| &outcome.test))
+    }
+
     /// The names of all tests of a target.
     pub fn names_in(&self, target: &TargetId) -> BTreeSet<&str> {
-        let tests = self.chosen.iter().map(|candidate| &candidate.test);
-        let tests = tests.chain(self.excluded.iter().map(|outcome| &outcome.test));
-        tests.filter(|test| test.target == *target).map(|test| test.name.as_str()).collect()
+        self.tests().filter(|test| test.target == *target).map(|test| test.name.as_str()).collect()
     }
 }
 
@@ -84,6 +92,7 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
         selected_because: because.to_owned(),
         explanation: None,
         why: None,
+        gates: None,
         notes: Vec::new(),
     }
 }
@@ -98,7 +107,7 @@ pub fn find(
     names: &Names<'_>,
     built: &BuiltSides,
 ) -> Result<Candidates> {
-    let mut candidates = Candidates { data_files: selected.data_files.clone(), ..Candidates::default() };
+    let mut candidates = Candidates::default();
     let mut comparer = code::Comparer::new(setup, built)?;
     let overlaid = names.of_pairing(setup, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
@@ -127,12 +136,12 @@ pub fn find(
             let code = comparer.target(target, Sides { base, head }, &common)?;
             candidates.code.insert(target.clone(), code);
         }
-        candidates.add_target(target, because, &tests, &options.filter, &|candidates, test| {
+        candidates.add_target(target, because, &tests, options, selected, &|candidates, test| {
             if same {
-                return Some(candidates.unchanged(Reason::SameExecutable, target));
+                return Some(candidates.unchanged(Reason::SameExecutable, test));
             }
             if candidates.code.get(target).is_some_and(|code| code.is_same(&test.name)) {
-                return Some(candidates.unchanged(Reason::SameCode, target));
+                return Some(candidates.unchanged(Reason::SameCode, test));
             }
             let item = paired.changed_code(test)?;
             Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
@@ -160,7 +169,8 @@ impl Candidates {
         target: &TargetId,
         because: &str,
         tests: &Sides<Tests>,
-        filter: &Filter,
+        options: &Options,
+        selected: &Selected,
         unchanged_or_incomparable: &dyn Fn(&Self, &TestId) -> Option<Reason>,
     ) {
         let all: BTreeSet<&String> = tests.base.keys().chain(tests.head.keys()).collect();
@@ -168,18 +178,24 @@ impl Candidates {
             let found = tests.as_ref().map(|tests| tests.get(name));
             let capture = found.head.or(found.base).and_then(|found| found.capture);
             let test = id(target, name);
-            if let Some(reason) = excluded(found, filter).or_else(|| unchanged_or_incomparable(self, &test)) {
+            let mut files = selected.data_files.get(target).into_iter().flatten();
+            let read = files.find(|path| selected.rules.may_read(&test, path));
+            self.data_files.extend(read.map(|path| (test.clone(), path.clone())));
+            let excluded = excluded(&test, found, &options.filter, &selected.rules)
+                .or_else(|| unchanged_or_incomparable(self, &test));
+            if let Some(reason) = excluded {
                 self.excluded.push(not_measured(test, reason, capture, because));
             } else {
                 let why = self.code.get(target).and_then(|code| code.why(name));
-                self.chosen.push(Candidate { test, because: because.to_owned(), why, capture, differs: None });
+                let terms = selected.rules.terms(&test, &options.measuring);
+                self.chosen.push(Candidate { test, because: because.to_owned(), why, capture, differs: None, terms });
             }
         }
     }
 
     /// The reason for a test that runs the same machine code: what it reads may still differ.
-    pub fn unchanged(&self, reason: Reason, target: &TargetId) -> Reason {
-        self.data_files.get(target).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
+    pub fn unchanged(&self, reason: Reason, test: &TestId) -> Reason {
+        self.data_files.get(test).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
     }
 
     /// Direct tests first, each with its own reason where names lead to the change. Of the others only whether names
@@ -238,17 +254,19 @@ fn same_binaries(sides: &Sides<SideBuild>) -> Result<bool> {
     Ok(true)
 }
 
-/// Reasons that lie in the lists alone.
-fn excluded(found: Sides<Option<&Found>>, filter: &Filter) -> Option<Reason> {
-    let (base, head) = match (found.base, found.head) {
-        (Some(base), Some(head)) => (base, head),
-        (None, Some(head)) => return Some(if filter.takes(&head.name) { Reason::New } else { Reason::Filtered }),
-        (Some(base), None) => return Some(if filter.takes(&base.name) { Reason::Removed } else { Reason::Filtered }),
-        (None, None) => return Some(Reason::Removed),
-    };
-    if !filter.takes(&head.name) {
+/// Reasons that lie in the lists and in what the user wants.
+fn excluded(test: &TestId, found: Sides<Option<&Found>>, filter: &Filter, rules: &TestRules) -> Option<Reason> {
+    if !filter.takes(&test.name) {
         return Some(Reason::Filtered);
     }
+    if let Some(reason) = rules.excluded(test) {
+        return Some(reason);
+    }
+    let (base, head) = match (found.base, found.head) {
+        (Some(base), Some(head)) => (base, head),
+        (None, Some(_)) => return Some(Reason::New),
+        (Some(_), None) | (None, None) => return Some(Reason::Removed),
+    };
     let ignored = base.ignored || head.ignored;
     match filter.ignored {
         Ignored::Skip if ignored => return Some(Reason::Ignored),

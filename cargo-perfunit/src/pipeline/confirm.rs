@@ -132,7 +132,7 @@ impl Candidates {
         for (index, candidate) in chosen.into_iter().enumerate() {
             match idle.get(&index) {
                 Some(functions) => {
-                    let reason = self.unchanged(Reason::NotExecuted { functions: *functions }, &candidate.test.target);
+                    let reason = self.unchanged(Reason::NotExecuted { functions: *functions }, &candidate.test);
                     let mut outcome = not_measured(candidate.test, reason, candidate.capture, &candidate.because);
                     outcome.why = candidate.why;
                     self.excluded.push(outcome);

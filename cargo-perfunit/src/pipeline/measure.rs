@@ -9,13 +9,14 @@ use crate::build::TestExecutable;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Instructions, Metering, Seeds, Subject, cross_check,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Instructions, Metering, Seeds, Subject, Terms, cross_check,
     find_valgrind, gate, measure_all,
 };
 use crate::model::{
     Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Outcome, Readings, Reason, Side, Sides, TargetId,
 };
 use crate::progress::Progress;
+use crate::report;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -76,7 +77,7 @@ pub fn measure(
     let AllEnded { tests: mut ended, layouts } = round(setup, &bench, &config, built, &candidates.chosen)?;
     note_writes(setup, built, data, &mut warnings)?;
     with_other_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
-    let outcome = |(candidate, end)| outcome(candidate, end, data, &measuring.gates);
+    let outcome = |(candidate, end)| outcome(candidate, end, data);
     let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(outcome).collect();
     outcomes.extend(candidates.excluded);
     let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
@@ -106,7 +107,7 @@ fn round(
         .filter_map(|candidate| {
             let executables =
                 Sides { base: executable(Side::Base, candidate)?, head: executable(Side::Head, candidate)? };
-            Some(Subject { test: candidate.test.clone(), executables })
+            Some(Subject { test: candidate.test.clone(), executables, terms: Some(&candidate.terms) })
         })
         .collect();
     let progress = Progress::bar(setup.terminal, "Measuring", subjects.len());
@@ -166,13 +167,13 @@ fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut
     Ok(())
 }
 
-fn outcome(candidate: Candidate, end: Ended, tests_of: Side, gates: &[Metric]) -> Outcome {
+fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
-    let Candidate { test, because, why, differs, .. } = candidate;
+    let Candidate { test, because, why, differs, terms, .. } = candidate;
     let of_tests = differs.map(|how| format!("{tests_of}'s test code on both versions: {how}"));
     let mut outcome = match end.result {
         Ok(figures) => {
-            let (verdict, reason) = gate(gates, (figures.verdict, end.reason), &figures.metrics);
+            let (verdict, reason) = gate(&terms.gates, (figures.verdict, end.reason), &figures.metrics);
             Outcome {
                 test,
                 verdict,
@@ -184,13 +185,27 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side, gates: &[Metric]) -
                 selected_because: because,
                 explanation: None,
                 why,
+                gates: terms.gates_from.is_some().then(|| terms.gates.clone()),
                 notes: figures.notes,
             }
         }
         Err(reason) => not_measured(test, reason, capture, &because),
     };
     outcome.notes.extend(of_tests);
+    if outcome.measured.is_some() {
+        outcome.notes.extend(own_terms(&terms));
+    }
     outcome
+}
+
+/// By what else than the run's settings a test is judged, in words.
+fn own_terms(terms: &Terms) -> Vec<String> {
+    let threshold = |from: &String| format!("judged from {} on, by {from}", report::format::threshold(terms.threshold));
+    let gates = |from: &String| {
+        let gates: Vec<String> = terms.gates.iter().map(ToString::to_string).collect();
+        format!("judged by {}, by {from}", gates.join(", "))
+    };
+    terms.threshold_from.iter().map(threshold).chain(terms.gates_from.iter().map(gates)).collect()
 }
 
 /// All metrics: those besides time, and time as one of them.

@@ -10,6 +10,7 @@ mod code;
 mod confirm;
 mod environment;
 mod explain;
+mod idle;
 mod instructions;
 mod measure;
 mod names;
@@ -19,7 +20,9 @@ mod probes;
 mod recorded;
 mod remembered;
 mod rounds;
+mod rules;
 pub mod runs;
+mod scope;
 mod select;
 mod setup;
 mod summary;
@@ -75,6 +78,7 @@ fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run
     run.stages.build = started.elapsed().saturating_sub(prepared + run.stages.select);
     run.selection = rounds.describe(run.selection, &selected);
     run.warnings.extend(rounds.warnings());
+    run.warnings.extend(idle::warn(setup, options, &selected, &rounds));
     let measured = rounds.measure(setup, options, &selected, &names, deadline)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
@@ -91,6 +95,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
     let mut setup = setup::open(options, terminal)?;
     let selected = select::select(&mut setup, options)?;
+    setup.warnings.iter().for_each(|warning| terminal.warning(warning));
     let (base, head) = names(&setup);
     let mut seconds = ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() };
     if selected.targets.is_empty() {
@@ -100,6 +105,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
     let names = Names::of_versions(&setup, &selected);
     let rounds = rounds::prepare(&mut setup, options, &selected, &names, None)?;
+    idle::warn(&setup, options, &selected, &rounds);
     seconds.select = rounds.selecting().as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
     let selection = rounds.describe(selected.summary(), &selected);

@@ -1,9 +1,10 @@
 //! What the user asked for, resolved: no strings with units, no choices left open.
 
 use crate::build;
+use crate::config::Rules;
 use crate::git::Request;
-use crate::measure::{Instructions, Placement};
-use crate::model::{Engine, Metric, Strategy, TargetId, TargetKind};
+use crate::measure::{Instructions, Placement, Terms};
+use crate::model::{Engine, Metric, Strategy, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct Options {
     pub scope: Scope,
     /// Which tests.
     pub filter: Filter,
+    /// What the configuration says of some tests and files.
+    pub rules: Rules,
     /// Take all tests in scope, whether the change reaches them or not.
     pub all_tests: bool,
     /// Cargo's options.
@@ -87,13 +90,9 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// True if the target's kind and name were asked for.
-    pub fn has_target(&self, target: &TargetId) -> bool {
-        self.targets.is_empty()
-            || self
-                .targets
-                .iter()
-                .any(|(kind, name)| *kind == target.kind && name.as_ref().is_none_or(|name| *name == target.name))
+    /// True if nothing of the workspace was left out.
+    pub fn is_everything(&self) -> bool {
+        self.workspace && self.exclude.is_empty() && self.targets.is_empty()
     }
 }
 
@@ -114,6 +113,8 @@ pub enum Ignored {
 pub struct Filter {
     /// Take tests that contain one of these; all if empty.
     pub names: Vec<String>,
+    /// Of those, tests that one of these filtersets takes; all if empty.
+    pub expressions: Vec<String>,
     /// The names must be equal, not contained.
     pub exact: bool,
     /// Leave out tests that contain one of these.
@@ -153,6 +154,20 @@ pub struct Measuring {
     pub gates: Vec<Metric>,
     /// Where instructions come from.
     pub instructions: Instructions,
+}
+
+impl Measuring {
+    /// The terms of a test of which nothing else is said.
+    pub fn terms(&self) -> Terms {
+        Terms {
+            threshold: self.threshold,
+            per_test_budget: self.per_test_budget,
+            timeout: self.timeout,
+            gates: self.gates.clone(),
+            threshold_from: None,
+            gates_from: None,
+        }
+    }
 }
 
 impl Default for Measuring {

@@ -102,6 +102,13 @@ impl Rounds {
         selection
     }
 
+    /// All tests that were found.
+    pub fn tests(&self) -> BTreeSet<&TestId> {
+        let rounds = std::iter::once(&self.first).chain(self.second.iter().map(|second| &second.round));
+        let candidates = rounds.map(|round| &round.candidates);
+        candidates.flat_map(Candidates::tests).collect()
+    }
+
     /// What the user should know about the builds.
     pub fn warnings(&self) -> BTreeSet<String> {
         let second = self.second.iter().flat_map(|second| &second.round.built.warnings);

@@ -1,14 +1,16 @@
 //! What the change can reach: source difference, workspace graph, targets.
 
 use super::options::Options;
+use super::rules::{Data, TestRules};
+use super::scope;
 use super::setup::Setup;
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Repository, Request};
 use crate::impact::{self, Cause, Files, Graph, PackageNode, TargetNode};
-use crate::model::{Selection, Sides, TargetId, TargetKind};
+use crate::model::{Selection, Sides, TargetId};
 use crate::shadow::Injections;
-use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
-use crate::workspace::{self, Package, Workspace};
+use crate::source::{self, ChangedInput, FileChange, InputKind, Irrelevance, SourceDiff};
+use crate::workspace::{self, Workspace};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,8 +28,12 @@ pub struct Selected {
     pub in_scope: BTreeSet<TargetId>,
     /// Files of each target and side.
     pub target_files: TargetFiles,
-    /// A changed file that the tests of a target may read when they run.
-    pub data_files: BTreeMap<TargetId, String>,
+    /// Changed files that the tests of a target may read when they run.
+    pub data_files: BTreeMap<TargetId, Vec<String>>,
+    /// What filters and the configuration say of tests.
+    pub rules: TestRules,
+    /// Changed files that mean nothing by the configuration, in words.
+    ignored: Vec<String>,
     /// The packages and how they depend on each other; empty if nothing differs.
     pub graph: Graph,
     nothing_because: Option<String>,
@@ -69,8 +75,10 @@ impl Selected {
     /// What became of the changes that no target sees.
     fn effects(&self) -> Vec<String> {
         let irrelevant = self.diff.irrelevant.iter().map(|(path, why)| format!("{path}: {why}"));
+        let ignored = self.ignored.iter().cloned();
         let unseen = if self.targets.is_empty() { changes(&self.diff) } else { Vec::new() };
         irrelevant
+            .chain(ignored)
             .chain(unseen.into_iter().map(|change| format!("{change}: no test target in scope depends on it")))
             .collect()
     }
@@ -78,11 +86,19 @@ impl Selected {
 
 /// Compares the sources and decides which targets to build.
 pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
-    let diff = source_diff(setup)?;
-    let workspace = load_workspace(setup, options)?;
-    let in_scope = in_scope(setup, options, &workspace)?;
-    if !options.all_tests && diff.is_empty() {
-        let nothing_because = Some(nothing_because(setup, &diff, &in_scope));
+    let mut diff = source_diff(setup)?;
+    let (workspace, root) = load_workspace(setup, options)?;
+    let mut in_scope = scope::targets(setup, options, &workspace)?;
+    let rules = TestRules::new(setup, options, &workspace, &root)?;
+    if !in_scope.is_empty() {
+        in_scope.retain(|target| rules.may_take(target));
+        if in_scope.is_empty() {
+            setup.warnings.push("the filters leave no test target to look at".to_owned());
+        }
+    }
+    let (ruled, ignored) = apart(setup, &rules, &mut diff);
+    if !options.all_tests && diff.is_empty() && ruled.is_empty() {
+        let nothing_because = Some(nothing_because(setup, &diff, &in_scope, &ignored));
         return Ok(Selected {
             workspace,
             diff,
@@ -91,13 +107,15 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             target_files: TargetFiles::new(),
             data_files: BTreeMap::new(),
             graph: Graph::default(),
+            rules,
+            ignored,
             nothing_because,
         });
     }
     let (graph, target_files) = graph(setup, &workspace, &diff)?;
     let reached = impact::reach(&graph, &diff).targets;
-    let data_files = data_files(&reached, &diff);
-    let targets: BTreeMap<TargetId, String> = if options.all_tests {
+    let mut data_files = data_files(&reached, &diff);
+    let mut targets: BTreeMap<TargetId, String> = if options.all_tests {
         in_scope.iter().map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
     } else {
         let first = |causes: Vec<Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
@@ -107,21 +125,71 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             .map(|(target, causes)| (target, first(causes)))
             .collect()
     };
-    let nothing_because = targets.is_empty().then(|| nothing_because(setup, &diff, &in_scope));
-    Ok(Selected { workspace, diff, targets, in_scope, target_files, data_files, graph, nothing_because })
+    for input in ruled {
+        let Data::Reaches(expression) = rules.data(&input.path) else { continue };
+        for target in in_scope.iter().filter(|target| rules.may_reach(expression, target)) {
+            data_files.entry(target.clone()).or_default().push(input.path.clone());
+            targets.entry(target.clone()).or_insert_with(|| format!("{} changed", input.path));
+        }
+        diff.inputs.push(input);
+    }
+    let nothing_because = targets.is_empty().then(|| nothing_because(setup, &diff, &in_scope, &ignored));
+    Ok(Selected {
+        workspace,
+        diff,
+        targets,
+        in_scope,
+        target_files,
+        data_files,
+        graph,
+        rules,
+        ignored,
+        nothing_because,
+    })
 }
 
-/// For each target that can see one, the first changed file that is neither code nor part of the build.
-fn data_files(reached: &BTreeMap<TargetId, Vec<Cause>>, diff: &SourceDiff) -> BTreeMap<TargetId, String> {
+/// Takes out of the difference the data files that the configuration has a rule for: first those that reach the tests that
+/// the rule names, then, in words, those that mean nothing.
+fn apart(setup: &mut Setup, rules: &TestRules, diff: &mut SourceDiff) -> (Vec<ChangedInput>, Vec<String>) {
+    let (mut ruled, mut ignored) = (Vec::new(), Vec::new());
+    let inputs = std::mem::take(&mut diff.inputs);
+    for input in inputs {
+        let rule = if input.kind == InputKind::Data { rules.data(&input.path) } else { Data::Unruled };
+        match rule {
+            Data::Unruled => diff.inputs.push(input),
+            Data::Reaches(_) | Data::Ignored(_) if is_compiled_in(setup, &input.path) => {
+                let path = &input.path;
+                setup.warnings.push(format!("{path} is compiled in: it counts in spite of the rule about its path"));
+                diff.inputs.push(input);
+            }
+            Data::Reaches(_) => ruled.push(input),
+            Data::Ignored(from) => ignored.push(format!("{}: ignored ({from})", input.path)),
+        }
+    }
+    (ruled, ignored)
+}
+
+/// True if some line of Rust code includes a file of this name.
+fn is_compiled_in(setup: &Setup, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let code = all_rust(&setup.repository, &setup.files);
+    let code = String::from_utf8_lossy(&code);
+    code.lines().any(|line| line.contains(name) && line.contains("include"))
+}
+
+/// For each target that can see some, the changed files that are neither code nor part of the build.
+fn data_files(reached: &BTreeMap<TargetId, Vec<Cause>>, diff: &SourceDiff) -> BTreeMap<TargetId, Vec<String>> {
     let is_data =
         |path: &String| diff.inputs.iter().any(|input| input.path == *path && matches!(input.kind, InputKind::Data));
-    let first = |causes: &[Cause]| {
-        causes.iter().find_map(|cause| match cause {
+    let files = |causes: &[Cause]| {
+        let paths = causes.iter().filter_map(|cause| match cause {
             Cause::File { path } if is_data(path) => Some(path.clone()),
             _ => None,
-        })
+        });
+        paths.collect::<Vec<_>>()
     };
-    reached.iter().filter_map(|(target, causes)| Some((target.clone(), first(causes)?))).collect()
+    let all = reached.iter().map(|(target, causes)| (target.clone(), files(causes)));
+    all.filter(|(_, files)| !files.is_empty()).collect()
 }
 
 fn source_diff(setup: &Setup) -> Result<SourceDiff> {
@@ -157,13 +225,13 @@ fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
     text
 }
 
-/// Head's workspace, with the packages that only base's root manifest patches in.
-fn load_workspace(setup: &mut Setup, options: &Options) -> Result<Workspace> {
+/// Head's workspace, with the packages that only base's root manifest patches in, and the root of its tree.
+fn load_workspace(setup: &mut Setup, options: &Options) -> Result<(Workspace, PathBuf)> {
     let (mut workspace, git_root) = head_workspace(setup, options)?;
     let manifest = Path::new(&workspace.root).join("Cargo.toml");
     let text = setup.read_file(&setup.files.base, &manifest.to_string_lossy()).unwrap_or_default();
     workspace::add_patched(&setup.cargo, &git_root, &String::from_utf8_lossy(&text), &mut workspace)?;
-    Ok(workspace)
+    Ok((workspace, git_root))
 }
 
 /// Head's workspace and the root of its tree: the user's tree if that is what head is, else the shadow tree.
@@ -181,53 +249,6 @@ fn head_workspace(setup: &mut Setup, options: &Options) -> Result<(Workspace, Pa
     }
     let git_root = setup.tree.root();
     Ok((workspace::load(&setup.cargo, &git_root, &manifest)?, git_root))
-}
-
-/// The targets that cargo would test with these flags.
-fn in_scope(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<BTreeSet<TargetId>> {
-    let scope = &options.scope;
-    let members: BTreeSet<&str> =
-        workspace.packages.iter().filter(|package| package.member).map(|package| package.name.as_str()).collect();
-    for name in scope.packages.iter().chain(&scope.exclude) {
-        if !members.contains(name.as_str()) {
-            let known: Vec<_> = members.iter().copied().collect();
-            return Err(Error::usage(format!("there is no package `{name}` in the workspace"))
-                .hint(format!("it has {}", known.join(", "))));
-        }
-    }
-    let wanted = |package: &Package| {
-        package.member
-            && if scope.workspace {
-                !scope.exclude.contains(&package.name)
-            } else if scope.packages.is_empty() {
-                setup.location.default_packages.contains(&package.name)
-            } else {
-                scope.packages.contains(&package.name)
-            }
-    };
-    let targets: Vec<_> =
-        workspace.packages.iter().filter(|package| wanted(package)).flat_map(|package| &package.targets).collect();
-    for (kind, name) in scope.targets.iter().filter_map(|(kind, name)| Some((*kind, name.as_ref()?))) {
-        let known: Vec<_> =
-            targets.iter().filter(|target| target.id.kind == kind).map(|target| target.id.name.as_str()).collect();
-        if !known.contains(&name.as_str()) {
-            return Err(unknown_target(kind, name, &known));
-        }
-    }
-    Ok(targets
-        .into_iter()
-        .filter(|target| target.tested && scope.has_target(&target.id))
-        .map(|target| target.id.clone())
-        .collect())
-}
-
-fn unknown_target(kind: TargetKind, name: &str, known: &[&str]) -> Error {
-    let kind = if kind == TargetKind::Bin { "binary" } else { "integration test" };
-    let error = Error::usage(format!("there is no {kind} `{name}` in the chosen packages"));
-    match known {
-        [] => error.hint(format!("they have no {kind} at all")),
-        known => error.hint(format!("they have {}", known.join(", "))),
-    }
 }
 
 /// The files of each target, on each side.
@@ -310,7 +331,7 @@ fn changes(diff: &SourceDiff) -> Vec<String> {
     items.chain(diff.inputs.iter().map(|input| format!("changed {}", input.path))).collect()
 }
 
-fn nothing_because(setup: &Setup, diff: &SourceDiff, in_scope: &BTreeSet<TargetId>) -> String {
+fn nothing_because(setup: &Setup, diff: &SourceDiff, in_scope: &BTreeSet<TargetId>, ignored: &[String]) -> String {
     if in_scope.is_empty() {
         return "the chosen packages have no test targets".to_owned();
     }
@@ -321,6 +342,9 @@ fn nothing_because(setup: &Setup, diff: &SourceDiff, in_scope: &BTreeSet<TargetI
     }
     if !diff.is_empty() {
         return format!("the change ({count}) is in code that no test target in scope depends on");
+    }
+    if !ignored.is_empty() {
+        return format!("only files differ that the configuration ignores or that no build reads ({count})");
     }
     let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
     match comments {

@@ -90,6 +90,7 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
         explanation: None,
         why: None,
+        gates: None,
         notes: Vec::new(),
     }
 }

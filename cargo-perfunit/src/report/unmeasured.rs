@@ -107,6 +107,7 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::TooNoisy) => (12, "too noisy"),
         Some(Reason::Ignored) => (13, "ignored"),
         Some(Reason::Filtered) => (14, "excluded by the filter"),
+        Some(Reason::Skipped { .. }) => (21, "skipped"),
         Some(Reason::DataChanged { .. }) => (15, "the same code, other data files"),
         Some(Reason::SameExecutable) => (16, "cannot have changed: the same executable"),
         Some(Reason::SameCode) => (17, "cannot have changed: the same machine code"),
@@ -118,7 +119,10 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
 
 /// Whether the particulars decide what the reader does next.
 fn is_worth_a_line(reason: Option<&Reason>) -> bool {
-    matches!(reason, Some(Reason::Fails { .. } | Reason::Crashes { .. } | Reason::NotCaptured { .. }))
+    matches!(
+        reason,
+        Some(Reason::Fails { .. } | Reason::Crashes { .. } | Reason::NotCaptured { .. } | Reason::Skipped { .. })
+    )
 }
 
 /// What distinguishes a test from the others of its group.
@@ -134,6 +138,7 @@ fn particulars(reason: Option<&Reason>) -> String {
         Some(Reason::NotCaptured { detail }) => one_line(detail),
         Some(Reason::TestChanged { item }) => one_line(item),
         Some(Reason::DataChanged { path }) => one_line(path),
+        Some(Reason::Skipped { why, .. }) => one_line(why),
         Some(Reason::FoldedAway { ns }) => format!("{ns:.1} ns per run"),
         _ => String::new(),
     }

@@ -198,6 +198,7 @@ impl From<&model::Reason> for Reason {
             R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
             R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
             R::NotCaptured { detail } => plain.because(detail),
+            R::Skipped { why, place } => Self { path: Some(place.clone()), ..plain }.because(why),
             R::MetricUnknown { metric, detail } => Self { metric: Some(metric.clone()), ..plain }.because(detail),
             R::Ignored
             | R::New

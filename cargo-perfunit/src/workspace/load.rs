@@ -37,6 +37,8 @@ pub struct Workspace {
 pub struct Package {
     /// Package name.
     pub name: String,
+    /// Its version; empty where it is not known.
+    pub version: String,
     /// Folder of its manifest.
     pub dir: String,
     /// True for workspace members: only those have tests to run.
@@ -193,6 +195,7 @@ fn add_packages(
         let script = package.targets.iter().find(|target| target.is_custom_build());
         workspace.packages.push(Package {
             name: package.name.to_string(),
+            version: package.version.to_string(),
             dir,
             member: members,
             dependencies,
@@ -263,12 +266,49 @@ fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target) ->
     })
 }
 
+/// How far dependencies are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// Not at all: only the workspace's own packages. Writes nothing.
+    None,
+    /// All of them, for this platform. May write a lock file, so that the manifest must lie in the shadow tree.
+    Full,
+}
+
+/// What `cargo metadata` says of a workspace, as it says it; of dependencies from what is downloaded if that suffices.
+pub fn package_graph(cargo: &Cargo, manifest: &Path, resolution: Resolution) -> Result<String> {
+    let folder = manifest.parent().unwrap_or(manifest);
+    let ask = |options: &[&str]| {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        metadata_text(cargo, folder, Some(manifest), resolution == Resolution::None, options)
+    };
+    match resolution {
+        Resolution::None => ask(&[]),
+        Resolution::Full => {
+            let here = ["--filter-platform", &cargo.host];
+            ask(&[here[0], here[1], "--offline"]).or_else(|_| ask(&here))
+        }
+    }
+}
+
 fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, no_deps: bool) -> Result<Metadata> {
+    MetadataCommand::parse(metadata_text(cargo, folder, manifest, no_deps, Vec::new())?)
+        .map_err(|error| Error::setup(format!("cannot understand the output of cargo metadata: {error}")))
+}
+
+fn metadata_text(
+    cargo: &Cargo,
+    folder: &Path,
+    manifest: Option<&Path>,
+    no_deps: bool,
+    options: Vec<String>,
+) -> Result<String> {
     let mut query = MetadataCommand::new();
     query.cargo_path(&cargo.cargo).current_dir(folder);
     if let Some(manifest) = manifest {
         query.manifest_path(manifest);
     }
+    query.other_options(options);
     if no_deps {
         query.no_deps();
     } else {
@@ -290,9 +330,7 @@ fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, no_deps: bool
         });
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let line = text.lines().find(|line| line.starts_with('{')).unwrap_or_default();
-    MetadataCommand::parse(line)
-        .map_err(|error| Error::setup(format!("cannot understand the output of cargo metadata: {error}")))
+    Ok(text.lines().find(|line| line.starts_with('{')).unwrap_or_default().to_owned())
 }
 
 fn nearest_manifest(folder: &Path) -> Option<PathBuf> {

@@ -9,6 +9,6 @@ mod patched;
 
 pub use cargo::{Cargo, anchored};
 pub use load::{
-    Dependency, Location, Package, Target, Workspace, add_patched, external_dependencies, generate_lock_file, load,
-    locate, target_kind,
+    Dependency, Location, Package, Resolution, Target, Workspace, add_patched, external_dependencies,
+    generate_lock_file, load, locate, package_graph, target_kind,
 };

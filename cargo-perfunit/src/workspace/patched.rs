@@ -46,6 +46,8 @@ pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Packa
     let name = package.get("name")?.as_str()?.to_owned();
     let mut found = Package {
         name: name.clone(),
+        // Only members are asked for by version.
+        version: String::new(),
         dir: relative(git_root, folder)?,
         member: false,
         dependencies: Vec::new(),
@@ -139,6 +141,7 @@ mod tests {
         let dependency = |dev: &bool| Dependency { package: "serde".into(), dev: *dev };
         Package {
             name: name.into(),
+            version: String::new(),
             dir: name.into(),
             member: true,
             dependencies: Vec::new(),

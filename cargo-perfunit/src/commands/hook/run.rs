@@ -47,7 +47,7 @@ pub enum PushSource {
 }
 
 /// What `diff` would do for two commits.
-pub struct Resolved {
+pub struct DiffRequest {
     /// The comparison.
     pub options: Options,
     /// What to print and what to fail on.
@@ -55,7 +55,7 @@ pub struct Resolved {
 }
 
 /// Makes of two commits, the project's manifest and the time left what `diff` would make of them.
-type Resolve<'a> = &'a dyn Fn(&PushedPair, Option<&Path>, Option<Duration>) -> Result<Resolved>;
+type Resolve<'a> = &'a dyn Fn(&PushedPair, Option<&Path>, Option<Duration>) -> Result<DiffRequest>;
 
 /// Compares what is pushed with what the remote has.
 pub fn hook_run(request: &HookRun, resolve: Resolve<'_>, terminal: Terminal) -> Result<ExitCode> {
@@ -138,7 +138,7 @@ impl Check<'_> {
         if left.is_some_and(|left| left.is_zero()) || interrupt::requested() {
             return Err(self.out_of_time(*budget, "before this could be compared"));
         }
-        let Resolved { mut options, output } = (self.resolve)(pair, manifest.as_deref(), left)?;
+        let DiffRequest { mut options, output } = (self.resolve)(pair, manifest.as_deref(), left)?;
         written::check(&output.files)?;
         if budget.is_none()
             && let Some(whole) = options.measuring.budget

@@ -98,7 +98,10 @@ fn overrides_of_the_chosen_profile_come_first_and_yield_to_what_was_typed() {
 #[test]
 fn skips_and_data_rules_hold_in_every_profile() {
     let rules = resolved("ci", Layer::default()).rules;
-    assert_eq!((rules.skips[0].filter.from.to_string(), &*rules.skips[0].reason), ("p.toml:22".to_owned(), "they wait for a server"));
+    assert_eq!(
+        (rules.skips[0].filter.from.to_string(), &*rules.skips[0].reason),
+        ("p.toml:22".to_owned(), "they wait for a server")
+    );
     assert!(matches!(&rules.data[0].fate, DataFate::Reaches(filter) if filter.value == "package(parser)"));
     assert_eq!(rules.data[1].fate, DataFate::Ignored);
 }

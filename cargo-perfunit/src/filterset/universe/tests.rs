@@ -83,7 +83,8 @@ fn a_target_that_the_graph_does_not_know_still_has_a_name() {
 #[track_caller]
 fn refused(text: &str, words: &[&str]) {
     let error = universe().parse(text, "-E").unwrap_err().to_string();
-    let missing: Vec<_> = ["hint: ", "-E, column "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
+    let missing: Vec<_> =
+        ["hint: ", "-E, column "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
     assert!(missing.is_empty(), "without {missing:?}:\n{error}");
 }
 

@@ -12,7 +12,8 @@ use tempfile::TempDir;
 const DISARMED: &str = ".fixture";
 
 /// What cargo and the tool take from the environment; a test must not depend on who runs it.
-const UNSET: [&str; 12] = [
+const UNSET: [&str; 13] = [
+    "PERFUNIT_PROFILE",
     "GITHUB_ACTIONS",
     "GITHUB_OUTPUT",
     "GITHUB_STEP_SUMMARY",

@@ -7,6 +7,7 @@ use super::explain::ExplainArguments;
 use super::hook::HookArguments;
 use super::list::ListArguments;
 use super::report::ReportArguments;
+use super::show_config::ShowConfigArguments;
 use super::upkeep::{CleanArguments, DemoArguments, DoctorArguments};
 use crate::error::{ExitCode, Result};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -61,6 +62,12 @@ pub enum Command {
     /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
     /// profile. Needs no project.
     Calibrate(CalibrateArguments),
+    /// Show the settings in force, and where each comes from.
+    ///
+    /// What is typed counts most, then variables of the environment (`PERFUNIT_THRESHOLD` for `threshold`), then the chosen
+    /// profile of `.config/perfunit.toml`, then its profile `default`, then what is built in. Options of `diff` may be given
+    /// to see how they count.
+    ShowConfig(Box<ShowConfigArguments>),
     /// Remove everything that the tool keeps below the target folder.
     Clean(CleanArguments),
     /// Say what this machine allows, how quiet it is, and what to do about it.
@@ -80,6 +87,7 @@ impl Arguments {
             Command::Hook(arguments) => arguments.run(),
             Command::Ci(arguments) => arguments.run(),
             Command::Calibrate(arguments) => arguments.run(),
+            Command::ShowConfig(arguments) => arguments.run(),
             Command::Clean(arguments) => arguments.run(),
             Command::Doctor(arguments) => arguments.run(),
             Command::Demo(arguments) => arguments.run(),

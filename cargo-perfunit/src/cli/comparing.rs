@@ -83,7 +83,7 @@ pub struct PackageArguments {
     #[arg(long, short, value_name = "SPEC")]
     pub package: Vec<String>,
     /// All packages in the workspace.
-    #[arg(long, visible_alias = "all")]
+    #[arg(long)]
     pub workspace: bool,
     /// Exclude packages from --workspace.
     #[arg(long, value_name = "SPEC", requires = "workspace")]

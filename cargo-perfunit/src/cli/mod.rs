@@ -10,6 +10,7 @@ mod hook;
 mod list;
 mod measuring;
 mod report;
+mod show_config;
 mod upkeep;
 
 pub use arguments::{Arguments, Command, MessageFormat, parse};

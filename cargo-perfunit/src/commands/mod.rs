@@ -12,6 +12,7 @@ mod github;
 mod hook;
 mod list;
 mod report;
+mod show_config;
 mod written;
 
 pub use calibrate::{CalibrateRequest, calibrate};
@@ -25,4 +26,5 @@ pub use gate::{Gate, exit_code};
 pub use hook::{HookInstall, HookRun, PushSource, DiffRequest, hook_install, hook_run, hook_status, hook_uninstall};
 pub use list::{ListOutput, list};
 pub use report::{ReportRequest, ReportView, SavedRun, report};
+pub use show_config::{ConfigView, show_config};
 pub use written::ReportFile;

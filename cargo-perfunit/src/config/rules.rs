@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use super::source::{At, Source, Sourced};
-use super::values::{Gates, Threshold, Time};
+use super::values::{Gates, Threshold, Time, Value};
 use crate::error::{Error, Result};
 use crate::model::Metric;
 use globset::Glob;
@@ -39,6 +39,21 @@ pub struct Override {
     pub timeout: Option<Duration>,
     /// What decides.
     pub metrics: Option<Vec<Metric>>,
+}
+
+impl Override {
+    /// What it sets, as it could be written.
+    pub fn says(&self) -> String {
+        let parts = [
+            self.threshold.map(|threshold| format!("threshold {}", Threshold(threshold).shown())),
+            self.per_test_budget.map(|time| format!("per-test-budget {}", Time(time).shown())),
+            self.timeout.map(|time| format!("timeout {}", Time(time).shown())),
+            self.metrics.as_ref().map(|metrics| format!("metrics {}", Gates(metrics.clone()).shown())),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        // Everything that it sets was typed or is in the environment.
+        if parts.is_empty() { "nothing in this run".to_owned() } else { parts.join(", ") }
+    }
 }
 
 /// Tests that are left out.

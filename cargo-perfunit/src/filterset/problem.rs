@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::near;
 use miette::{Diagnostic, LabeledSpan};
-use nextest_filtering::errors::{FiltersetParseErrors, ParseSingleError};
+use nextest_filtering::errors::{BannedPredicateReason, FiltersetParseErrors, ParseSingleError};
 use std::collections::BTreeSet;
 
 /// All predicates that we take, for those who look for one.
@@ -27,27 +27,29 @@ pub fn problem(place: &str, errors: &FiltersetParseErrors, known: &Known) -> Err
         return Error::usage(format!("{place}: cannot understand the filterset `{}`", errors.input));
     };
     let label = first.labels().and_then(|mut labels| labels.next());
-    let (text, column) = marked(&errors.input, label.as_ref());
-    let what = match first {
-        ParseSingleError::BannedPredicate { .. } => "not here".to_owned(),
-        first => first.to_string(),
+    let words = label.as_ref().and_then(LabeledSpan::label).unwrap_or_default();
+    let (what, words) = match first {
+        // Said in nextest's words, which are about its own configuration.
+        ParseSingleError::BannedPredicate { .. } => ("this predicate means nothing here".to_owned(), ""),
+        first => (first.to_string(), words),
     };
+    let (text, column) = marked(&errors.input, label.as_ref(), words);
     let error = Error::usage(format!("{place}, column {column}: {what}\n{text}"));
     error.hint(hint(first, &errors.input, label.as_ref(), known))
 }
 
 /// The expression with a mark below the place of the error, and the column of that place from 1.
-fn marked(input: &str, label: Option<&LabeledSpan>) -> (String, usize) {
+fn marked(input: &str, label: Option<&LabeledSpan>, words: &str) -> (String, usize) {
     let (offset, length) = label.map_or((0, 0), |label| (label.offset(), label.len()));
     // What is missing begins, to the parser, where the last thing ended.
     let space = input.get(offset..offset + length).map_or(0, |part| part.len() - part.trim_start().len());
     let (offset, length) = (offset + space, length - space);
     let before = input.get(..offset).unwrap_or(input).chars().count();
     let length = input.get(offset..offset + length).map_or(1, |part| part.chars().count()).max(1);
-    let words = label.and_then(LabeledSpan::label).unwrap_or_default();
     // An expression may span lines in the configuration: one line is enough to point into.
     let line: String = input.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
-    (format!("    {line}\n    {}{} {words}", " ".repeat(before), "^".repeat(length)), before + 1)
+    let mark = format!("{}{} {words}", " ".repeat(before), "^".repeat(length));
+    (format!("    {line}\n    {}", mark.trim_end()), before + 1)
 }
 
 fn hint(error: &ParseSingleError, input: &str, label: Option<&LabeledSpan>, known: &Known) -> String {
@@ -65,10 +67,12 @@ fn hint(error: &ParseSingleError, input: &str, label: Option<&LabeledSpan>, know
         return near::hint(&near).unwrap_or_else(all);
     }
     match error {
-        ParseSingleError::BannedPredicate { .. } if part.starts_with("group") => {
+        ParseSingleError::BannedPredicate { reason: BannedPredicateReason::DefaultInfiniteRecursion, .. } => {
+            "default() cannot be a part of what it means".to_owned()
+        }
+        ParseSingleError::BannedPredicate { .. } => {
             "group(..) asks for nextest's configuration, which has no part in this: name tests or packages".to_owned()
         }
-        ParseSingleError::BannedPredicate { .. } => "default() cannot be a part of what it means".to_owned(),
         ParseSingleError::ExpectedExpr(_) | ParseSingleError::ExpectedEndOfExpression(_) => {
             let offset = label.map_or(0, LabeledSpan::offset);
             let word = word(input.get(offset..).unwrap_or_default());

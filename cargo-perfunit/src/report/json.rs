@@ -109,6 +109,9 @@ pub struct TestResult {
     pub mode: Option<String>,
     /// The smallest change that was judged: the run's threshold, or more where less cannot be told.
     pub threshold: Option<f64>,
+    /// The metrics that decide, if the test has its own.
+    #[serde(default)]
+    pub gates: Option<Vec<String>>,
     /// The smallest change that these pairs would have shown with 99 % probability, as a fraction of base.
     pub detectable: Option<f64>,
     /// Two-sided p value of "no change".
@@ -260,6 +263,7 @@ impl From<&Outcome> for TestResult {
             layouts: measured.map(|m| m.layouts),
             mode: measured.map(|m| mode(m.mode).to_owned()),
             threshold: measured.and_then(|m| finite(m.threshold)),
+            gates: outcome.gates.as_ref().map(|gates| gates.iter().map(|metric| metric.name().to_owned()).collect()),
             detectable: measured.and_then(|m| finite(m.detectable)),
             p_value: measured.and_then(|m| finite(m.p_value)),
             cohens_d: measured.map(CohensD::from),
@@ -408,7 +412,7 @@ mod tests {
         let expected = json!({
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
-            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "detectable": 0.0041,
+            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
             "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null,
             "notes": ["differs from call to call"],
@@ -426,7 +430,7 @@ mod tests {
             "reason": {
                 "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
             },
-            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "detectable": null,
+            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
             "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "notes": [],
         });
         assert_eq!(*test, expected);

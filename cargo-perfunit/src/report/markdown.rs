@@ -33,7 +33,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     if rendering.when_fine == WhenFine::Silent && is_fine(run, rendering.inconclusive) {
         return String::new();
     }
-    let words = Words::of(&run.gates);
+    let words = Words::of(&run.all_gates());
     let mut page = format!("{MARKER}\n### {}\n\n{}\n", heading(run, words), compared(run));
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);

@@ -36,6 +36,7 @@ mod rendering;
 pub mod saved;
 pub mod schema;
 mod screen;
+pub mod settings;
 mod style;
 mod table;
 pub mod text;

@@ -227,13 +227,13 @@ fn rows(run: &Run, verdict: Verdict, detail: Detail, glyphs: Glyphs) -> Vec<Row>
     if verdict == Verdict::Same {
         group.sort_by(|a, b| a.test.cmp(&b.test));
     }
-    group.into_iter().map(|outcome| row(outcome, Words::of(&run.gates), detail, glyphs)).collect()
+    group.into_iter().map(|outcome| row(outcome, Words::of(run.gates_of(outcome)), detail, glyphs)).collect()
 }
 
 fn changed_line(run: &Run, screen: &mut Screen) {
     let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
     let Some(largest) = changed.first() else { return };
-    if Words::of(&run.gates) == Words::OfAny {
+    if Words::of(&run.all_gates()) == Words::OfAny {
         let text = Text::new(STRONG, count(changed.len(), "test")).and(" by less than counts (-v)");
         return screen.status("Changed", WARN, &text);
     }
@@ -257,19 +257,23 @@ fn largest_threshold(outcomes: &[&Outcome], run: &Run) -> f64 {
 }
 
 fn same_line(run: &Run, screen: &mut Screen) {
-    let same = sorted(&run.outcomes, Verdict::Same);
-    if Words::of(&run.gates) == Words::OfAny && !same.is_empty() {
-        let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
+    // Where less cannot be told, a test's own threshold is larger than the run's; or the user gave it its own terms.
+    let (mut by_threshold, mut by_gates) = (BTreeMap::<u64, Vec<&Outcome>>::new(), BTreeMap::<_, Vec<&Outcome>>::new());
+    for outcome in sorted(&run.outcomes, Verdict::Same) {
+        let gates = run.gates_of(outcome);
+        if Words::of(gates) == Words::OfAny {
+            by_gates.entry(gates.to_vec()).or_default().push(outcome);
+        } else {
+            let threshold = outcome.measured.as_ref().map_or(run.threshold, |measured| measured.threshold);
+            by_threshold.entry(threshold.to_bits()).or_default().push(outcome);
+        }
+    }
+    for (gates, same) in by_gates {
+        let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
         let text = Text::new(STRONG, count(same.len(), "test")).and(format!(": no change of {}", gates.join(", ")));
-        return screen.status("Same", GOOD, &text);
+        screen.status("Same", GOOD, &text);
     }
-    // Where less cannot be told, a test's own threshold is larger than the run's.
-    let mut groups: BTreeMap<u64, Vec<&Outcome>> = BTreeMap::new();
-    for outcome in same {
-        let threshold = outcome.measured.as_ref().map_or(run.threshold, |measured| measured.threshold);
-        groups.entry(threshold.to_bits()).or_default().push(outcome);
-    }
-    for (bits, same) in groups {
+    for (bits, same) in by_threshold {
         let text = Text::new(STRONG, count(same.len(), "test"))
             .and(format!(": no change of {} or more", threshold(f64::from_bits(bits))))
             .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
@@ -306,8 +310,8 @@ fn summary(run: &Run, screen: &mut Screen) {
 
 /// How many tests have which verdict.
 pub(super) fn counts(run: &Run) -> Text {
-    let (slower, faster, changed) = match Words::of(&run.gates) {
-        Words::OfTime => ("slower", "faster", format!("changed below {}", threshold(run.threshold))),
+    let (slower, faster, changed) = match Words::of(&run.all_gates()) {
+        Words::OfTime => ("slower", "faster", format!("changed below {}", thresholds(run))),
         Words::OfAny => ("worse", "better", "changed by less than counts".to_owned()),
     };
     let words: [(Verdict, &str, Style); 6] = [
@@ -324,6 +328,17 @@ pub(super) fn counts(run: &Run) -> Text {
         Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))
     });
     texts.into_iter().reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
+}
+
+/// What tests changed by less than: the run's threshold, unless some that did have another one.
+fn thresholds(run: &Run) -> String {
+    let changed = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::ChangedBelowThreshold);
+    let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.threshold);
+    if own.all(|own| own.to_bits() == run.threshold.to_bits()) {
+        threshold(run.threshold)
+    } else {
+        "their thresholds".to_owned()
+    }
 }
 
 /// The stages that took place, or nothing.

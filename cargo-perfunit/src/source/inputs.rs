@@ -78,8 +78,11 @@ fn is_tooling(folder: &str, name: &str) -> bool {
         "dependabot.yml",
         "CODEOWNERS",
     ];
+    // What tests mean to the tools that run them.
+    let config = folder == ".config" || folder.ends_with("/.config");
+    let runners = ["perfunit.toml", "nextest.toml"];
     let folders = [".github", ".gitlab", ".circleci", ".vscode", ".idea"];
-    known.contains(&name) || folders.iter().any(|tool| below(tool))
+    known.contains(&name) || (config && runners.contains(&name)) || folders.iter().any(|tool| below(tool))
 }
 
 fn is_documentation(folder: &str, name: &str) -> bool {

@@ -1,0 +1,51 @@
+//! `cargo perfunit show-config`.
+
+use super::MessageFormat;
+use super::comparing::{ConfigurationArguments, place};
+use super::measuring::MeasuringArguments;
+use crate::commands::{self, ConfigView};
+use crate::error::{ExitCode, Result};
+use crate::term::{self, ColorChoice, Terminal};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `show-config`.
+#[derive(Debug, Args)]
+pub struct ShowConfigArguments {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub configuration: ConfigurationArguments,
+    /// Instead, the JSON schema of the configuration file, for editors.
+    #[arg(long, conflicts_with_all = ["config_file", "message_format"])]
+    pub schema: bool,
+    /// Output format of the result on stdout.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Coloring.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
+    pub color: ColorChoice,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub measuring: MeasuringArguments,
+}
+
+impl ShowConfigArguments {
+    /// Settles and prints.
+    pub fn run(&self) -> Result<ExitCode> {
+        term::set_color(self.color);
+        if self.schema {
+            return Ok(commands::show_config(&ConfigView::Schema));
+        }
+        let (folder, manifest) = place(self.manifest_path.as_deref())?;
+        let resolved = self.configuration.find(&folder, manifest.as_deref(), self.measuring.layer())?;
+        resolved.warnings.iter().for_each(|warning| Terminal::default().warning(warning));
+        let resolved = Box::new(resolved);
+        Ok(commands::show_config(&match self.message_format {
+            MessageFormat::Human => ConfigView::Text(resolved),
+            MessageFormat::Json => ConfigView::Json(resolved),
+        }))
+    }
+}

@@ -114,7 +114,7 @@ mod tests {
             let time = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
             std::fs::File::open(&path).unwrap().set_modified(time).unwrap();
         }
-        prune(dir.path(), 1, Duration::from_secs(60)).unwrap();
+        prune(dir.path(), 1, Duration::from_mins(1)).unwrap();
         assert_eq!(fs::list_dir(dir.path()).unwrap().len(), 3);
         prune(dir.path(), 1, Duration::ZERO).unwrap();
         assert_eq!(fs::list_dir(dir.path()).unwrap(), [dir.path().join("new")]);

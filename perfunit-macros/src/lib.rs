@@ -3,6 +3,8 @@
 //! Input: the items a user marked `#[test]`, which resolves to [`macro@test`] because the shadow tree adds
 //! `#[cfg(test)] #[macro_use] extern crate perfunit_macros;` to every crate root. Output: the same test for libtest,
 //! whose body is handed to `perfunit_runtime::__private::run` as a function that can be called again and again.
+//! The runtime goes by the name `__perfunit_runtime` there: a crate may have the published one among its dependencies,
+//! whose attributes [`macro@skip`] and [`macro@threshold`] tell the tool about a test and do nothing to it.
 //! In an instrumented build other functions are marked [`macro@perfunit_probe`], and report each call to the runtime.
 //!
 //! Invariants: no error of ours (what is not understood passes through as it was); the user's spans stay, so
@@ -12,6 +14,7 @@
 //! `--cfg perfunit_transparent` leaves constants as they are (see `opaque`), to measure what keeping them opaque
 //! is worth.
 
+mod attributes;
 mod body;
 mod opaque;
 mod paths;
@@ -24,6 +27,18 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     test_attr::expand(&args.into(), &item.into()).into()
+}
+
+/// `#[perfunit::skip]`, `#[perfunit::skip("reason")]`: the tool does not measure this test. Nothing else changes.
+#[proc_macro_attribute]
+pub fn skip(args: TokenStream, item: TokenStream) -> TokenStream {
+    attributes::skip(&args.into(), item.into()).into()
+}
+
+/// `#[perfunit::threshold("5%")]`: the smallest change of this test that counts as slower or faster. Nothing else changes.
+#[proc_macro_attribute]
+pub fn threshold(args: TokenStream, item: TokenStream) -> TokenStream {
+    attributes::threshold(&args.into(), item.into()).into()
 }
 
 /// `#[perfunit_probe(KEY)]` gives a function a probe: the runtime knows its calls by this 64-bit number.

@@ -1,7 +1,7 @@
 //! Paths the generated code uses.
 //!
 //! All are absolute. Their tokens carry our call site, whose edition is that of this crate: so `::core` and
-//! `::perfunit_runtime` are found among the extern crates in a crate of edition 2015, too, and without a prelude.
+//! `::__perfunit_runtime` are found among the extern crates in a crate of edition 2015, too, and without a prelude.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned, ToTokens};
@@ -15,17 +15,17 @@ pub fn builtin_test() -> TokenStream {
 
 /// The function `fn run<T: Termination>(marker: &'static str, body: fn() -> T) -> T` of the runtime.
 pub fn run() -> TokenStream {
-    quote!(::perfunit_runtime::__private::run)
+    quote!(::__perfunit_runtime::__private::run)
 }
 
 /// The type `Site` of the runtime, of which each function with a probe has a static.
 pub fn site() -> TokenStream {
-    quote!(::perfunit_runtime::__private::Site)
+    quote!(::__perfunit_runtime::__private::Site)
 }
 
 /// The function `fn probed<F: Future>(site: &'static Site, future: F) -> impl Future<Output = F::Output>` of the runtime.
 pub fn probed() -> TokenStream {
-    quote!(::perfunit_runtime::__private::probed)
+    quote!(::__perfunit_runtime::__private::probed)
 }
 
 /// `black_box(expr)`: a value the optimiser knows nothing about.

@@ -7,7 +7,7 @@
 //! ```text
 //! #[::core::prelude::v1::test] #[ignore] pub fn parses() -> R {
 //!     fn parses() -> R { BODY, its constants opaque }
-//!     ::perfunit_runtime::__private::run("perfunit-test=krate::module::parses;", parses)
+//!     ::__perfunit_runtime::__private::run("perfunit-test=krate::module::parses;", parses)
 //! }
 //! ```
 //! The inner function has the test's own name because macros that ask for the name of the function they stand in
@@ -150,7 +150,7 @@ mod tests {
             "#[ignore] #[doc = \"x\"] pub fn name() -> Result<(), E> { work()? }",
             "#[::core::prelude::v1::test] #[ignore] #[doc = \"x\"] pub fn name() -> Result<(), E> {
                 fn name() -> Result<(), E> { work()? }
-                ::perfunit_runtime::__private::run(
+                ::__perfunit_runtime::__private::run(
                     ::core::concat!(\"perfunit-test=\", ::core::module_path!(), \"::name;\"), name)
             }",
         );

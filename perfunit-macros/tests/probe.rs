@@ -32,7 +32,7 @@ fn externs() -> &'static [String; 4] {
     static EXTERNS: OnceLock<[String; 4]> = OnceLock::new();
     EXTERNS.get_or_init(|| {
         let out = rustc("perfunit_runtime.rs", "2021", &["--crate-type", "rlib"]);
-        let runtime = format!("perfunit_runtime={}", out.join("libperfunit_runtime.rlib").display());
+        let runtime = format!("__perfunit_runtime={}", out.join("libperfunit_runtime.rlib").display());
         ["--extern".into(), runtime, "--extern".into(), format!("perfunit_macros={}", macros().display())]
     })
 }

@@ -10,6 +10,9 @@
 pub mod page;
 pub mod tree;
 
+#[cfg(feature = "attributes")]
+pub use perfunit_macros::{skip, threshold};
+
 #[cfg(target_os = "linux")]
 pub mod calibrate;
 #[cfg(target_os = "linux")]

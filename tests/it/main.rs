@@ -1,5 +1,6 @@
 //! Black-box tests, one file for each subcommand, and the rules that the sources keep.
 
+mod attributes;
 mod bad_input;
 mod calibrate;
 mod causes;

@@ -140,7 +140,8 @@ fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) ->
             command.arg("--cfg").arg(format!("{}=\"{}\"", shadow::ROOT_CFG, shadow::root_key(place)?));
         }
     }
-    command.args(["--extern", &library("perfunit_runtime", &config.runtime)]);
+    // Not by its own name: a crate may depend on the published runtime, for the attributes.
+    command.args(["--extern", &library("__perfunit_runtime", &config.runtime)]);
     command.args(["--extern", &library("perfunit_macros", &config.macros)]);
     // Where the runtime is found that a dependency with probes names.
     if let Some(folder) = config.runtime.parent() {

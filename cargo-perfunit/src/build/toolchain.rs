@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Folders kept in each part of the cache.
 const KEPT: usize = 8;
 /// A folder used more recently than this may be in use by another run.
-const SPARED: Duration = Duration::from_secs(24 * 60 * 60);
+const SPARED: Duration = Duration::from_hours(24);
 const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
 const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";

@@ -283,7 +283,9 @@ fn cargo_arguments(common: &CommonArguments, features: &[String]) -> Vec<String>
     let cargo = &common.cargo;
     let mut arguments = Vec::new();
     let mut with_value = |flag: &str, value: &String| arguments.extend([flag.to_owned(), value.clone()]);
-    features.iter().for_each(|features| with_value("--features", features));
+    for features in features {
+        with_value("--features", features);
+    }
     cargo.jobs.iter().for_each(|jobs| with_value("--jobs", jobs));
     cargo.config.iter().for_each(|config| with_value("--config", config));
     let switches = [

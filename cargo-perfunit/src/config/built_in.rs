@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const NAMES: [&str; 3] = ["default", "hook", "ci"];
 
 /// A minute is what people wait for a push.
-const HOOK_BUDGET: Duration = Duration::from_secs(60);
+const HOOK_BUDGET: Duration = Duration::from_mins(1);
 
 /// What a profile of ours sets; nothing if it is none of ours.
 pub fn layer(profile: &str) -> Layer {

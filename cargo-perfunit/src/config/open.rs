@@ -125,7 +125,7 @@ impl Configuration {
 
 fn read(path: &str, text: &[u8]) -> Result<File> {
     let text = std::str::from_utf8(text).map_err(|error| {
-        let line = text[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = text[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
         Error::usage(format!("{path}:{line}: this is no UTF-8")).hint("save the file as UTF-8")
     })?;
     File::read(path, text)

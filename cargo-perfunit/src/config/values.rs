@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// Far more than anybody waits, and far less than what overflows a clock.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// A value that can be written in one word or a list of words.
 pub trait Value: Sized {
@@ -118,8 +118,8 @@ impl Gates {
 
     fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let known = Metric::ALL.map(Metric::name);
-        let named = |name| Metric::named(name).ok_or_else(|| no_word(name, &known));
-        let metrics = names.into_iter().map(named).collect::<Result<Vec<_>, _>>()?;
+        let metric = |name| Metric::named(name).ok_or_else(|| no_word(name, &known));
+        let metrics = names.into_iter().map(metric).collect::<Result<Vec<_>, _>>()?;
         if metrics.is_empty() { Err("at least one metric has to decide".to_owned()) } else { Ok(Self::of(&metrics)) }
     }
 }

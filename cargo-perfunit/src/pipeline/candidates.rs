@@ -265,7 +265,7 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, filter: &Filter, rules:
     let (base, head) = match (found.base, found.head) {
         (Some(base), Some(head)) => (base, head),
         (None, Some(_)) => return Some(Reason::New),
-        (Some(_), None) | (None, None) => return Some(Reason::Removed),
+        (_, None) => return Some(Reason::Removed),
     };
     let ignored = base.ignored || head.ignored;
     match filter.ignored {

@@ -69,8 +69,8 @@ mod tests {
             ["no test found is called `long`: did you mean parser::long?"]
         );
         assert_eq!(
-            names(&filter("lnog", false), &tests, " here"),
-            ["no test found here has `lnog` in its name: did you mean parser::long?"]
+            names(&filter("lonng", false), &tests, " here"),
+            ["no test found here has `lonng` in its name: did you mean parser::long?"]
         );
         assert_eq!(names(&filter("xyz", false), &tests, ""), ["no test found has `xyz` in its name"]);
     }

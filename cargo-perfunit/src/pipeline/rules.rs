@@ -1,19 +1,25 @@
 //! What filters and the configuration say of targets, tests and files, understood: expressions and patterns, compiled.
 
 use super::options::{Measuring, Options};
+use super::select::TargetFiles;
 use super::setup::{self, Setup};
-use crate::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced};
+use crate::config::{self, DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced};
 use crate::error::{Error, Result};
 use crate::filterset::{Expression, Universe, needs_dependencies};
 use crate::measure::Terms;
 use crate::model::{Reason, TargetId, TestId};
 use crate::shadow::Injections;
-use crate::workspace::{self, Resolution, Workspace};
+use crate::source::{self, Asked};
+use crate::workspace::{self, Package, Resolution, Workspace};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// How an expression of the command line is called.
 const TYPED: &str = "--filterset";
+
+/// The package whose attributes we heed.
+const RUNTIME: &str = "perfunit-runtime";
 
 /// All rules of a run.
 #[derive(Debug, Default)]
@@ -26,6 +32,17 @@ pub struct TestRules {
     overrides: Vec<(Expression, Override)>,
     skips: Vec<(Expression, SkipRule)>,
     data: Vec<FileRule>,
+    /// What attributes say, by target and the name of the function.
+    asked: BTreeMap<(TargetId, String), Vec<Placed>>,
+    /// Attributes yield to a threshold that was typed.
+    typed_threshold: bool,
+}
+
+/// An attribute with its place.
+#[derive(Debug)]
+struct Placed {
+    what: Asked,
+    place: String,
 }
 
 /// A rule about data files.
@@ -59,7 +76,7 @@ impl TestRules {
         let of_file = of_file.chain(skips.iter().map(|rule| &rule.filter)).chain(reaches);
         let texts: Vec<&String> = of_file.map(|filter| &filter.value).chain(typed).collect();
         if texts.is_empty() && data.is_empty() {
-            return Ok(Self::default());
+            return Ok(Self { typed_threshold: options.rules.typed_threshold, ..Self::default() });
         }
         let mut universe = if texts.is_empty() {
             None
@@ -67,7 +84,7 @@ impl TestRules {
             let dependencies = texts.iter().any(|text| needs_dependencies(text));
             Some(Universe::new(&packages(setup, workspace, root, dependencies.then_some(Resolution::Full))?)?)
         };
-        let mut rules = Self::default();
+        let mut rules = Self { typed_threshold: options.rules.typed_threshold, ..Self::default() };
         if let Some(universe) = &mut universe {
             if let Some(Sourced { value, from }) = default_filter {
                 rules.default = Some((universe.parse_default(value, &from.to_string())?, from.clone()));
@@ -101,8 +118,44 @@ impl TestRules {
             && self.default.as_ref().is_none_or(|(default, _)| may(default))
     }
 
+    /// Adds what attributes say in head's sources, where a package has the crate that they are from.
+    pub fn heed_attributes(&mut self, setup: &Setup, workspace: &Workspace, files: &TargetFiles) {
+        let has_runtime = |package: &&Package| {
+            package.dependencies.iter().chain(&package.elsewhere).any(|dependency| dependency.package == RUNTIME)
+        };
+        for target in workspace.packages.iter().filter(has_runtime).flat_map(|package| &package.targets) {
+            let Some(sides) = files.get(&target.id) else { continue };
+            for (path, file) in &sides.head {
+                for ask in source::asks(&setup.read_file(&setup.files.head, path).unwrap_or_default()) {
+                    let name = if file.module.is_empty() { ask.name } else { format!("{}::{}", file.module, ask.name) };
+                    let placed = Placed { what: ask.what, place: format!("{path}:{}", ask.line) };
+                    self.asked.entry((target.id.clone(), name)).or_default().push(placed);
+                }
+            }
+        }
+    }
+
+    /// The attributes of a test; of cases (`name::case_1`) those of the function that they are made from.
+    fn asked(&self, test: &TestId) -> &[Placed] {
+        let of = |name: &str| self.asked.get(&(test.target.clone(), name.to_owned()));
+        let parent = || of(test.name.rsplit_once("::")?.0);
+        of(&test.name).or_else(parent).map_or(&[], Vec::as_slice)
+    }
+
     /// Why a test is left out, if it is.
     pub fn excluded(&self, test: &TestId) -> Option<Reason> {
+        self.excluded_by_filter(test).or_else(|| {
+            self.asked(test).iter().find_map(|Placed { what, place }| match what {
+                Asked::Skip { reason } => {
+                    let why = reason.clone().unwrap_or_else(|| "its attribute says so".to_owned());
+                    Some(Reason::Skipped { why, place: place.clone() })
+                }
+                Asked::Threshold(_) => None,
+            })
+        })
+    }
+
+    fn excluded_by_filter(&self, test: &TestId) -> Option<Reason> {
         let universe = self.universe.as_ref()?;
         let takes = |expression: &Expression| universe.takes(expression, test);
         let wanted = (self.wanted.is_empty() || self.wanted.iter().any(takes))
@@ -114,9 +167,18 @@ impl TestRules {
         skip.map(|(_, rule)| Reason::Skipped { why: rule.reason.clone(), place: rule.filter.from.to_string() })
     }
 
-    /// On what terms a test is measured: each of the first override that takes it and says something, else the run's.
+    /// On what terms a test is measured: each of the first override that takes it and says something, else its attribute's,
+    /// else the run's.
     pub fn terms(&self, test: &TestId, measuring: &Measuring) -> Terms {
         let mut terms = measuring.terms();
+        for Placed { what, place } in self.asked(test).iter().filter(|_| !self.typed_threshold) {
+            // The attribute does not compile with anything else.
+            if let Asked::Threshold(text) = what
+                && let Ok(threshold) = config::threshold(text)
+            {
+                (terms.threshold, terms.threshold_from) = (threshold, Some(place.clone()));
+            }
+        }
         let Some(universe) = &self.universe else { return terms };
         let of_test: Vec<&Override> = self
             .overrides
@@ -124,9 +186,6 @@ impl TestRules {
             .filter(|(expression, _)| universe.takes(expression, test))
             .map(|(_, rule)| rule)
             .collect();
-        fn first<T: Clone>(rules: &[&Override], part: impl Fn(&Override) -> Option<T>) -> Option<T> {
-            rules.iter().find_map(|rule| part(rule))
-        }
         let place = |rule: &Override| rule.filter.from.to_string();
         if let Some((threshold, from)) = first(&of_test, |rule| Some((rule.threshold?, place(rule)))) {
             (terms.threshold, terms.threshold_from) = (threshold, Some(from));
@@ -168,7 +227,7 @@ impl TestRules {
     }
 
     /// The typed expressions and the default filter, with how they are called, that take none of the tests.
-    pub fn idle<'a>(&'a self, tests: &[&TestId]) -> Vec<String> {
+    pub fn idle(&self, tests: &[&TestId]) -> Vec<String> {
         let Some(universe) = &self.universe else { return Vec::new() };
         let is_idle = |expression: &&Expression| !tests.iter().any(|test| universe.takes(expression, test));
         let typed = self.wanted.iter().filter(is_idle).map(|expression| format!("{TYPED} `{}`", expression.text));
@@ -186,6 +245,11 @@ impl TestRules {
         let skips = self.skips.iter().filter(|(expression, _)| is_idle(expression)).map(|(_, rule)| &rule.filter);
         overrides.chain(skips).map(|filter| format!("{}: no test matches `{}`", filter.from, filter.value)).collect()
     }
+}
+
+/// What the first rule that says something says.
+fn first<T>(rules: &[&Override], part: impl Fn(&Override) -> Option<T>) -> Option<T> {
+    rules.iter().find_map(|rule| part(rule))
 }
 
 /// The expression for the tests that a data rule lets read.

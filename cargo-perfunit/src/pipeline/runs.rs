@@ -18,7 +18,7 @@ const FORMAT: u32 = 3;
 /// Runs kept.
 const KEPT: usize = 20;
 /// Older ones are not kept, but for the last.
-const OLDEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const OLDEST: Duration = Duration::from_hours(30 * 24);
 /// What a run's folder holds.
 pub const FILE: &str = "run.json";
 

@@ -30,12 +30,12 @@ pub struct Selected {
     pub target_files: TargetFiles,
     /// Changed files that the tests of a target may read when they run.
     pub data_files: BTreeMap<TargetId, Vec<String>>,
+    /// The packages and how they depend on each other; empty if nothing differs.
+    pub graph: Graph,
     /// What filters and the configuration say of tests.
     pub rules: TestRules,
     /// Changed files that mean nothing by the configuration, in words.
     ignored: Vec<String>,
-    /// The packages and how they depend on each other; empty if nothing differs.
-    pub graph: Graph,
     nothing_because: Option<String>,
 }
 
@@ -89,15 +89,15 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
     let mut diff = source_diff(setup)?;
     let (workspace, root) = load_workspace(setup, options)?;
     let mut in_scope = scope::targets(setup, options, &workspace)?;
-    let rules = TestRules::new(setup, options, &workspace, &root)?;
+    let mut rules = TestRules::new(setup, options, &workspace, &root)?;
     if !in_scope.is_empty() {
         in_scope.retain(|target| rules.may_take(target));
         if in_scope.is_empty() {
             setup.warnings.push("the filters leave no test target to look at".to_owned());
         }
     }
-    let (ruled, ignored) = apart(setup, &rules, &mut diff);
-    if !options.all_tests && diff.is_empty() && ruled.is_empty() {
+    let (data, ignored) = apart(setup, &rules, &mut diff);
+    if !options.all_tests && diff.is_empty() && data.is_empty() {
         let nothing_because = Some(nothing_because(setup, &diff, &in_scope, &ignored));
         return Ok(Selected {
             workspace,
@@ -113,6 +113,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
         });
     }
     let (graph, target_files) = graph(setup, &workspace, &diff)?;
+    rules.heed_attributes(setup, &workspace, &target_files);
     let reached = impact::reach(&graph, &diff).targets;
     let mut data_files = data_files(&reached, &diff);
     let mut targets: BTreeMap<TargetId, String> = if options.all_tests {
@@ -125,7 +126,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             .map(|(target, causes)| (target, first(causes)))
             .collect()
     };
-    for input in ruled {
+    for input in data {
         let Data::Reaches(expression) = rules.data(&input.path) else { continue };
         for target in in_scope.iter().filter(|target| rules.may_reach(expression, target)) {
             data_files.entry(target.clone()).or_default().push(input.path.clone());
@@ -151,7 +152,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
 /// Takes out of the difference the data files that the configuration has a rule for: first those that reach the tests that
 /// the rule names, then, in words, those that mean nothing.
 fn apart(setup: &mut Setup, rules: &TestRules, diff: &mut SourceDiff) -> (Vec<ChangedInput>, Vec<String>) {
-    let (mut ruled, mut ignored) = (Vec::new(), Vec::new());
+    let (mut data, mut ignored) = (Vec::new(), Vec::new());
     let inputs = std::mem::take(&mut diff.inputs);
     for input in inputs {
         let rule = if input.kind == InputKind::Data { rules.data(&input.path) } else { Data::Unruled };
@@ -162,11 +163,11 @@ fn apart(setup: &mut Setup, rules: &TestRules, diff: &mut SourceDiff) -> (Vec<Ch
                 setup.warnings.push(format!("{path} is compiled in: it counts in spite of the rule about its path"));
                 diff.inputs.push(input);
             }
-            Data::Reaches(_) => ruled.push(input),
+            Data::Reaches(_) => data.push(input),
             Data::Ignored(from) => ignored.push(format!("{}: ignored ({from})", input.path)),
         }
     }
-    (ruled, ignored)
+    (data, ignored)
 }
 
 /// True if some line of Rust code includes a file of this name.

@@ -44,13 +44,22 @@ fn makes_test(meta: &Meta) -> bool {
 pub(crate) fn is_beside_the_work(attribute: &Attribute) -> bool {
     let path = attribute.path();
     ["allow", "warn", "deny", "forbid", "expect", "ignore", "cfg", "must_use"].iter().any(|name| path.is_ident(name))
+        || is_ours(path)
         || is_conditional_beside_the_work(attribute)
+}
+
+/// True for the attributes that tell us about a test: `#[perfunit::skip]`.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    let mut names = path.segments.iter().map(|segment| &segment.ident);
+    path.segments.len() == 2 && names.next().is_some_and(|first| first == "perfunit" || first == "perfunit_runtime")
 }
 
 fn is_conditional_beside_the_work(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg_attr")
         && attribute.parse_args_with(Metas::parse_terminated).is_ok_and(|metas| {
-            metas.iter().skip(1).all(|meta| ["allow", "expect", "ignore"].iter().any(|name| meta.path().is_ident(name)))
+            metas.iter().skip(1).all(|meta| {
+                is_ours(meta.path()) || ["allow", "expect", "ignore"].iter().any(|name| meta.path().is_ident(name))
+            })
         })
 }
 
@@ -108,7 +117,7 @@ pub(crate) fn is_attribute_macro(path: &Path) -> bool {
     const TOOLS: [&str; 5] = ["clippy", "diagnostic", "miri", "rust_analyzer", "rustfmt"];
     let Some(first) = path.segments.first().map(|first| first.ident.to_string()) else { return false };
     if path.segments.len() > 1 {
-        return !TOOLS.contains(&first.as_str());
+        return !is_ours(path) && !TOOLS.contains(&first.as_str());
     }
     !BUILT_IN.contains(&first.as_str()) && !first.starts_with("rustc_")
 }

@@ -7,6 +7,7 @@
 //! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
 //! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
 
+mod asks;
 mod attributes;
 mod change;
 mod compare;
@@ -22,6 +23,7 @@ mod probes;
 mod splice;
 mod surroundings;
 
+pub use asks::{Ask, Asked, asks};
 pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
 pub use compare::diff;
 pub use items::{Item, items};

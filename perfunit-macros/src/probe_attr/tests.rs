@@ -3,8 +3,8 @@
 
 use super::*;
 
-const SITE: &str = "{ static __PERFUNIT_SITE: ::perfunit_runtime::__private::Site =
-    ::perfunit_runtime::__private::Site::new(7u64); &__PERFUNIT_SITE }";
+const SITE: &str = "{ static __PERFUNIT_SITE: ::__perfunit_runtime::__private::Site =
+    ::__perfunit_runtime::__private::Site::new(7u64); &__PERFUNIT_SITE }";
 
 fn tokens(code: &str) -> TokenStream {
     code.parse().unwrap()
@@ -22,7 +22,7 @@ fn check(item: &str, expected: &str) {
         .replace("SITE", SITE)
         .replace("SOME", "::core::option::Option::Some")
         .replace("NONE", "::core::option::Option::None")
-        .replace("PRIVATE", "::perfunit_runtime::__private");
+        .replace("PRIVATE", "::__perfunit_runtime::__private");
     assert_eq!(without_spaces(&expand(&tokens("7u64"), &tokens(item))), without_spaces(&tokens(&expected)));
 }
 

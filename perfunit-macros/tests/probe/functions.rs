@@ -3,9 +3,9 @@
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![deny(warnings)]
 
-extern crate perfunit_runtime;
+extern crate __perfunit_runtime;
 
-use perfunit_runtime::{events, note, Noted};
+use __perfunit_runtime::{events, note, Noted};
 use std::cell::RefCell;
 use std::fmt::{Debug, Display};
 use std::panic::{catch_unwind, Location};
@@ -326,7 +326,7 @@ mod bare {
     }
 
     #[allow(dead_code)]
-    mod perfunit_runtime {}
+    mod __perfunit_runtime {}
     #[allow(dead_code)]
     mod core {}
 }

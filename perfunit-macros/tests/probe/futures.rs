@@ -2,9 +2,9 @@
 
 #![deny(warnings)]
 
-extern crate perfunit_runtime;
+extern crate __perfunit_runtime;
 
-use perfunit_runtime::{events, note, Noted};
+use __perfunit_runtime::{events, note, Noted};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};

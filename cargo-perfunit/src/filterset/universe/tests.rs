@@ -97,7 +97,7 @@ fn errors_show_the_place_and_what_may_be_meant() {
     refused("test(long) & tset(short)", &["column 14", "did you mean test?"]);
     refused("test(/(/)", &["invalid regex", "unclosed group"]);
     refused("test(a) && test(b)", &["column 9", "write `&` or `and`"]);
-    refused("& test(b)", &["is a binary operator", "use `<expr>"]);
+    refused("test(a) AND test(b)", &["column 9"]);
     refused("test(long", &["expected close parenthesis"]);
     refused("group(serial)", &["group(..) asks for nextest's configuration"]);
     refused("", &["an expression is made of"]);

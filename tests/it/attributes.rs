@@ -1,0 +1,67 @@
+//! `#[perfunit::skip]` and `#[perfunit::threshold(..)]` in user code, by way of the published runtime.
+
+use crate::support::{Project, repository_root};
+
+fn source(rounds: u32) -> String {
+    format!(
+        "#[inline(never)]\npub fn work(seed: u64) -> u64 {{\n    (0..{rounds}).fold(seed | 1, |state, round| \
+         (state ^ state << 13 ^ state >> 7).wrapping_add(round))\n}}\n{TESTS}"
+    )
+}
+
+const TESTS: &str = r#"#[cfg(test)]
+mod tests {
+    #[test]
+    #[perfunit::skip("it is about the error")]
+    fn skipped() { assert_ne!(super::work(1), super::work(2)); }
+    #[perfunit::threshold("60%")]
+    #[test]
+    fn coarse() { assert_ne!(super::work(3), super::work(4)); }
+    #[test]
+    fn plain() { assert_ne!(super::work(5), super::work(6)); }
+}
+"#;
+
+/// The runtime as a dependency under this name.
+fn project(name: &str) -> Project {
+    let project = Project::empty();
+    let runtime = repository_root().join("perfunit-runtime");
+    project.write(
+        "Cargo.toml",
+        format!(
+            "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dev-dependencies]\n\
+             {name} = {{ package = \"perfunit-runtime\", path = {:?}, features = [\"attributes\"] }}\n",
+            runtime.to_str().unwrap()
+        ),
+    );
+    for rounds in [2000, 3000] {
+        project.write("src/lib.rs", source(rounds).replace("perfunit::", &format!("{}::", name.replace('-', "_"))));
+        project.commit("version");
+    }
+    project
+}
+
+#[test]
+fn attributes_skip_tests_and_set_their_thresholds() {
+    let document = project("perfunit").diff(&[]).expect(100).json();
+    let tests = document["tests"].as_array().unwrap();
+    let test = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap();
+    let reason = &test("tests::skipped")["reason"];
+    assert_eq!((&reason["kind"], &reason["detail"]), (&"skipped".into(), &"it is about the error".into()));
+    assert_eq!(reason["path"], "src/lib.rs:8");
+    // Half as much work again is more than 2 % and less than 60 %.
+    assert_eq!(test("tests::plain")["verdict"], "slower");
+    assert_eq!(test("tests::coarse")["verdict"], "changed-below-threshold");
+    assert_eq!(test("tests::coarse")["threshold"], 0.6);
+    assert!(test("tests::coarse")["notes"].to_string().contains("by src/lib.rs:10"));
+}
+
+#[test]
+fn a_dependency_under_the_runtimes_own_name_does_not_get_into_the_way() {
+    let project = project("perfunit-runtime");
+    let run = project.perfunit(["list", "HEAD~1", "--all"]).expect(0);
+    let line =
+        |name: &str| run.stdout.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{}", run.stdout));
+    assert!(line("tests::plain").contains("macro"), "{}", run.stdout);
+    assert!(run.stdout.contains("it is about the error"), "{}", run.stdout);
+}

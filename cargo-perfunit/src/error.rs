@@ -8,7 +8,7 @@ use std::fmt;
 pub enum ExitCode {
     /// No regression.
     Success = 0,
-    /// The command line is wrong.
+    /// The command line or the configuration is wrong.
     Usage = 2,
     /// Nothing to measure, with `--no-tests=fail`.
     NothingToMeasure = 4,
@@ -50,7 +50,7 @@ impl Error {
         Self::new(ExitCode::SetupFailed, message)
     }
 
-    /// The command line is wrong.
+    /// The command line or the configuration is wrong.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ExitCode::Usage, message)
     }

@@ -74,7 +74,8 @@ fn of_meta(meta: &Meta, imported: bool) -> Vec<Asked> {
         let metas = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).unwrap_or_default();
         return metas.iter().skip(1).flat_map(|meta| of_meta(meta, imported)).collect();
     }
-    if !is_ours(path) && !(imported && path.segments.len() == 1) {
+    let is_imported = imported && path.segments.len() == 1;
+    if !is_ours(path) && !is_imported {
         return Vec::new();
     }
     let text = match meta {

@@ -2,9 +2,8 @@
 
 use super::arguments::{Arguments, Command};
 use super::comparing::{folder, real};
-use super::diff::Deny;
-use super::values;
-use crate::commands::{self, HookInstall, HookRun, PushSource, DiffRequest};
+use crate::commands::{self, DiffRequest, HookInstall, HookRun, PushSource};
+use crate::config::{self, Deny};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{LOCAL_VARIABLES, PushedPair};
 use crate::hook::{OnFailure, Stored};
@@ -15,8 +14,8 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// For this long a push may be kept waiting.
-const BUDGET: Duration = Duration::from_secs(60);
+/// The profile of the configuration, unless another one is named.
+const PROFILE: &str = "hook";
 /// Set to anything but 0, it skips the check.
 const SKIP_VARIABLE: &str = "PERFUNIT_SKIP";
 
@@ -82,9 +81,12 @@ pub struct RunArguments {
 /// How a push is checked.
 #[derive(Debug, Args)]
 pub struct CheckArguments {
-    /// Longest check of everything that is pushed, builds included [default: 60s].
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    /// Longest check of everything that is pushed, builds included [default: the profile's; 60s].
+    #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
+    /// Profile of the configuration [default: hook].
+    #[arg(long, short = 'P', value_name = "NAME", env = "PERFUNIT_PROFILE")]
+    pub profile: Option<String>,
     /// Compare with the merge base with this revision instead of what the remote has.
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
@@ -187,7 +189,12 @@ impl CheckArguments {
     fn stored(&self) -> Stored {
         let mut options = Vec::new();
         let mut add = |name: &str, value: String| options.extend([name.to_owned(), value]);
-        add("--budget", shown(self.budget.unwrap_or(BUDGET)));
+        if let Some(budget) = self.budget {
+            add("--budget", shown(budget));
+        }
+        if let Some(profile) = &self.profile {
+            add("--profile", profile.clone());
+        }
         if let Some(base) = &self.base {
             add("--base", base.clone());
         }
@@ -203,7 +210,10 @@ impl CheckArguments {
     /// What `diff` does for two commits, within the time that is left if that is known already.
     fn resolve(&self, base: &str, head: &str, manifest: Option<&Path>, left: Option<Duration>) -> Result<DiffRequest> {
         let mut line = vec!["cargo perfunit".to_owned(), "diff".to_owned(), format!("{base}..{head}")];
-        line.extend(["--budget".to_owned(), shown(left.or(self.budget).unwrap_or(BUDGET))]);
+        line.extend(["--profile".to_owned(), self.profile.clone().unwrap_or_else(|| PROFILE.to_owned())]);
+        if let Some(budget) = left.or(self.budget) {
+            line.extend(["--budget".to_owned(), shown(budget)]);
+        }
         if !self.deny.is_empty() {
             line.extend(["--deny".to_owned(), "inconclusive".to_owned()]);
         }
@@ -243,9 +253,8 @@ mod tests {
 
     #[test]
     fn what_is_stored_is_understood_again() {
-        let stored = check("--budget 1.5s --base main --deny inconclusive --strict -- --threshold 5%").stored();
-        let expected =
-            "cargo perfunit hook run --budget 1500ms --base main --deny inconclusive --strict -- --threshold 5%";
+        let stored = check("--budget 1.5s -P mine --base main --deny inconclusive --strict -- --threshold 5%").stored();
+        let expected = "cargo perfunit hook run --budget 1500ms --profile mine --base main --deny inconclusive --strict -- --threshold 5%";
         assert_eq!(stored.command(""), expected);
         assert_eq!(stored.failure, OnFailure::Block);
         let again = ["cargo perfunit", "hook", "run"].map(str::to_owned).into_iter().chain(stored.options);
@@ -255,7 +264,7 @@ mod tests {
     #[test]
     fn options_of_diff_are_checked_and_taken() {
         let resolved = check("-- --threshold 5% parser::").resolve("a", "b", None, None).unwrap();
-        assert_eq!(resolved.options.measuring.budget, Some(BUDGET));
+        assert_eq!(resolved.options.measuring.budget, Some(Duration::from_secs(60)));
         assert!((resolved.options.measuring.threshold - 0.05).abs() < 1e-12);
         assert_eq!(resolved.options.filter.names, ["parser::"]);
         let error = check("-- --treshold 5%").resolve("a", "b", None, None).err().unwrap().to_string();

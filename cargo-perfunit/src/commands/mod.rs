@@ -23,7 +23,7 @@ pub use diff::{DiffOutput, diff};
 pub use doctor::doctor;
 pub use explain::{ExplainView, explain};
 pub use gate::{Gate, exit_code};
-pub use hook::{HookInstall, HookRun, PushSource, DiffRequest, hook_install, hook_run, hook_status, hook_uninstall};
+pub use hook::{DiffRequest, HookInstall, HookRun, PushSource, hook_install, hook_run, hook_status, hook_uninstall};
 pub use list::{ListOutput, list};
 pub use report::{ReportRequest, ReportView, SavedRun, report};
 pub use show_config::{ConfigView, show_config};

@@ -106,6 +106,7 @@ fn outcome(name: &str, verdict: Verdict) -> Outcome {
         reason: None,
         measured: None,
         metrics: Metrics::new(),
+        gates: None,
         cross_check: None,
         capture: None,
         selected_because: String::new(),

@@ -5,5 +5,5 @@ mod run;
 mod status;
 
 pub use install::{HookInstall, hook_install, hook_uninstall};
-pub use run::{HookRun, PushSource, DiffRequest, hook_run};
+pub use run::{DiffRequest, HookRun, PushSource, hook_run};
 pub use status::hook_status;

@@ -28,6 +28,38 @@ pub enum ExitCode {
     Interrupted = 130,
 }
 
+impl ExitCode {
+    /// All of them, by number.
+    pub const ALL: [Self; 10] = [
+        Self::Success,
+        Self::Usage,
+        Self::NothingToMeasure,
+        Self::Internal,
+        Self::Regression,
+        Self::BuildFailed,
+        Self::SetupFailed,
+        Self::TestsFailOnBase,
+        Self::Inconclusive,
+        Self::Interrupted,
+    ];
+
+    /// What it says, as the help and the man pages put it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "no regression",
+            Self::Usage => "wrong usage of the command line",
+            Self::NothingToMeasure => "nothing to measure (with --no-tests=fail)",
+            Self::Internal => "a bug of ours",
+            Self::Regression => "at least one test got slower",
+            Self::BuildFailed => "base or head does not build",
+            Self::SetupFailed => "git, cargo metadata or the environment failed",
+            Self::TestsFailOnBase => "all selected tests fail on base",
+            Self::Inconclusive => "at least one test is inconclusive (with --deny inconclusive)",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
 /// An expected failure.
 #[derive(Debug)]
 pub struct Error {

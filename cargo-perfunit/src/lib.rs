@@ -62,6 +62,8 @@ pub mod pipeline;
 
 pub mod calibrate;
 
+pub mod manual;
+
 pub mod commands;
 
 pub mod cli;

@@ -6,6 +6,7 @@ use super::diff::DiffArguments;
 use super::explain::ExplainArguments;
 use super::hook::HookArguments;
 use super::list::ListArguments;
+use super::manual::{CompletionsArguments, ManArguments};
 use super::report::ReportArguments;
 use super::show_config::ShowConfigArguments;
 use super::upkeep::{CleanArguments, DemoArguments, DoctorArguments};
@@ -74,6 +75,12 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Make a small example project with a two-commit history and run `diff` on it.
     Demo(DemoArguments),
+    /// Print the script with which a shell completes our subcommands and options.
+    Completions(CompletionsArguments),
+    /// Write man pages.
+    ///
+    /// One for the tool and one for each subcommand, to be read with `man cargo-perfunit-diff` and the like.
+    Man(ManArguments),
 }
 
 impl Arguments {
@@ -91,6 +98,8 @@ impl Arguments {
             Command::Clean(arguments) => arguments.run(),
             Command::Doctor(arguments) => arguments.run(),
             Command::Demo(arguments) => arguments.run(),
+            Command::Completions(arguments) => arguments.run(),
+            Command::Man(arguments) => arguments.run(),
         }
     }
 }

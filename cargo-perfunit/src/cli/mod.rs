@@ -8,6 +8,7 @@ mod diff;
 mod explain;
 mod hook;
 mod list;
+mod manual;
 mod measuring;
 mod report;
 mod show_config;

@@ -1,0 +1,54 @@
+//! Subcommands that say what the tool can do, to shells and to `man`: `completions`, `man`.
+
+use super::Arguments;
+use crate::commands;
+use crate::error::{ExitCode, Result};
+use crate::manual::Shell;
+use crate::term::Terminal;
+use clap::{Args, CommandFactory};
+use std::path::PathBuf;
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  Bash, in ~/.bashrc:             source <(cargo perfunit completions bash)
+  Zsh, into a folder of $fpath:   cargo perfunit completions zsh > ~/.zfunc/_cargo-perfunit
+  Fish:                           cargo perfunit completions fish > ~/.config/fish/conf.d/cargo-perfunit.fish
+  Elvish, in rc.elv:              eval (cargo-perfunit completions elvish | slurp)
+  PowerShell, in $PROFILE:        cargo-perfunit completions powershell | Out-String | Invoke-Expression
+
+docs/commands/completions.md says what is completed where.
+")]
+pub struct CompletionsArguments {
+    /// For which shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit man ~/.local/share/man/man1    where `man cargo-perfunit` finds them
+  cargo perfunit man pages                      anywhere, for a package
+")]
+pub struct ManArguments {
+    /// Folder to write the pages to; made where it is missing.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+impl CompletionsArguments {
+    /// Prints the script.
+    pub fn run(&self) -> Result<ExitCode> {
+        commands::completions(Arguments::command(), self.shell)
+    }
+}
+
+impl ManArguments {
+    /// Writes the pages.
+    pub fn run(&self) -> Result<ExitCode> {
+        commands::man(Arguments::command(), &self.folder, Terminal::default())
+    }
+}

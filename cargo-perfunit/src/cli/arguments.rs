@@ -14,24 +14,40 @@ use crate::error::{ExitCode, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 
+/// What to try first.
+const EXAMPLES: &str = "\
+Examples:
+  cargo perfunit demo          a project made for the purpose, to see what comes out
+  cargo perfunit doctor        whether this machine can measure, and how well
+  cargo perfunit diff          what you are working on against the branch that it will go to
+  cargo perfunit diff HEAD~1   what the last commit did
+  cargo perfunit explain       which functions are to blame
+";
+
 /// Which of my tests got slower? Performance regression testing without benchmarks.
+///
+/// The unit tests that a project already has are the workloads: of two versions, those are found that a change can
+/// reach, run against each other, and judged. Nothing is added to your project, and your tree is not touched.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo perfunit",
     bin_name = "cargo perfunit",
     version,
     propagate_version = true,
-    max_term_width = 100
-)]
-#[command(
-    after_help = "Exit codes: 0 no regression, 2 usage, 4 nothing to measure (--no-tests=fail), 70 a bug of ours, \
-    100 regression, 101 build failed, 102 git or cargo metadata failed, 103 all selected tests fail on base, \
-    105 inconclusive (--deny inconclusive), 130 interrupted"
+    max_term_width = 100,
+    after_help = exit_codes(),
+    after_long_help = format!("{EXAMPLES}\n{}", exit_codes())
 )]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// One line for the end of the help.
+fn exit_codes() -> String {
+    let codes = ExitCode::ALL.map(|code| format!("{} {}", code as u8, code.meaning()));
+    format!("Exit codes: {}", codes.join(", "))
 }
 
 /// The subcommands.
@@ -42,13 +58,19 @@ pub enum Command {
     /// Base is the merge base of BASE and head; head is the working tree with its uncommitted changes.
     /// Without BASE: on a branch its upstream or the default branch; on the default branch HEAD if there are uncommitted
     /// changes, else the parent commit.
+    ///
+    /// The tests that the change can reach are built in both versions and run against each other. Those that got slower
+    /// or faster are told with the change, its interval and who is to blame.
     #[command(visible_alias = "d")]
     Diff(Box<DiffArguments>),
-    /// Say why tests of the last `diff` got slower or faster: which functions are to blame, with their calls.
+    /// Say which functions are to blame for what the last `diff` found.
     ///
+    /// For each test that got slower or faster: the functions that take more or less time than before, with their calls.
     /// Without TEST: all that are slower or faster. What `diff` has found out already is shown as it is.
     Explain(Box<ExplainArguments>),
     /// List the tests that `diff` would measure, and why.
+    ///
+    /// Arguments are those of `diff`. Both versions are built, nothing is measured.
     List(Box<ListArguments>),
     /// Tell of a saved run once more, for people, for programs or for a pull request.
     ///
@@ -58,8 +80,9 @@ pub enum Command {
     Hook(HookArguments),
     /// Write a ready job for continuous integration.
     Ci(CiArguments),
-    /// Prove the error rates on this machine: compare artificial tests of which we know whether they differ.
+    /// Prove the error rates on this machine, with tests of which the answer is known.
     ///
+    /// Artificial tests that differ by a known amount, or not at all, are compared as `diff` does it.
     /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
     /// profile. Needs no project.
     Calibrate(CalibrateArguments),
@@ -70,12 +93,20 @@ pub enum Command {
     /// to see how they count.
     ShowConfig(Box<ShowConfigArguments>),
     /// Remove everything that the tool keeps below the target folder.
+    ///
+    /// The next `diff` builds anew. What other tools keep there stays.
     Clean(CleanArguments),
     /// Say what this machine allows, how quiet it is, and what to do about it.
+    ///
+    /// Takes about two seconds, needs no project and changes nothing.
     Doctor(DoctorArguments),
     /// Make a small example project with a two-commit history and run `diff` on it.
+    ///
+    /// The second commit makes one of three tests slower. The project is left there, to be played with.
     Demo(DemoArguments),
     /// Print the script with which a shell completes our subcommands and options.
+    ///
+    /// It goes to standard output; where it belongs depends on the shell.
     Completions(CompletionsArguments),
     /// Write man pages.
     ///

@@ -11,13 +11,21 @@ use std::time::Duration;
 
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit calibrate             how often verdicts are right on this machine (about 7 minutes)
+  cargo perfunit calibrate --quick     the same, roughly (about a minute)
+  cargo perfunit calibrate --compare   how often other rules are right, in as much time
+  cargo perfunit calibrate --show      what came out last time
+")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct CalibrateArguments {
     /// A rough answer in about a minute, with at most 2 s for a verdict.
     #[arg(long)]
     pub quick: bool,
-    /// Also let other rules decide, in as much time: Mann-Whitney, Welch's t, overlap of intervals, means of sequential
-    /// processes as in Peass.
+    /// Also let other rules decide, in as much time.
+    ///
+    /// Mann-Whitney, Welch's t, overlap of intervals, means of sequential processes as in Peass.
     #[arg(long)]
     pub compare: bool,
     /// Show the last calibration of this machine and measure nothing.
@@ -38,7 +46,7 @@ pub struct CalibrateArguments {
     /// Print the result only.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Coloring.
+    /// Coloring of the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }

@@ -14,15 +14,24 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct CommonArguments {
-    /// Version to compare with: a revision, `BASE..HEAD` (exactly these two) or `BASE...HEAD` (from their merge base).
+    /// Version to compare with: a revision, or `BASE..HEAD`.
+    ///
+    /// A revision is what git takes for one: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge base with
+    /// that revision, so that what others did on `main` meanwhile does not count. `BASE..HEAD` compares exactly these two,
+    /// `BASE...HEAD` head with the merge base of both.
     pub base: Option<String>,
     /// Only tests whose name contains one of these.
+    ///
+    /// A name is what `cargo test` prints: `parser::tests::long_lines`.
     pub filter: Vec<String>,
     /// Version to test instead of the working tree.
+    ///
+    /// Any revision. Without it the working tree is tested, with what is not committed yet.
     #[arg(long, value_name = "REV")]
     pub head: Option<String>,
-    /// Only tests that this expression of nextest's filterset language takes, as in `package(parser) & test(/^long/)`. Of
-    /// several one is enough; of names beside them also one is needed.
+    /// Only tests that this expression of nextest's filterset language takes.
+    ///
+    /// As in `package(parser) & test(/^long/)`. Of several one is enough; of names beside them also one is needed.
     #[arg(long, short = 'E', visible_alias = "filter-expr", value_name = "EXPRESSION", help_heading = "Tests")]
     pub filterset: Vec<String>,
     /// Filters are whole names.
@@ -32,6 +41,8 @@ pub struct CommonArguments {
     #[arg(long, value_name = "FILTER", help_heading = "Tests")]
     pub skip: Vec<String>,
     /// All tests of the chosen packages, whether the change can reach them or not.
+    ///
+    /// To see what the machine does to a version that did not change, or to check the selection.
     #[arg(long, help_heading = "Tests")]
     pub all_tests: bool,
     /// Tests marked #[ignore] [default: default].
@@ -57,7 +68,7 @@ pub struct CommonArguments {
     /// Print the result only.
     #[arg(long, short, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
-    /// Coloring.
+    /// Coloring of the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t, help_heading = "Output")]
     pub color: ColorChoice,
 }
@@ -79,20 +90,22 @@ pub struct ConfigurationArguments {
 #[command(next_help_heading = "Package and target selection")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
 pub struct PackageArguments {
-    /// Package to test: a name, a pattern (`core-*`) or a package id (`name@version`).
+    /// Package to test.
+    ///
+    /// A name, a pattern (`core-*`) or a package id (`name@version`).
     #[arg(long, short, value_name = "SPEC")]
     pub package: Vec<String>,
     /// All packages in the workspace.
     #[arg(long)]
     pub workspace: bool,
     /// Exclude packages from --workspace.
-    #[arg(long, value_name = "SPEC", requires = "workspace")]
+    #[arg(long, value_name = "SPEC", requires = "workspace", hide_short_help = true)]
     pub exclude: Vec<String>,
     /// Only the unit tests of libraries.
     #[arg(long)]
     pub lib: bool,
     /// Only the unit tests of all binaries.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub bins: bool,
     /// Only the unit tests of this binary, or of those that a pattern takes.
     #[arg(long, value_name = "NAME")]
@@ -101,10 +114,10 @@ pub struct PackageArguments {
     #[arg(long, value_name = "NAME")]
     pub test: Vec<String>,
     /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub tests: bool,
     /// All targets with tests, as without any of these.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub all_targets: bool,
 }
 
@@ -120,31 +133,36 @@ pub struct CargoArguments {
     #[arg(long)]
     pub all_features: bool,
     /// Do not activate the `default` feature.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_default_features: bool,
     /// Cargo profile to build both versions with [default: bench].
+    ///
+    /// The code that is measured should be the code that is shipped: the default is optimised. Where tests need overflow
+    /// checks or debug assertions, choose a profile of yours that has them.
     #[arg(long, value_name = "NAME")]
     pub cargo_profile: Option<String>,
     /// Directory for all generated artifacts.
-    #[arg(long, value_name = "DIRECTORY")]
+    ///
+    /// Ours go to `perfunit` in it.
+    #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
     pub target_dir: Option<PathBuf>,
     /// Path to Cargo.toml.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub manifest_path: Option<PathBuf>,
     /// Number of parallel jobs.
-    #[arg(long, short, value_name = "N")]
+    #[arg(long, short, value_name = "N", hide_short_help = true)]
     pub jobs: Option<String>,
     /// Override a cargo configuration value.
-    #[arg(long, value_name = "KEY=VALUE|PATH")]
+    #[arg(long, value_name = "KEY=VALUE|PATH", hide_short_help = true)]
     pub config: Vec<String>,
     /// Assert that Cargo.lock will remain unchanged.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub locked: bool,
     /// Run without accessing the network.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub offline: bool,
     /// Equivalent to both --locked and --offline.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub frozen: bool,
 }
 

@@ -12,6 +12,21 @@ use clap::Args;
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit diff                      the working tree against upstream or default branch
+  cargo perfunit diff main                 the working tree against where it left `main`
+  cargo perfunit diff HEAD~1               the last commit, and what is not committed yet
+  cargo perfunit diff v1.2.0..v1.3.0       two versions against each other
+  cargo perfunit diff main parser::        only tests whose name contains `parser::`
+  cargo perfunit diff main -p core --lib   only the unit tests of one library
+  cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
+  cargo perfunit diff main --metric time,allocations
+                                           more allocations are a regression, too
+
+Exit codes: 0 no regression, 100 at least one test got slower; the others are in docs/exit-codes.md.
+How it measures is told in docs/method.md, what it cannot do in docs/limits.md.
+")]
 pub struct DiffArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]

@@ -14,6 +14,19 @@ use std::time::Duration;
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit explain                                all tests of the last `diff` that are slower or faster
+  cargo perfunit explain parser::long                   those whose name contains `parser::long`
+  cargo perfunit explain parser::long --engine callgrind
+                                                        in instructions: exact, for inlined functions, too
+  cargo perfunit explain --function Parser::line        which tests a function matters to, and how much
+  cargo perfunit explain --hot                          which functions take the tests' time
+  cargo perfunit explain parser::long --flamegraph line.svg
+                                                        where the time goes, head against base
+
+How functions are found to be to blame is told in docs/method.md.
+")]
 pub struct ExplainArguments {
     /// Tests of the last `diff`: whole names, or parts of them.
     #[arg(value_name = "TEST")]
@@ -21,19 +34,28 @@ pub struct ExplainArguments {
     /// TESTs are whole names.
     #[arg(long)]
     pub exact: bool,
-    /// Instead, the tests that a function matters to: `line`, `Parser::line`, `parser::Parser::line`.
+    /// Instead, the tests that a function matters to.
+    ///
+    /// By its name or the end of its path: `line`, `Parser::line`, `parser::Parser::line`.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["hot", "flamegraph"])]
     pub function: Option<String>,
     /// Instead, the functions that take most of the tests' time, and all tests' calls in one tree.
     #[arg(long, conflicts_with = "flamegraph")]
     pub hot: bool,
-    /// Also write where the time of one test goes, head against base: an .svg, or stacks for other tools.
+    /// Also write where the time of one test goes, head against base.
+    ///
+    /// An .svg is a differential flamegraph (in a build with `--features flamegraph`); any other file gets stacks, one a
+    /// line, for other tools.
     #[arg(long, value_name = "FILE")]
     pub flamegraph: Option<PathBuf>,
-    /// What is counted; one that is named here explains anew what is explained already.
+    /// What is counted to find out who is to blame.
+    ///
+    /// One that is named here explains anew what is explained already.
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<config::Explainer>,
-    /// Which functions are timed; one that is named here explains anew what is explained already.
+    /// Which functions are timed to find out who is to blame.
+    ///
+    /// One that is named here explains anew what is explained already.
     #[arg(long, value_enum, value_name = "STRATEGY")]
     pub strategy: Option<config::Strategy>,
     /// Longest run, builds included.
@@ -43,15 +65,15 @@ pub struct ExplainArguments {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
     /// Path to Cargo.toml.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub manifest_path: Option<PathBuf>,
     /// Directory for all generated artifacts.
-    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
     pub target_dir: Option<PathBuf>,
     /// Print the result only.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Coloring.
+    /// Coloring of the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }

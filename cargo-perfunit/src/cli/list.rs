@@ -10,6 +10,15 @@ use clap::Args;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit list main                     what `diff main` would measure, and why
+  cargo perfunit list main --why parser::long  what changed for a test and the path to it, or what left it out
+  cargo perfunit list main --explain-none      why nothing would be measured
+  cargo perfunit list --all                    all tests, with how they were captured
+
+Builds both versions, as `diff` does, and measures nothing. How tests are selected is told in docs/method.md.
+")]
 pub struct ListArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
@@ -17,14 +26,16 @@ pub struct ListArguments {
     /// Every test found in the workspace, with how it was captured.
     #[arg(long)]
     pub all: bool,
-    /// Explain each test (whose name contains TEST): what changed and the path to it, or which stage left it out.
+    /// Explain each test, or those whose name contains TEST.
+    ///
+    /// What changed for it and the path from the test to the change, or which stage left it out.
     #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "")]
     pub why: Option<String>,
     /// If no test is selected, say of each change why it selects none.
     #[arg(long)]
     pub explain_none: bool,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
 }
 

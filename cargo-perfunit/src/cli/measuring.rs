@@ -15,35 +15,47 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct MeasuringArguments {
-    /// Smallest change that counts as slower or faster, as `2%` or a fraction [default: 2%]. First calls are judged from
-    /// 5 % on, and where the place of the code cannot be controlled from 15 % on.
+    /// Smallest change that counts as slower or faster, as `2%` or a fraction [default: 2%].
+    ///
+    /// Smaller changes that are certain are shown as changed, and never fail the run. First calls are judged from 5 % on,
+    /// and where the place of the code cannot be controlled from 15 % on.
     #[arg(long, value_name = "CHANGE", value_parser = config::threshold)]
     pub threshold: Option<f64>,
-    /// What decides whether a test got slower or faster, separated by commas [default: time]. The others are measured and
-    /// shown.
+    /// What decides whether a test got slower or faster, separated by commas [default: time].
+    ///
+    /// The other metrics are measured and shown where they changed, and do not decide.
     #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = config::metric())]
     pub metric: Vec<Metric>,
-    /// How instructions are counted: by the processor where it lets us, or in callgrind (slow, needs valgrind) [default:
-    /// auto].
-    #[arg(long, value_enum, value_name = "HOW")]
+    /// How instructions are counted [default: auto].
+    ///
+    /// By the processor where it has a counter and lets us read it, or in callgrind, which is slow and needs valgrind.
+    #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     pub instructions: Option<Instructions>,
     /// Longest life of one measured process [default: 10s].
-    #[arg(long, value_name = "TIME", value_parser = config::duration)]
+    ///
+    /// What takes longer is ended and named: a test that hangs is that test's problem and not the run's.
+    #[arg(long, value_name = "TIME", value_parser = config::duration, hide_short_help = true)]
     pub timeout: Option<Duration>,
-    /// Longest whole run, builds included, or `none`; what did not fit is listed [default: none].
+    /// Longest whole run, builds included, or `none` [default: none].
+    ///
+    /// As many tests as fit are measured, the likeliest to have changed first; those that did not fit are listed.
     #[arg(long, value_name = "TIME", value_parser = Limit::read)]
     pub budget: Option<Limit>,
-    /// Longest measuring of one test [default: 10s].
+    /// Longest measuring of one test, and again for its confirmation [default: 10s].
+    ///
+    /// Most are decided in a fraction of a second. What is not decided by then is inconclusive, with the interval so far.
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub per_test_budget: Option<Duration>,
-    /// Find out which functions are to blame, on executables with probes [default: auto].
+    /// Find out which functions are to blame [default: auto].
+    ///
+    /// That needs builds of their own, with a probe in each function. `cargo perfunit explain` does it later.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub explain: Option<Explanations>,
     /// What is counted to find out who is to blame [default: auto].
-    #[arg(long, value_enum, value_name = "ENGINE")]
+    #[arg(long, value_enum, value_name = "ENGINE", hide_short_help = true)]
     pub engine: Option<Explainer>,
     /// Which functions are timed to find out who is to blame [default: auto].
-    #[arg(long, value_enum, value_name = "STRATEGY")]
+    #[arg(long, value_enum, value_name = "STRATEGY", hide_short_help = true)]
     pub strategy: Option<Strategy>,
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]

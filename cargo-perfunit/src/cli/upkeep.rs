@@ -10,9 +10,15 @@ use std::path::PathBuf;
 
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit clean           what belongs to this project
+  cargo perfunit clean --cache   also what is kept for all projects
+")]
 pub struct CleanArguments {
-    /// Also remove what is kept for all projects: the runtime and macros of each toolchain, the
-    /// machine's calibration.
+    /// Also remove what is kept for all projects.
+    ///
+    /// The runtime and macros, built once for each toolchain, and the machine's calibration.
     #[arg(long)]
     pub cache: bool,
     /// Path to Cargo.toml.
@@ -25,19 +31,33 @@ pub struct CleanArguments {
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit doctor                         what could be better, and how
+  cargo perfunit doctor --message-format json   the same, for a script
+
+The findings are explained in docs/doctor.md. The exit code is 0, whatever is found.
+")]
 pub struct DoctorArguments {
     /// Output format of the result on stdout.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
-    /// Coloring.
+    /// Coloring of the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit demo             in a new folder
+  cargo perfunit demo wordcount   in a folder of your choice
+")]
 pub struct DemoArguments {
-    /// Folder to make the project in; must not exist or be empty [default: a new one in the temporary folder].
+    /// Folder to make the project in [default: a new one in the temporary folder].
+    ///
+    /// It must not exist yet, or be empty.
     pub folder: Option<PathBuf>,
 }
 

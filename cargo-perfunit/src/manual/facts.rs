@@ -18,7 +18,7 @@ pub const FILES: &[(&str, &str)] = &[
     (
         "target/perfunit",
         "Everything that belongs to a project: the tree that holds base, then head, their builds, the last runs. \
-        `cargo perfunit clean` removes it. Nothing else in your project is written.",
+        `cargo perfunit clean` removes it.",
     ),
     (
         "~/.cache/cargo-perfunit",

@@ -16,14 +16,13 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit explain                                all tests of the last `diff` that are slower or faster
-  cargo perfunit explain parser::long                   those whose name contains `parser::long`
-  cargo perfunit explain parser::long --engine callgrind
-                                                        in instructions: exact, for inlined functions, too
-  cargo perfunit explain --function Parser::line        which tests a function matters to, and how much
-  cargo perfunit explain --hot                          which functions take the tests' time
+  cargo perfunit explain                           what the last `diff` found slower or faster
+  cargo perfunit explain parser::long              of that, tests whose name contains `parser::long`
+  cargo perfunit explain --engine callgrind        in instructions: exact, and for inlined functions
+  cargo perfunit explain --function Parser::line   which tests a function matters to, and how much
+  cargo perfunit explain --hot                     which functions take the tests' time
   cargo perfunit explain parser::long --flamegraph line.svg
-                                                        where the time goes, head against base
+                                                   where the time goes, head against base
 
 How functions are found to be to blame is told in docs/method.md.
 ")]

@@ -24,15 +24,15 @@ pub struct ListArguments {
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub common: CommonArguments,
     /// Every test found in the workspace, with how it was captured.
-    #[arg(long)]
+    #[arg(long, help_heading = "Tests")]
     pub all: bool,
     /// Explain each test, or those whose name contains TEST.
     ///
     /// What changed for it and the path from the test to the change, or which stage left it out.
-    #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "", help_heading = "Tests")]
     pub why: Option<String>,
     /// If no test is selected, say of each change why it selects none.
-    #[arg(long)]
+    #[arg(long, help_heading = "Tests")]
     pub explain_none: bool,
     /// Output format of the result on stdout.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]

@@ -13,8 +13,8 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit calibrate             how often verdicts are right on this machine (about 7 minutes)
-  cargo perfunit calibrate --quick     the same, roughly (about a minute)
+  cargo perfunit calibrate             how often verdicts are right on this machine
+  cargo perfunit calibrate --quick     the same, roughly, in about a minute
   cargo perfunit calibrate --compare   how often other rules are right, in as much time
   cargo perfunit calibrate --show      what came out last time
 ")]

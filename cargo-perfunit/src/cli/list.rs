@@ -12,12 +12,12 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit list main                     what `diff main` would measure, and why
-  cargo perfunit list main --why parser::long  what changed for a test and the path to it, or what left it out
-  cargo perfunit list main --explain-none      why nothing would be measured
-  cargo perfunit list --all                    all tests, with how they were captured
+  cargo perfunit list main                      what `diff main` would measure, and why
+  cargo perfunit list main --why parser::long   what changed for a test, or what left it out
+  cargo perfunit list main --explain-none       why nothing would be measured
+  cargo perfunit list --all                     all tests, with how they were captured
 
-Builds both versions, as `diff` does, and measures nothing. How tests are selected is told in docs/method.md.
+How tests are selected is told in docs/method.md.
 ")]
 pub struct ListArguments {
     #[command(flatten)]

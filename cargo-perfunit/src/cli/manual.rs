@@ -12,11 +12,12 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  Bash, in ~/.bashrc:             source <(cargo perfunit completions bash)
-  Zsh, into a folder of $fpath:   cargo perfunit completions zsh > ~/.zfunc/_cargo-perfunit
-  Fish:                           cargo perfunit completions fish > ~/.config/fish/conf.d/cargo-perfunit.fish
-  Elvish, in rc.elv:              eval (cargo-perfunit completions elvish | slurp)
-  PowerShell, in $PROFILE:        cargo-perfunit completions powershell | Out-String | Invoke-Expression
+  source <(cargo perfunit completions bash)                     Bash, in ~/.bashrc
+  cargo perfunit completions zsh > ~/.zfunc/_cargo-perfunit     Zsh, a folder of $fpath
+  cargo perfunit completions fish > perfunit.fish               Fish, in ~/.config/fish/conf.d
+  eval (cargo-perfunit completions elvish | slurp)              Elvish, in rc.elv
+  cargo-perfunit completions powershell | Out-String | Invoke-Expression
+                                                                PowerShell, in $PROFILE
 
 docs/commands/completions.md says what is completed where.
 ")]

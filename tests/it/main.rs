@@ -2,6 +2,7 @@
 
 mod attributes;
 mod bad_input;
+mod book;
 mod calibrate;
 mod causes;
 mod ci;

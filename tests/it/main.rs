@@ -20,6 +20,7 @@ mod instructions;
 mod layout;
 mod link;
 mod list;
+mod manual;
 mod metrics;
 mod report;
 mod tidy;

@@ -18,10 +18,12 @@ mod hook;
 mod html;
 mod instructions;
 mod layout;
+mod licences;
 mod link;
 mod list;
 mod manual;
 mod metrics;
+mod packaging;
 mod report;
 mod tidy;
 

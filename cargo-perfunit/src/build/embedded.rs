@@ -32,7 +32,7 @@ pub const MACROS: &[EmbeddedFile] = embed!(
 );
 
 /// Our own lock file: the macros are built with the versions that we were tested with. Cargo drops what they do not use.
-pub const LOCK_FILE: &str = include_str!("../../../Cargo.lock");
+pub const LOCK_FILE: &str = include_str!("../../embedded/Cargo.lock");
 
 /// Manifest of the macros where they are built.
 pub const MACROS_MANIFEST: &str = r#"[package]

@@ -1,0 +1,61 @@
+//! What we depend on may be used, changed and passed on together with ours: the licences in `deny.toml` and no others.
+
+use crate::support::repository_root;
+use cargo_metadata::{CargoOpt, MetadataCommand, Package};
+use spdx::{Expression, ParseMode};
+use std::fs;
+
+/// Under the CDDL, and therefore only where somebody asks for flamegraphs.
+const OPTIONAL: &str = "inferno";
+
+/// The licences that a dependency may have, by their SPDX names.
+fn allowed() -> Vec<String> {
+    let text = fs::read_to_string(repository_root().join("deny.toml")).unwrap();
+    let settings: toml::Table = text.parse().unwrap();
+    let list = settings["licenses"]["allow"].as_array().unwrap();
+    list.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+/// All packages of the workspace and those that it is built and tested with on this platform.
+fn packages(features: Option<CargoOpt>) -> Vec<Package> {
+    let mut command = MetadataCommand::new();
+    command.current_dir(repository_root());
+    command.other_options([
+        "--locked".to_owned(),
+        format!("--filter-platform={}-unknown-linux-gnu", std::env::consts::ARCH),
+    ]);
+    if let Some(features) = features {
+        command.features(features);
+    }
+    let metadata = command.exec().unwrap();
+    let nodes = metadata.resolve.as_ref().unwrap().nodes.iter();
+    nodes.map(|node| metadata[&node.id].clone()).collect()
+}
+
+/// Those whose licence is not among the allowed ones, with it.
+fn others(packages: &[Package]) -> Vec<String> {
+    let allowed = allowed();
+    let may_be = |package: &&Package| {
+        let Some(expression) = &package.license else { return false };
+        let expression = Expression::parse_mode(expression, ParseMode::LAX)
+            .unwrap_or_else(|error| panic!("{}: {error}", package.name));
+        // Either half of `A OR B` may be chosen.
+        expression.evaluate(|requirement| allowed.contains(&requirement.to_string()))
+    };
+    let others = packages.iter().filter(|package| !may_be(package));
+    others.map(|package| format!("{} ({})", package.name, package.license.as_deref().unwrap_or("none"))).collect()
+}
+
+#[test]
+fn every_licence_is_permissive() {
+    let packages = packages(None);
+    assert!(packages.len() > 50, "only {} packages", packages.len());
+    let others = others(&packages);
+    assert!(others.is_empty(), "not allowed by deny.toml: {others:?}");
+    assert!(!packages.iter().any(|package| package.name == OPTIONAL), "{OPTIONAL} without its feature");
+}
+
+#[test]
+fn with_all_features_flamegraphs_bring_the_only_other_licence() {
+    assert_eq!(others(&packages(Some(CargoOpt::AllFeatures))), [format!("{OPTIONAL} (CDDL-1.0)")]);
+}

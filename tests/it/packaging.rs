@@ -67,6 +67,18 @@ fn the_package_has_the_crates_that_it_embeds() {
 }
 
 #[test]
+fn documents_ask_for_the_toolchains_that_the_manifests_ask_for() {
+    let read = |path: &str| fs::read_to_string(repository_root().join(path)).unwrap();
+    let tool = env!("CARGO_PKG_RUST_VERSION");
+    for path in ["README.md", "docs/getting-started.md"] {
+        assert!(read(path).contains(tool), "{path} does not name Rust {tool}");
+    }
+    let manifest: toml::Table = read("perfunit-runtime/Cargo.toml").parse().unwrap();
+    let users = manifest["package"]["rust-version"].as_str().unwrap();
+    assert!(read("docs/limits.md").contains(users), "docs/limits.md does not name Rust {users}");
+}
+
+#[test]
 fn the_package_has_its_licences_and_readme() {
     let packaged = packaged();
     for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock"] {

@@ -92,7 +92,8 @@ fn every_subcommand_has_a_page_with_its_help() {
             missing.push(format!("docs/commands/{name}.md has not the help that the tool prints"));
         }
         let own = page.split(START).next().unwrap();
-        if !own.contains(&format!("$ cargo perfunit {name}")) {
+        let typed = format!("cargo perfunit {name}");
+        if !own.lines().any(|line| line.trim_start_matches("$ ").starts_with(&typed)) {
             missing.push(format!("docs/commands/{name}.md has no example"));
         }
     }
@@ -128,7 +129,7 @@ fn the_summary_lists_every_page() {
     let path = docs().join("SUMMARY.md");
     let mut summary = read(&path);
     if std::env::var_os(UPDATE).is_some() {
-        let listed = with_commands(&summary);
+        let listed = completed(&summary);
         if listed != summary {
             fs::write(&path, &listed).unwrap();
             summary = listed;
@@ -138,21 +139,29 @@ fn the_summary_lists_every_page() {
     let missing: Vec<String> = pages().symmetric_difference(&listed).cloned().collect();
     none(
         &missing,
-        &format!(
-            "pages and docs/SUMMARY.md differ in these; those of subcommands are added by: {UPDATE}=1 cargo test --test it book"
-        ),
+        &format!("pages and docs/SUMMARY.md differ in these; it is written by: {UPDATE}=1 cargo test --test it book"),
     );
 }
 
-/// The summary with the pages of all subcommands in its part about commands.
-fn with_commands(summary: &str) -> String {
-    const HEADING: &str = "# Commands\n";
-    let start = summary.find(HEADING).expect("a part about commands") + HEADING.len();
-    let length = summary[start..].find("\n#").expect("a part behind it");
+/// The summary with the pages of all subcommands in their part, and others that it lacks in that about using the tool.
+fn completed(summary: &str) -> String {
     let tree = tree();
-    let entries = subcommands(&tree).map(|command| format!("- [{0}](commands/{0}.md)\n", command.get_name()));
-    let entries: String = entries.collect();
-    format!("{}\n{entries}{}", &summary[..start], &summary[start + length..])
+    let commands = subcommands(&tree).map(|command| format!("- [{0}](commands/{0}.md)\n", command.get_name()));
+    let (before, _, after) = part(summary, "# Commands\n");
+    let summary = format!("{before}\n{}{after}", commands.collect::<String>());
+    let listed: BTreeSet<String> = links(&summary).map(str::to_owned).collect();
+    let title = |page: &str| read(&docs().join(page)).lines().next().unwrap_or_default().replace("# ", "");
+    let lacking = pages().into_iter().filter(|page| !listed.contains(page));
+    let lacking: String = lacking.map(|page| format!("- [{}]({page})\n", title(&page))).collect();
+    let (before, entries, after) = part(&summary, "# Using it\n");
+    format!("{before}{entries}{lacking}{after}")
+}
+
+/// What stands before the entries of a part, with its heading; the entries; what stands behind them.
+fn part<'a>(summary: &'a str, heading: &str) -> (&'a str, &'a str, &'a str) {
+    let start = summary.find(heading).unwrap_or_else(|| panic!("no {heading}")) + heading.len();
+    let length = summary[start..].find("\n#").expect("a part behind it");
+    (&summary[..start], &summary[start..start + length], &summary[start + length..])
 }
 
 #[test]
@@ -189,14 +198,15 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// All that is typed after `$ cargo perfunit` in the documents, and before what it does in the examples of the help.
+/// What is typed in the documents, and before what it does in the examples of the help.
 fn examples() -> Vec<(String, String)> {
     let documents = pages().into_iter().map(|page| format!("docs/{page}"));
     let mut examples = Vec::new();
     for path in documents.chain(["README.md", "examples/README.md", "CONTRIBUTING.md"].map(str::to_owned)) {
         let text = read(&repository_root().join(&path));
         let text = text.split(START).next().unwrap();
-        examples.extend(text.lines().filter_map(|line| Some((path.clone(), line.strip_prefix("$ ")?.to_owned()))));
+        let typed = text.lines().filter(|line| line.starts_with("$ ") || line.starts_with("cargo perfunit "));
+        examples.extend(typed.map(|line| (path.clone(), line.trim_start_matches("$ ").to_owned())));
     }
     for command in family(&tree()) {
         let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();

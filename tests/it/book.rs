@@ -152,9 +152,9 @@ fn completed(summary: &str) -> String {
     let listed: BTreeSet<String> = links(&summary).map(str::to_owned).collect();
     let title = |page: &str| read(&docs().join(page)).lines().next().unwrap_or_default().replace("# ", "");
     let lacking = pages().into_iter().filter(|page| !listed.contains(page));
-    let lacking: String = lacking.map(|page| format!("- [{}]({page})\n", title(&page))).collect();
+    let lacking: Vec<String> = lacking.map(|page| format!("- [{}]({page})\n", title(&page))).collect();
     let (before, entries, after) = part(&summary, "# Using it\n");
-    format!("{before}{entries}{lacking}{after}")
+    format!("{before}{entries}{}{after}", lacking.concat())
 }
 
 /// What stands before the entries of a part, with its heading; the entries; what stands behind them.

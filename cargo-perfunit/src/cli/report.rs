@@ -11,6 +11,16 @@ use std::path::{Path, PathBuf};
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit report                              the last run, for people
+  cargo perfunit report --format markdown            as a comment for a pull request
+  cargo perfunit report --format junit -o perf.xml   for a CI system
+  cargo perfunit report --list                       the saved runs
+  cargo perfunit report --run 20261122T08 -v         one of them, with all that is known
+
+The formats are described in docs/reports.md.
+")]
 pub struct ReportArguments {
     /// Which run: an id or the beginning of one, or the path of a `run.json` or its folder [default: the last].
     #[arg(long, value_name = "ID|PATH")]

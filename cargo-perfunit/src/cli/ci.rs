@@ -11,6 +11,15 @@ use std::path::{Path, PathBuf};
 
 /// Arguments of `ci`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit ci init github            a workflow for pull requests
+  cargo perfunit ci init gitlab            a job for merge requests
+  cargo perfunit ci init generic           a shell script for any other service
+  cargo perfunit ci init github --print    only show it
+
+What the jobs do, and why, is told in docs/ci.md.
+")]
 pub struct CiArguments {
     /// What to do.
     #[command(subcommand)]

@@ -19,6 +19,8 @@ Examples:
   cargo perfunit diff HEAD~1               the last commit, and what is not committed yet
   cargo perfunit diff v1.2.0..v1.3.0       two versions against each other
   cargo perfunit diff main parser::        only tests whose name contains `parser::`
+  cargo perfunit diff main -E 'package(core) & test(/^long/)'
+                                           what an expression of nextest's filterset language takes
   cargo perfunit diff main -p core --lib   only the unit tests of one library
   cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
   cargo perfunit diff main --metric time,allocations

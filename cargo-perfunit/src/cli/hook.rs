@@ -21,6 +21,15 @@ const SKIP_VARIABLE: &str = "PERFUNIT_SKIP";
 
 /// Arguments of `hook`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit hook install                what is pushed is compared with what the remote has
+  cargo perfunit hook install --budget 30s   and a push waits at most this long
+  cargo perfunit hook status                 whether it is there, and what runs beside it
+  cargo perfunit hook uninstall              as it was before
+
+To push anyway: `git push --no-verify`, or PERFUNIT_SKIP=1.
+")]
 pub struct HookArguments {
     /// What to do.
     #[command(subcommand)]

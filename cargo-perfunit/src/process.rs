@@ -13,6 +13,7 @@ use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// `argv[0]` of the keeper, by which `main` knows the role and `pkill cargo-perfunit` spares it.
 pub const KEEPER_NAME: &str = "perfunit-keeper";
@@ -23,6 +24,11 @@ const MARK_VARIABLE: &str = "PERFUNIT_KEEPER";
 const SWEEPS: usize = 64;
 /// Generations of leftovers that are ended at once.
 const LEFTOVER_ROUNDS: usize = 64;
+
+/// Bytes of a process's output that are kept, from its end.
+const MOST_OUTPUT: usize = 4 << 20;
+/// How often it is looked whether a process has ended that prints.
+const OUTPUT_POLL: Duration = Duration::from_millis(2);
 
 static KEEPER: OnceLock<Child> = OnceLock::new();
 
@@ -35,6 +41,70 @@ pub fn spawn(command: &mut Command) -> Result<Child> {
     command
         .spawn()
         .map_err(|error| Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy())))
+}
+
+/// What of a process's output is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// Standard output; standard error is discarded.
+    Out,
+    /// Both, as they come.
+    Both,
+}
+
+/// What a process printed, and how it ended.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// `None` if it was killed at its time limit or by Ctrl-C.
+    pub status: Option<ExitStatus>,
+    /// The last [`MOST_OUTPUT`] bytes.
+    pub text: String,
+}
+
+/// Runs a command, without input, to its end or its time limit, and ends what it leaves behind.
+///
+/// Call only while no child is wanted any more (see [`kill_leftovers`]).
+pub fn output_within(command: &mut Command, streams: Streams, limit: Duration) -> Result<Output> {
+    let failed = |error: std::io::Error| {
+        Error::setup(format!("cannot read what {} prints: {error}", command.get_program().to_string_lossy()))
+    };
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let errors = match streams {
+        Streams::Out => Stdio::null(),
+        Streams::Both => writer.try_clone().map_err(failed)?.into(),
+    };
+    let output = std::thread::spawn(|| read_end(reader));
+    mark(command)?;
+    command.stdin(Stdio::null()).stdout(writer).stderr(errors);
+    let child = spawn(command);
+    // With these go our ends of the pipe, which would never end otherwise.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = child?;
+    let deadline = Instant::now() + limit;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            _ if interrupt::requested() || Instant::now() >= deadline => break None,
+            _ => std::thread::sleep(OUTPUT_POLL),
+        }
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    kill_leftovers();
+    Ok(Output { status, text: output.join().unwrap_or_default() })
+}
+
+/// The end of a stream, however much comes before it.
+fn read_end(mut reader: impl Read) -> String {
+    let (mut end, mut piece) = (Vec::new(), vec![0; 1 << 16]);
+    while let Ok(read @ 1..) = reader.read(&mut piece) {
+        end.extend_from_slice(&piece[..read]);
+        if end.len() > 2 * MOST_OUTPUT {
+            end.drain(..end.len() - MOST_OUTPUT);
+        }
+    }
+    let surplus = end.len().saturating_sub(MOST_OUTPUT);
+    String::from_utf8_lossy(&end[surplus..]).into_owned()
 }
 
 /// Marks a command whose descendants are all to end with us, even those that leave the keeper's group (`setsid`).
@@ -185,5 +255,18 @@ pub fn die_with_parent() -> std::io::Result<()> {
         Ok(())
     } else {
         Err(std::io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_flood_the_end_is_kept() {
+        assert_eq!(read_end(&b"a few words"[..]), "a few words");
+        let flood = [vec![b'x'; 3 * MOST_OUTPUT], b"the end".to_vec()].concat();
+        let kept = read_end(&flood[..]);
+        assert!(kept.len() == MOST_OUTPUT && kept.ends_with("xthe end"));
     }
 }

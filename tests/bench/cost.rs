@@ -152,7 +152,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
     for name in largest.tests.iter().step_by(step) {
         let test = TestId { target: target.clone(), name: name.clone() };
         // What cannot be repeated has no batches.
-        let opened = Recorder::open(&bench, &config, sides.as_ref(), Subject { test, executables, terms: None }, 1);
+        let opened = Recorder::open(&bench, &config, sides.as_ref(), Subject { test, executables, terms: None, ignored: false }, 1);
         let Ok(Some(mut recorder)) = opened else { continue };
         for _ in 0..PAIRS {
             let Some(pair) = recorder.pair()? else { return Ok(()) };

@@ -24,6 +24,8 @@ pub struct Case {
     folder: String,
     #[serde(default)]
     removed: Vec<String>,
+    #[serde(default)]
+    our_lock_file: bool,
     exit: i32,
     #[serde(default)]
     nothing: Option<String>,
@@ -91,6 +93,9 @@ impl Case {
             let name = self.path.file_name().unwrap().to_str().unwrap();
             let package = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
             project.write("Cargo.toml", package);
+        }
+        if self.our_lock_file {
+            project.write("Cargo.lock", fs::read(repository_root().join("Cargo.lock")).unwrap());
         }
         project.overlay(&self.path.join("base"));
         project.commit("base");

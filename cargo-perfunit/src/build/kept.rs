@@ -32,6 +32,10 @@ pub enum Harness {
     Own,
 }
 
+/// In the environment of everything that we start of a test executable: that it runs inside of us. A target that asks us for
+/// verdicts (`perfunit_runtime::harness`) has no tests there.
+const INSIDE: (&str, &str) = ("PERFUNIT", "1");
+
 /// A test executable of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TestExecutable {
@@ -50,10 +54,21 @@ pub struct TestExecutable {
 }
 
 impl TestExecutable {
-    /// The whole environment of its tests: the user's, with what cargo sets.
+    /// The whole environment of its tests: the user's, with what cargo sets, and `PERFUNIT=1`.
     pub fn environment(&self) -> BTreeMap<OsString, OsString> {
         let cargos = self.env.iter().map(|(name, value)| (name.into(), value.into()));
-        users_environment().chain(cargos).collect()
+        users_environment().chain(cargos).chain([(INSIDE.0.into(), INSIDE.1.into())]).collect()
+    }
+
+    /// The arguments with which its harness runs this test alone. Our runner reads none while it serves.
+    pub fn arguments<'a>(&self, test: &'a str) -> Vec<&'a str> {
+        match self.harness {
+            // As cargo-nextest has it, which knows no more of such a harness than we do.
+            Harness::Own => vec![test, "--exact", "--nocapture"],
+            Harness::Runner | Harness::Libtest => {
+                vec!["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]
+            }
+        }
     }
 }
 

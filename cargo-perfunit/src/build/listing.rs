@@ -27,7 +27,7 @@ pub struct Found {
     pub capture: Option<Capture>,
 }
 
-/// Lists the tests of an executable; one with a harness of its own has none that we can see.
+/// Lists the tests of an executable; of one with a harness of its own none: see [`list_own_tests`](super::list_own_tests).
 pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
     let by_runner = match executable.harness {
         Harness::Runner => ask_runner(executable, scratch)?,

@@ -12,6 +12,7 @@ mod invoke;
 mod kept;
 mod link;
 mod listing;
+mod own_harness;
 mod rustc_role;
 mod toolchain;
 
@@ -21,5 +22,6 @@ pub use invoke::{BuildFailure, Built, Options, Request, build};
 pub use kept::{Harness, SideBuild, TestExecutable};
 pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink};
 pub use listing::{Found, list_tests};
+pub use own_harness::list_own_tests;
 pub use rustc_role::{WRAPPER_NAME, wrap};
 pub use toolchain::{Inlining, Probes, Toolchain, Variant, prepare};

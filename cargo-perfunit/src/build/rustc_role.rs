@@ -254,7 +254,9 @@ impl Call {
 
     /// True for test executables and for the workspace's binaries.
     fn links(&self) -> bool {
-        (self.test || self.is("bin")) && !self.is_build_script()
+        // Cargo names no type for a test target with a main of its own: rustc makes a program of it.
+        let has_own_main = self.cfg_test && self.types.is_empty();
+        (self.test || has_own_main || self.is("bin")) && !self.is_build_script()
     }
 
     /// The linker that rustc takes by itself; None for targets of which we do not know it, or cannot run the tests.
@@ -344,6 +346,7 @@ mod tests {
         let links = |line: &str| Call::parse(&arguments(line)).links();
         assert!(links("--crate-name demo --test src/lib.rs"));
         assert!(links("--crate-name demo --crate-type bin src/main.rs"));
+        assert!(links("--crate-name own_harness --cfg test tests/own_harness.rs"));
         assert!(!links("--crate-name demo --crate-type lib src/lib.rs"));
         assert!(!links("--crate-name demo --crate-type=proc-macro src/lib.rs"));
         assert!(!links("--crate-name build_script_build --crate-type bin build.rs"));

@@ -69,6 +69,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         terms: None,
         test: TestId { target, name: NAME.to_owned() },
         executables: Sides { base: &executable, head: &executable },
+        ignored: false,
     };
     let config = Config {
         timeout: Duration::from_secs(10),

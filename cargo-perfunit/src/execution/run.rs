@@ -3,7 +3,7 @@
 use super::breakpoints::Breakpoints;
 use super::places::Places;
 use super::tracer::{self, End};
-use crate::build::{Harness, SIDE_VARIABLE, TestExecutable};
+use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::{Error, Result};
 use crate::{cache, fs, interrupt, process};
 use nix::sys::personality::{self, Persona};
@@ -67,9 +67,6 @@ pub(super) fn run(
     limit: Duration,
     start: impl FnOnce(&mut Command) -> Result<Child>,
 ) -> Result<Executed> {
-    if program.executable.harness == Harness::Own {
-        return Ok(Executed::Unknown("the target's own main decides what a test is".to_owned()));
-    }
     let addresses = match program.places.find(symbols) {
         Ok(addresses) => addresses,
         Err(why) => return Ok(Executed::Unknown(why)),
@@ -98,12 +95,12 @@ pub(super) fn run(
     answer
 }
 
-/// As in a measured run, but that libtest runs the test: nobody else takes part.
+/// As in a measured run, but that the harness runs the test: nobody else takes part.
 fn command(program: &Program<'_>, test: &str) -> Command {
     let executable = program.executable;
     let mut command = Command::new(&executable.path);
     command
-        .args(["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"])
+        .args(executable.arguments(test))
         .current_dir(&executable.cwd)
         .env_clear()
         .envs(executable.environment())

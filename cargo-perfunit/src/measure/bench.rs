@@ -120,6 +120,17 @@ pub struct Bench {
     unsettled: Cell<bool>,
 }
 
+/// See [`Bench::visit_core`].
+pub struct Visit<'a>(&'a Bench);
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        if self.0.cores.before.is_some() {
+            self.0.cores.keep_away_from(self.0.core.get());
+        }
+    }
+}
+
 /// The cores that we may use, as we found them.
 #[derive(Debug)]
 struct Cores {
@@ -157,6 +168,16 @@ impl Bench {
     /// The core that runs both processes of a pair.
     pub fn core(&self) -> usize {
         self.core.get()
+    }
+
+    /// Puts ourselves on the core of the measured processes, until the result is dropped: who starts there and waits there
+    /// has its children there from their first instruction to their last.
+    pub fn visit_core(&self) -> Visit<'_> {
+        let mut only = CpuSet::new();
+        if self.cores.before.is_some() && only.set(self.core.get()).is_ok() {
+            let _ = sched_setaffinity(Pid::from_raw(0), &only);
+        }
+        Visit(self)
     }
 
     /// Between two tests: if others were busy on the core, moves to a quieter one.

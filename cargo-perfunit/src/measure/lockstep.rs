@@ -28,6 +28,8 @@ pub enum Task {
     Solo(Side),
     /// Batches as calibrated, of one side only: a process without company, for comparison with pairs.
     Alone(Side, Shape),
+    /// Whole processes, one after the other (see `whole_process`).
+    Process,
     /// Readings of the first call and of so many later ones, of one side only.
     Meter(Side, Gauge, u64),
 }
@@ -37,7 +39,7 @@ impl Task {
     fn single(self) -> Option<Side> {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
-            Task::Pilot | Task::Steady(_) | Task::Cold => None,
+            Task::Pilot | Task::Steady(_) | Task::Cold | Task::Process => None,
         }
     }
 
@@ -173,7 +175,7 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
-        Task::Cold | Task::Solo(_) => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
     };
     page.flags.store(flags, Relaxed);

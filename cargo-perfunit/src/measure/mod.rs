@@ -29,6 +29,7 @@ mod screen;
 mod seeds;
 mod shared_page;
 pub mod spin;
+mod whole_process;
 mod work;
 
 pub use bench::{Bench, Config, Metering, Placement, Terms, can_fix_addresses, usable_cores};

@@ -15,7 +15,7 @@ use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,8 @@ pub struct Programs<'a> {
     pub folders: Sides<&'a Path>,
     /// Name of the test.
     pub test: &'a str,
+    /// `#[ignore]`d, which a harness of its own must be told.
+    pub ignored: bool,
 }
 
 /// Random shifts and the seed of all other randomness, equal for both processes of a pair and different between pairs.
@@ -83,19 +85,14 @@ impl Running {
         gauge: Option<Gauge>,
         inheritance: &Inheritance,
     ) -> Result<Self> {
-        let mut command = bench.gauges.command(gauge, &programs.executables.get(side).path);
+        let executable = programs.executables.get(side);
+        let mut command = bench.gauges.command(gauge, &executable.path);
         // Only read where libtest and not our runner is in charge.
-        command.args(["--exact", programs.test, "--include-ignored", "--nocapture", "--test-threads=1"]);
-        // Base's environment for both: a longer variable would shift the stack.
-        let environment = programs.executables.base.environment();
-        let seed = bench.seeds.variables(pads.seed, &environment);
-        command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment).envs(seed);
+        command.args(executable.arguments(programs.test));
+        surround(&mut command, bench, programs, side, pads);
         let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
         let counting = bench.gauges.variables(gauge, preloaded);
         command.envs(counting);
-        command.env("TMPDIR", bench.temporary.get(side));
-        command.env(SIDE_VARIABLE, programs.folders.get(side));
-        command.env("PERFUNIT_PAD", "x".repeat(pads.environment));
         command
             .env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()))
             .env(TEST_VARIABLE, programs.test);
@@ -124,6 +121,17 @@ impl Running {
             self.over = true;
         }
     }
+}
+
+/// Gives a process of a side the folder and the environment that both have.
+pub fn surround(command: &mut Command, bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) {
+    // Base's environment for both: a longer variable would shift the stack.
+    let environment = programs.executables.base.environment();
+    let seed = bench.seeds.variables(pads.seed, &environment);
+    command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment).envs(seed);
+    command.env("TMPDIR", bench.temporary.get(side));
+    command.env(SIDE_VARIABLE, programs.folders.get(side));
+    command.env("PERFUNIT_PAD", "x".repeat(pads.environment));
 }
 
 /// Waits for all; kills the rest as soon as one has failed or the time is over. Returns the side that used it up.
@@ -160,12 +168,13 @@ pub fn owner(bench: &Bench, turn: usize) -> Side {
 /// Sleeps until a process ends, at most a tenth of a second (so that Ctrl-C is seen).
 fn sleep_until_end(running: &[Running], deadline: Instant) {
     let left = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
-    let mut polled: Vec<libc::pollfd> = running
-        .iter()
-        .filter(|process| !process.over)
-        .filter_map(|process| process.ended.as_ref())
-        .map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 })
-        .collect();
+    poll(running.iter().filter(|process| !process.over).filter_map(|process| process.ended.as_ref()), left);
+}
+
+/// Sleeps until one of the processes ends, at most for so long, and not for long if there are no descriptors of theirs.
+pub fn poll<'a>(ends: impl Iterator<Item = &'a OwnedFd>, left: Duration) {
+    let mut polled: Vec<libc::pollfd> =
+        ends.map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
     if polled.is_empty() {
         // No pidfd (Linux before 5.3).
         std::thread::sleep(left.min(Duration::from_millis(1)));
@@ -184,7 +193,8 @@ fn keep_on(core: usize, child: &Child) {
     }
 }
 
-fn pidfd(child: &Child) -> Option<OwnedFd> {
+/// Readable once the process has ended; `None` on Linux before 5.3.
+pub fn pidfd(child: &Child) -> Option<OwnedFd> {
     // SAFETY: takes no pointers; a non-negative result is a descriptor that nobody else owns.
     unsafe {
         let fd = libc::syscall(libc::SYS_pidfd_open, child.id(), 0);

@@ -3,10 +3,12 @@
 use super::bench::{Bench, Config, Placement, Terms};
 use super::confirmed::{confirmed, is_flagged};
 use super::layouts::Layouts;
+use super::lockstep::Task;
 use super::meter;
 use super::running::Programs;
 use super::screen::{self, Settled};
-use crate::build::{SideBuild, TestExecutable};
+use super::whole_process::{self, Starts};
+use crate::build::{Harness, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::interrupt;
 use crate::model::{Capture, LayoutMatch, Measured, Metrics, Reason, Sides, TargetId, TestId, Verdict};
@@ -34,6 +36,8 @@ pub struct Subject<'a> {
     pub executables: Sides<&'a TestExecutable>,
     /// What the user wants of it in particular.
     pub terms: Option<&'a Terms>,
+    /// `#[ignore]`d, which a harness of its own must be told.
+    pub ignored: bool,
 }
 
 /// The figures behind a verdict.
@@ -89,12 +93,13 @@ pub fn measure_all(
 ) -> Result<AllEnded> {
     let mut random = fastrand::Rng::with_seed(config.seed);
     let mut layouts = Layouts::new(bench, config.placement, random.u64(..));
+    let mut starts = Starts::default();
     let screening = Config { deadline: config.deadline.map(before_confirmation), ..config.clone() };
     let started = Instant::now();
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
     for (done, subject) in subjects.iter().enumerate() {
         progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
-        let (end, way) = screen_one(bench, &screening.on(subject.terms), sides, subject, &mut layouts, &mut random)?;
+        let (end, way) = screen_one(bench, &screening.on(subject.terms), sides, subject, &mut layouts, &mut starts, &mut random)?;
         ended.push(end);
         ways.push(way);
         progress.advance();
@@ -123,6 +128,7 @@ fn screen_one(
     sides: &Sides<&SideBuild>,
     subject: &Subject<'_>,
     layouts: &mut Layouts,
+    starts: &mut Starts,
     random: &mut fastrand::Rng,
 ) -> Result<(Ended, Option<Settled>)> {
     if interrupt::requested() {
@@ -137,14 +143,18 @@ fn screen_one(
     // An experiment shall show what the place of the code does, not allow for it.
     let matched = first.is_some() || config.placement == Placement::Natural;
     programs.executables = first.unwrap_or(subject.executables);
-    let mut settled = match screen::settle(bench, config, &programs, random)? {
+    let settled = match subject.executables.head.harness {
+        Harness::Own => whole_process::settle(bench, config, &programs, starts, random)?,
+        Harness::Runner | Harness::Libtest => screen::settle(bench, config, &programs, random)?,
+    };
+    let mut settled = match settled {
         Ok(settled) => Settled { matched, ..settled },
         Err(reason) => return Ok((Ended::without_figures(reason), None)),
     };
     let mut result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
     if let Ok(figures) = &mut result {
         settled.pairs_per_layout = pairs_per_layout(figures, config);
-        if let Some(metering) = &config.metering {
+        if let Some(metering) = config.metering.as_ref().filter(|_| settled.task != Task::Process) {
             let ns = figures.measured.base_ns.max(figures.measured.head_ns);
             figures.metrics.extend(meter::meter(bench, config, metering, &programs, &settled, ns, random)?);
         }
@@ -167,6 +177,7 @@ pub(super) fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_
         executables: subject.executables,
         folders: Sides { base: &sides.base.folder, head: &sides.head.folder },
         test: &subject.test.name,
+        ignored: subject.ignored,
     }
 }
 

@@ -7,6 +7,7 @@ use super::layouts::{self, Layouts};
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
 use super::schedule::Figures;
+use super::whole_process::{self, Asked};
 use super::work::{Comparison, Differs, Work, clock_bias};
 use crate::error::Result;
 use crate::interrupt;
@@ -22,6 +23,8 @@ const TINY_NS: f64 = 50.0;
 const FEWEST_NS: f64 = 3.0;
 /// A cold call is noisier than any repeated one: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
+/// As is a whole process, of which much is not the test: no threshold below this.
+pub const PROCESS_THRESHOLD: f64 = 0.05;
 /// Layouts that nobody matched were seen to fake up to 13 % of one kind of edit after another: no threshold below this.
 const UNMATCHED_THRESHOLD: f64 = 0.15;
 /// What the place of the same code does to its time, in 99 of 100 cases: 2.6 standard deviations of the 3.3 % that were
@@ -165,7 +168,7 @@ fn suspects(
     })
 }
 
-fn on_both(reason: Reason) -> Reason {
+pub fn on_both(reason: Reason) -> Reason {
     match reason {
         Reason::Fails { detail, .. } => Reason::Fails { side: "both".to_owned(), detail },
         Reason::Crashes { detail, .. } => Reason::Crashes { side: "both".to_owned(), detail },
@@ -184,8 +187,11 @@ pub fn measure(
     mut layouts: Option<&mut Layouts>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Figures, Reason>> {
-    let mode = if settled.task == Task::Cold { Mode::Cold } else { Mode::Steady };
-    let threshold = if mode == Mode::Cold { config.threshold.max(COLD_THRESHOLD) } else { config.threshold };
+    let (mode, threshold) = match settled.task {
+        Task::Cold => (Mode::Cold, config.threshold.max(COLD_THRESHOLD)),
+        Task::Process => (Mode::Process, config.threshold.max(PROCESS_THRESHOLD)),
+        _ => (Mode::Steady, config.threshold),
+    };
     let rule = if settled.matched {
         Rule { alpha, threshold, bias: settled.clock_bias }
     } else {
@@ -219,7 +225,10 @@ pub fn measure(
             break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
         };
         let programs = Programs { executables, ..*programs };
-        let pair = lockstep::run(bench, &programs, settled.task, settled.draw(random), config.timeout)?;
+        let pair = match settled.task {
+            Task::Process => whole_process::run(bench, &programs, Asked::Test, settled.draw(random), config.timeout)?,
+            task => lockstep::run(bench, &programs, task, settled.draw(random), config.timeout)?,
+        };
         if !pair.complete() {
             if interrupt::requested() {
                 return Ok(Err(Reason::Interrupted));
@@ -262,6 +271,9 @@ pub fn measure(
     figures.measured.threshold = rule.threshold;
     if config.metering.is_some() {
         figures.metrics = pairs.beside.metrics(&rules);
+        if settled.task == Task::Process {
+            whole_process::withhold(&mut figures.metrics);
+        }
     }
     if layouts.is_some() {
         figures.measured.layouts = figures.measured.pairs;

@@ -200,6 +200,8 @@ pub enum NotMetered {
     NoCounter(String),
     /// The kernel does not count it.
     NotCounted,
+    /// Of a whole process: what its harness and its start cost would count as well.
+    WholeProcess,
     /// Not asked for.
     SwitchedOff,
     /// The calls that it takes would need too much of the test's budget.
@@ -221,6 +223,7 @@ impl NotMetered {
             Self::NotLoaded => "not-loaded",
             Self::NoCounter(_) => "no-counter",
             Self::NotCounted => "not-counted",
+            Self::WholeProcess => "whole-process",
             Self::SwitchedOff => "switched-off",
             Self::TooLong => "too-long",
             Self::BudgetUsedUp => "budget-used-up",
@@ -238,6 +241,7 @@ impl fmt::Display for NotMetered {
             Self::NotLoaded => f.write_str("the library that counts cannot be loaded"),
             Self::NoCounter(why) => write!(f, "no counter ({why}; --instructions callgrind does without)"),
             Self::NotCounted => f.write_str("this kernel does not count it"),
+            Self::WholeProcess => f.write_str("not counted for whole processes: their start would count as well"),
             Self::SwitchedOff => f.write_str("not asked for"),
             Self::TooLong => f.write_str("further calls would take too much of the test's budget (--per-test-budget)"),
             Self::BudgetUsedUp => f.write_str("the run's --budget was used up"),

@@ -30,6 +30,8 @@ pub enum Mode {
     Steady,
     /// The body cannot be repeated; its first call in each process is compared.
     Cold,
+    /// A harness of its own runs it: whole processes are compared, from their start to their end.
+    Process,
 }
 
 /// Why a test has no verdict, or less of one. Each variant is one line in the report.
@@ -42,6 +44,11 @@ pub enum Reason {
     FoldedAway {
         /// Time of one run on base.
         #[serde(deserialize_with = "super::float::one")]
+        ns: f64,
+    },
+    /// A process that is asked for no test at all takes as long, on both sides.
+    LostInStart {
+        /// Time of a process on base.
         ns: f64,
     },
     /// One run takes so long that too few pairs fit the budget.
@@ -136,6 +143,7 @@ impl Reason {
         match self {
             Reason::Ignored => "ignored",
             Reason::FoldedAway { .. } => "folded-away",
+            Reason::LostInStart { .. } => "lost-in-start",
             Reason::TooLong { .. } => "too-long",
             Reason::TimedOut { .. } => "timed-out",
             Reason::Fails { .. } => "fails",
@@ -166,6 +174,11 @@ impl fmt::Display for Reason {
             Reason::FoldedAway { ns } => {
                 write!(f, "nothing left to measure: the optimiser removed the work ({ns:.1} ns per run)")
             }
+            Reason::LostInStart { ns } => write!(
+                f,
+                "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
+                ns / 1e6
+            ),
             Reason::TooLong { seconds, needed_seconds } => {
                 write!(f, "too long: one run takes {seconds:.1} s (--per-test-budget {needed_seconds:.0}s would do)")
             }

@@ -8,12 +8,12 @@ use super::options::{Filter, Ignored, Options};
 use super::rules::TestRules;
 use super::select::Selected;
 use super::setup::Setup;
-use crate::build::{Found, Harness, SideBuild, TestExecutable, list_tests};
+use crate::build::{Found, Harness, SideBuild, TestExecutable, list_own_tests, list_tests};
 use crate::error::Result;
 use crate::fs;
 use crate::impact::{self, Files, TestSource};
 use crate::measure::Terms;
-use crate::model::{Capture, Metrics, Outcome, Reason, Sides, TargetId, TestId, Verdict, Why};
+use crate::model::{Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestId, Verdict, Why};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -28,6 +28,8 @@ pub struct Candidate {
     pub why: Option<Why>,
     /// How it was captured.
     pub capture: Option<Capture>,
+    /// `#[ignore]`.
+    pub ignored: bool,
     /// How its own code differs between the versions, in words, if it is measured with that of one of them.
     pub differs: Option<String>,
     /// On what terms it is measured.
@@ -118,15 +120,13 @@ pub fn find(
             candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
             continue;
         }
-        if [executables.base, executables.head]
-            .into_iter()
-            .flatten()
-            .any(|executable| executable.harness == Harness::Own)
-        {
-            candidates.unmeasured_targets.push(format!("{target}: has its own test harness (harness = false)"));
-            continue;
-        }
-        let tests = executables.try_map(|_, executable| tests_of(setup, executable))?;
+        let tests = match tests_of(setup, executables)? {
+            Ok(tests) => tests,
+            Err(why) => {
+                candidates.unmeasured_targets.push(format!("{target}: has its own test harness (harness = false), {why}"));
+                continue;
+            }
+        };
         let same = !options.all_tests && same_program(executables, &built.sides)?;
         if !options.all_tests
             && !same
@@ -157,10 +157,30 @@ pub fn find(
     Ok(candidates)
 }
 
-fn tests_of(setup: &Setup, executable: Option<&TestExecutable>) -> Result<Tests> {
-    let Some(executable) = executable else { return Ok(Tests::new()) };
-    let found = list_tests(executable, &setup.ours)?;
-    Ok(found.into_iter().map(|test| (test.name.clone(), test)).collect())
+/// The tests of a target in both versions; or why a harness of its own does not tell.
+fn tests_of(
+    setup: &Setup,
+    executables: Sides<Option<&TestExecutable>>,
+) -> Result<std::result::Result<Sides<Tests>, String>> {
+    if let (Some(base), Some(head)) = (executables.base, executables.head)
+        && (base.harness == Harness::Own) != (head.harness == Harness::Own)
+    {
+        return Ok(Err("but in one of the versions only".to_owned()));
+    }
+    let mut tests = Sides::<Tests>::default();
+    for side in [Side::Head, Side::Base] {
+        let Some(executable) = *executables.get(side) else { continue };
+        let found = if executable.harness == Harness::Own {
+            match list_own_tests(executable, &setup.ours)? {
+                Ok(found) => found,
+                Err(why) => return Ok(Err(format!("which does not list its tests: {why} (on {side})"))),
+            }
+        } else {
+            list_tests(executable, &setup.ours)?
+        };
+        *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
+    }
+    Ok(Ok(tests))
 }
 
 impl Candidates {
@@ -188,7 +208,9 @@ impl Candidates {
             } else {
                 let why = self.code.get(target).and_then(|code| code.why(name));
                 let terms = selected.rules.terms(&test, &options.measuring);
-                self.chosen.push(Candidate { test, because: because.to_owned(), why, capture, differs: None, terms });
+                let ignored = found.base.or(found.head).is_some_and(|found| found.ignored);
+                let because = because.to_owned();
+                self.chosen.push(Candidate { test, because, why, capture, ignored, differs: None, terms });
             }
         }
     }

@@ -5,7 +5,7 @@ use super::remembered::Remembered;
 use super::setup::Setup;
 use super::units::Units;
 use crate::binary::{self, ChangedCode, Code, What};
-use crate::build::{LinkRecord, SideBuild, TestExecutable};
+use crate::build::{Harness, LinkRecord, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::fs;
 use crate::model::{ChangedFunction, Sides, TargetId, TargetKind, Why};
@@ -115,6 +115,7 @@ impl<'a> Comparer<'a> {
             return Ok(known);
         }
         let mut code = match self.programs(executables.map(|executable| executable.link.as_deref()))? {
+            Ok(programs) if executables.head.harness == Harness::Own => target_code(compare_mains(&programs, tests)),
             Ok(programs) => target_code(binary::compare(&programs, tests)),
             Err(why) => TargetCode::unknown(why),
         };
@@ -167,6 +168,12 @@ impl<'a> Comparer<'a> {
         }
         Ok(None)
     }
+}
+
+/// What tests of a harness of their own can reach, each of them all that its main can.
+fn compare_mains(programs: &Sides<binary::Program>, tests: &BTreeSet<String>) -> binary::Comparison {
+    let code = binary::compare_symbol(programs, "main");
+    binary::Comparison { tests: tests.iter().map(|test| (test.clone(), code.clone())).collect() }
 }
 
 /// Gives every place a number: many tests share them.

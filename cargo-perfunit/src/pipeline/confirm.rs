@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::execution::{self, Executed, Places, Program};
 use crate::fs;
 use crate::interrupt;
-use crate::model::{Reason, Side, Sides, TargetId};
+use crate::model::{Capture, Reason, Side, Sides, TargetId};
 use crate::progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -123,6 +123,10 @@ impl Tracer<'_> {
 impl Candidates {
     /// The places that a candidate must pass to have changed, if that is known.
     fn places_of(&self, candidate: &Candidate) -> Option<Vec<&Place>> {
+        if candidate.capture == Some(Capture::Process) && candidate.ignored {
+            // Its harness would have to be told that it is meant all the same.
+            return None;
+        }
         self.code.get(&candidate.test.target).and_then(|code: &TargetCode| code.places_of(&candidate.test.name))
     }
 

@@ -193,7 +193,7 @@ fn one(
         Sides { base: Ok(base), head: Ok(head) } => Sides { base, head },
         Sides { base: Err(why), .. } | Sides { head: Err(why), .. } => return Ok(Err(why)),
     };
-    let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None };
+    let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
     let counterparts = match profiles(bench, config, &lined.sides.as_ref(), &subject)? {
         Ok(counterparts) => counterparts,
         Err(why) => return Ok(Err(why)),

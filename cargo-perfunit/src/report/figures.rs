@@ -79,7 +79,7 @@ pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
 
 fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
     let change = measured.change;
-    let mode = if measured.mode == Mode::Cold { "(cold)" } else { "" };
+    let mode = remark(measured.mode);
     [
         Text::plain(format::duration(measured.base_ns, glyphs)),
         Text::new(DIM, glyphs.arrow()),
@@ -94,6 +94,15 @@ fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
     ]
 }
 
+/// Said behind the figures of what is not measured in its steady state.
+fn remark(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Steady => "",
+        Mode::Cold => "(cold)",
+        Mode::Process => "(process)",
+    }
+}
+
 fn tiny_difference(measured: &Measured) -> Option<String> {
     (measured.base_ns < TINY_NS).then(|| format::difference(measured.head_ns - measured.base_ns))
 }
@@ -102,9 +111,10 @@ fn tiny_difference(measured: &Measured) -> Option<String> {
 pub fn phrase(measured: &Measured) -> String {
     let change = measured.change;
     let difference = tiny_difference(measured).map(|ns| format!(" ({ns})")).unwrap_or_default();
-    let cold = if measured.mode == Mode::Cold { " (cold)" } else { "" };
     let [estimate, low, high] = [change.estimate, change.low, change.high].map(format::percent);
-    format!("{estimate}{difference} [{low}, {high}]{cold}")
+    let remark = Some(remark(measured.mode)).filter(|remark| !remark.is_empty());
+    let remark = remark.map(|remark| format!(" {remark}")).unwrap_or_default();
+    format!("{estimate}{difference} [{low}, {high}]{remark}")
 }
 
 fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
@@ -143,6 +153,7 @@ pub fn statistics(measured: &Measured) -> String {
     let mode = match mode {
         Mode::Steady => "steady state",
         Mode::Cold => "cold call",
+        Mode::Process => "whole process",
     };
     let layouts = if *layouts > 1 { format!(" over {layouts} layouts") } else { String::new() };
     format!(

@@ -104,7 +104,7 @@ pub struct TestResult {
     pub pairs: Option<usize>,
     /// Layouts of the code behind the interval.
     pub layouts: Option<usize>,
-    /// `steady` or `cold`.
+    /// `steady`, `cold` or `process`.
     #[schemars(with = "Option<Mode>")]
     pub mode: Option<String>,
     /// The smallest change that was judged: the run's threshold, or more where less cannot be told.
@@ -336,6 +336,7 @@ fn mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Steady => "steady",
         Mode::Cold => "cold",
+        Mode::Process => "process",
     }
 }
 

@@ -204,6 +204,7 @@ fn captured(capture: Option<Capture>) -> &'static str {
     match capture {
         Some(Capture::Macro) => "macro   ",
         Some(Capture::Runner) => "runner  ",
+        Some(Capture::Process) => "process ",
         None => "-       ",
     }
 }

@@ -113,7 +113,8 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::SameCode) => (17, "cannot have changed: the same machine code"),
         Some(Reason::NotExecuted { .. }) => (18, "do not execute what changed"),
         Some(Reason::MetricUnknown { .. }) => (19, "what decides is not known"),
-        None => (20, "no reason was recorded; please report this"),
+        Some(Reason::LostInStart { .. }) => (20, "lost in the start of their processes"),
+        None => (21, "no reason was recorded; please report this"),
     }
 }
 

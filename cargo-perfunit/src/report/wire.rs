@@ -188,7 +188,7 @@ impl From<&model::Reason> for Reason {
         let plain = Self { kind: reason.kind().to_owned(), text: reason.to_string(), ..Self::default() };
         let on = |side: &String| Some(side.clone());
         match reason {
-            R::FoldedAway { ns } => Self { ns: finite(*ns), ..plain },
+            R::FoldedAway { ns } | R::LostInStart { ns } => Self { ns: finite(*ns), ..plain },
             R::TooLong { seconds, needed_seconds } => {
                 Self { seconds: finite(*seconds), needed_seconds: finite(*needed_seconds), ..plain }
             }
@@ -225,6 +225,7 @@ pub fn capture(capture: model::Capture) -> String {
     match capture {
         model::Capture::Macro => "macro",
         model::Capture::Runner => "runner",
+        model::Capture::Process => "process",
     }
     .to_owned()
 }

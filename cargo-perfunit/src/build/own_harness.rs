@@ -1,0 +1,103 @@
+//! Targets whose own main decides what a test is (`harness = false`): what they answer when asked for their tests.
+//!
+//! The protocol is cargo-nextest's for such targets: `--list --format terse` prints a line `name: test` for each test,
+//! with `--ignored` those of them that are ignored, and `name --exact --nocapture` runs one. A main that knows nothing of
+//! it runs whatever it runs when it is asked, so it is asked once, with a time limit, and never for single tests.
+
+use super::kept::TestExecutable;
+use super::listing::Found;
+use crate::error::Result;
+use crate::model::Capture;
+use crate::process::{self, Streams};
+use crate::{cache, fs};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Who only has to name its tests needs milliseconds.
+const LONGEST: Duration = Duration::from_secs(10);
+/// Longest piece of a line that is shown.
+const SHOWN: usize = 60;
+
+/// What an executable with a harness of its own lists; or why it does not, in words that continue "its harness does not
+/// list its tests:". `scratch` is a folder of ours.
+pub fn list_own_tests(
+    executable: &TestExecutable,
+    scratch: &Path,
+) -> Result<std::result::Result<Vec<Found>, String>> {
+    process::spare_children();
+    let all = match ask(executable, scratch, &["--list", "--format", "terse"])? {
+        Ok(names) if names.is_empty() => return Ok(Err("`--list` printed no line of the form `name: test`".to_owned())),
+        Ok(names) => names,
+        Err(why) => return Ok(Err(why)),
+    };
+    let ignored = match ask(executable, scratch, &["--list", "--format", "terse", "--ignored"])? {
+        Ok(names) => names,
+        Err(why) => return Ok(Err(why)),
+    };
+    let found = |name: String| Found {
+        ignored: ignored.contains(&name),
+        name,
+        place: None,
+        capture: Some(Capture::Process),
+    };
+    Ok(Ok(all.into_iter().map(found).collect()))
+}
+
+fn ask(
+    executable: &TestExecutable,
+    scratch: &Path,
+    arguments: &[&str],
+) -> Result<std::result::Result<BTreeSet<String>, String>> {
+    // What runs all its tests instead shall find what tests find.
+    let temporary = scratch.join("tmp").join("listed");
+    fs::remove_dir_all(&temporary)?;
+    cache::private_dir(&temporary)?;
+    let mut command = Command::new(&executable.path);
+    command.args(arguments).current_dir(&executable.cwd).env_clear().envs(executable.environment());
+    command.env("TMPDIR", &temporary);
+    let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
+    fs::remove_dir_all(&temporary)?;
+    Ok(match output.status {
+        None => Err(format!("`{}` did not end within {} s", arguments.join(" "), LONGEST.as_secs())),
+        Some(status) if !status.success() => Err(format!("`{}` ended with {status}", arguments.join(" "))),
+        Some(_) => names(&output.text),
+    })
+}
+
+/// The names in a list, which holds nothing else.
+fn names(list: &str) -> std::result::Result<BTreeSet<String>, String> {
+    let name = |line: &str| {
+        let name = [": test", ": benchmark", ": bench"].into_iter().find_map(|end| line.strip_suffix(end));
+        name.filter(|name| !name.is_empty()).map(str::to_owned).ok_or_else(|| {
+            let shown: String = line.chars().take(SHOWN).collect();
+            format!("`--list` printed `{shown}`, which is not of the form `name: test`")
+        })
+    };
+    list.lines().filter(|line| !line.trim().is_empty()).map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(list: &str, expected: &[&str]) {
+        assert_eq!(names(list).unwrap().into_iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn tests_and_benchmarks_are_listed_by_their_names() {
+        check("", &[]);
+        check("b::c: test\na with spaces: test\n\n", &["a with spaces", "b::c"]);
+        check("[kind] a: test\nfast: benchmark\nmimics: bench\n", &["[kind] a", "fast", "mimics"]);
+    }
+
+    #[test]
+    fn a_main_that_runs_its_tests_instead_is_not_understood() {
+        assert!(names("a: test\nrunning 3 tests\n").unwrap_err().contains("`running 3 tests`"));
+        assert!(names(": test\n").is_err());
+        assert_eq!(names(&"ä".repeat(500)).unwrap_err().matches('ä').count(), SHOWN);
+    }
+}

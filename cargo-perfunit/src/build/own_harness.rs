@@ -22,13 +22,12 @@ const SHOWN: usize = 60;
 
 /// What an executable with a harness of its own lists; or why it does not, in words that continue "its harness does not
 /// list its tests:". `scratch` is a folder of ours.
-pub fn list_own_tests(
-    executable: &TestExecutable,
-    scratch: &Path,
-) -> Result<std::result::Result<Vec<Found>, String>> {
+pub fn list_own_tests(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, String>> {
     process::spare_children();
     let all = match ask(executable, scratch, &["--list", "--format", "terse"])? {
-        Ok(names) if names.is_empty() => return Ok(Err("`--list` printed no line of the form `name: test`".to_owned())),
+        Ok(names) if names.is_empty() => {
+            return Ok(Err("`--list` printed no line of the form `name: test`".to_owned()));
+        }
         Ok(names) => names,
         Err(why) => return Ok(Err(why)),
     };
@@ -36,12 +35,8 @@ pub fn list_own_tests(
         Ok(names) => names,
         Err(why) => return Ok(Err(why)),
     };
-    let found = |name: String| Found {
-        ignored: ignored.contains(&name),
-        name,
-        place: None,
-        capture: Some(Capture::Process),
-    };
+    let found =
+        |name: String| Found { ignored: ignored.contains(&name), name, place: None, capture: Some(Capture::Process) };
     Ok(Ok(all.into_iter().map(found).collect()))
 }
 

@@ -1,6 +1,8 @@
 //! What the kernel says about cores: `/proc/stat`, lists of cores, control groups. Reading is thin, parsing pure.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,6 +59,29 @@ fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
         .filter(|line| !line.starts_with("cpu "))
         .filter_map(core)
         .collect()
+}
+
+/// The time for which a thread was ready to run while others had the core.
+#[derive(Debug)]
+pub struct RunDelay(Option<File>);
+
+impl RunDelay {
+    /// Of a thread by its name below `/proc`; of a process, its first thread.
+    pub fn of(name: &str) -> Self {
+        Self(File::open(format!("/proc/{name}/schedstat")).ok())
+    }
+
+    /// Since the thread began; 0 where the kernel does not tell.
+    pub fn read(&self) -> Duration {
+        let mut text = [0; 96];
+        let length = self.0.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
+        Duration::from_nanos(parse_run_delay(&String::from_utf8_lossy(&text[..length])).unwrap_or(0))
+    }
+}
+
+/// `/proc/<id>/schedstat`: time on a core, time waiting for one, ns; how often it came to one.
+fn parse_run_delay(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// A list as the kernel writes it: `0-3,8`.
@@ -140,6 +165,13 @@ mod tests {
         ];
         assert_eq!(parse_stat(text), BTreeMap::from(expected));
         assert!(parse_stat("").is_empty());
+    }
+
+    #[test]
+    fn waiting_for_a_core_is_the_second_figure() {
+        assert_eq!(parse_run_delay("134770360 1348561 11\n"), Some(1_348_561));
+        assert_eq!(parse_run_delay(""), None);
+        assert_eq!(RunDelay::of("no-such-process").read(), Duration::ZERO);
     }
 
     #[test]

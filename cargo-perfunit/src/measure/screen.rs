@@ -61,6 +61,21 @@ impl Settled {
         let pads = Pads::draw(random);
         if self.equal_seeds { pads } else { pads.without_seed() }
     }
+
+    /// Runs the next pair.
+    fn pair(
+        &self,
+        bench: &Bench,
+        programs: &Programs<'_>,
+        limit: Duration,
+        random: &mut fastrand::Rng,
+    ) -> Result<PairEnd> {
+        let pads = self.draw(random);
+        match self.task {
+            Task::Process => whole_process::run(bench, programs, Asked::Test, pads, limit),
+            task => lockstep::run(bench, programs, task, pads, limit),
+        }
+    }
 }
 
 /// The pairs of one test, one entry for each unit of replication.
@@ -217,6 +232,7 @@ pub fn measure(
         if Instant::now() >= end || pairs.log_ratios.len() >= most {
             break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
         }
+        let is_fresh = layouts.is_some() && pairs.unit.is_empty();
         let executables = match &mut layouts {
             Some(layouts) => layouts.drawn(programs.executables, pairs.log_ratios.len())?,
             None => Some(programs.executables),
@@ -225,10 +241,11 @@ pub fn measure(
             break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
         };
         let programs = Programs { executables, ..*programs };
-        let pair = match settled.task {
-            Task::Process => whole_process::run(bench, &programs, Asked::Test, settled.draw(random), config.timeout)?,
-            task => lockstep::run(bench, &programs, task, settled.draw(random), config.timeout)?,
-        };
+        if is_fresh && settled.task == Task::Process {
+            // Who runs a new executable first finds less of it in the caches than who comes behind.
+            settled.pair(bench, &programs, config.timeout, random)?;
+        }
+        let pair = settled.pair(bench, &programs, config.timeout, random)?;
         if !pair.complete() {
             if interrupt::requested() {
                 return Ok(Err(Reason::Interrupted));

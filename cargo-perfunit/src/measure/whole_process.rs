@@ -7,6 +7,7 @@
 use super::bench::{Bench, Config};
 use super::classify::first_failure;
 use super::inheritance::Inheritance;
+use super::kernel;
 use super::lockstep::{PairEnd, Shape, SideEnd, Task};
 use super::running::{self, Pads, Programs, describe};
 use super::screen::{PROCESS_THRESHOLD, Settled, on_both};
@@ -16,6 +17,8 @@ use crate::interrupt;
 use crate::model::{Capture, Metric, Metrics, NotMetered, Reason, Side, Sides, TargetId};
 use crate::process::{self, Streams};
 use crate::stats;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 use perfunit_runtime::page::state;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -25,7 +28,7 @@ use std::time::{Duration, Instant};
 /// A name that no test has.
 const NO_TEST: &str = "perfunit::no::test::of::this::name";
 /// Pairs that tell what a start takes, or about what a test does.
-const PILOTS: usize = 3;
+const PILOTS: usize = 5;
 /// Pairs that the first look needs, with some that may be lost.
 const NEEDED: f64 = 1.3 * stats::LOOKS[0] as f64;
 /// From this share of a process on its start is worth a note.
@@ -120,7 +123,8 @@ fn pilots(
         if let Some(side) = pair_end.timed_out {
             return Ok(Err(Reason::TimedOut { side: side.to_string(), seconds: config.timeout.as_secs_f64() }));
         }
-        let failure = Side::BOTH.into_iter().find_map(|side| first_failure(pair_end.sides.get(side), &side.to_string()));
+        let failure =
+            Side::BOTH.into_iter().find_map(|side| first_failure(pair_end.sides.get(side), &side.to_string()));
         if let Some(failure) = failure.filter(|_| asked == Asked::Test) {
             return Ok(Err(failure));
         }
@@ -209,40 +213,60 @@ fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked, pad
 fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd> {
     process::mark(command)?;
     let inheritance = Inheritance::prepare(bench, None)?;
+    let own_delay = kernel::RunDelay::of("thread-self");
     let visit = bench.visit_core();
     let started = Instant::now();
     let mut child = process::spawn(command)?;
     let descriptor = running::pidfd(&child);
     let deadline = started + limit;
-    let usage = loop {
-        if let Some(usage) = reap(&child) {
-            break Some(usage);
-        }
+    let (took, late) = loop {
+        let before = own_delay.read();
         let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() || interrupt::requested() {
-            break None;
-        }
         running::poll(descriptor.iter(), left.min(LOOK));
+        let took = started.elapsed();
+        if is_over(&child) {
+            // It waited for nobody any more, but we did who look at the clock.
+            break (took, own_delay.read().saturating_sub(before));
+        }
+        if left.is_zero() || interrupt::requested() {
+            drop((visit, inheritance));
+            let _ = child.kill();
+            let _ = child.wait();
+            return Ok(ended(None));
+        }
     };
-    let took = started.elapsed();
     drop((visit, inheritance));
-    let Some((status, cpu)) = usage else {
-        let _ = child.kill();
-        let _ = child.wait();
-        return Ok(ended(None));
-    };
-    Ok(SideEnd { first_ns: took.as_nanos() as f64, first_cpu_ns: cpu.as_nanos() as f64, ..ended(Some(status)) })
+    // As long as nobody has asked for its status the kernel knows it.
+    let waited = kernel::RunDelay::of(&child.id().to_string()).read();
+    let (status, cpu) = reap(&child)?;
+    let first_ns = undisturbed(took, cpu, waited + late).as_nanos() as f64;
+    Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, ..ended(Some(status)) })
 }
 
-/// How a process ended and the processor time that it took, its threads and awaited children included; `None` while it runs.
-fn reap(child: &Child) -> Option<(ExitStatus, Duration)> {
+/// What a process took without the time in which it was ready to run and others had the core. Of its first thread only: that
+/// of others the kernel forgets. Never less than it computed.
+fn undisturbed(took: Duration, cpu: Duration, waited: Duration) -> Duration {
+    took.saturating_sub(waited.min(took.saturating_sub(cpu)))
+}
+
+/// Whether a process has ended; leaves it to be reaped.
+fn is_over(child: &Child) -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    waitid(Id::Pid(Pid::from_raw(child.id().cast_signed())), flags).is_ok_and(|status| status != WaitStatus::StillAlive)
+}
+
+/// How a process ended, and the processor time that it took, its threads and the children that it waited for included.
+fn reap(child: &Child) -> Result<(ExitStatus, Duration)> {
     let mut status = 0;
     // SAFETY: plain numbers, for which zeros are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both places live through the call. Nobody else waits for this child before it has been reaped here.
-    let reaped = unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, libc::WNOHANG, &raw mut usage) };
+    // SAFETY: both places live through the call. Nobody else waits for this child.
+    if unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) } < 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(Error::setup(format!("cannot wait for a measured process: {error}")));
+    }
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
-    (reaped > 0).then(|| (ExitStatus::from_raw(status), time(usage.ru_utime) + time(usage.ru_stime)))
+    Ok((ExitStatus::from_raw(status), time(usage.ru_utime) + time(usage.ru_stime)))
 }
 
 /// The end of a process in the words of one that serves.
@@ -284,10 +308,24 @@ mod tests {
     #[test]
     fn what_a_panic_says_is_found_in_much_output() {
         let check = |output: &str, expected: Option<&str>| assert_eq!(complaint(output).as_deref(), expected);
-        let panic = "running 1 test\n\nthread 'main' (7) panicked at tests/own.rs:3:5:\n  left is not right\nnote: run with\n";
+        let panic =
+            "running 1 test\n\nthread 'main' (7) panicked at tests/own.rs:3:5:\n  left is not right\nnote: run with\n";
         check(panic, Some("left is not right"));
         check("error: no such option: --nocapture\n\n", Some("error: no such option: --nocapture"));
         check("\n", None);
+    }
+
+    #[test]
+    fn others_on_the_core_do_not_count_but_computing_does() {
+        let check = |took, cpu, waited, expected| {
+            let [took, cpu, waited, expected] = [took, cpu, waited, expected].map(Duration::from_millis);
+            assert_eq!(undisturbed(took, cpu, waited), expected);
+        };
+        check(10, 4, 0, 10);
+        check(10, 4, 5, 5);
+        check(10, 4, 9, 4);
+        // Threads on several cores.
+        check(10, 15, 3, 10);
     }
 
     #[test]
@@ -296,12 +334,15 @@ mod tests {
         assert!(first_failure(&end(0), "head").is_none());
         let detail = "exit status 101".to_owned();
         assert_eq!(first_failure(&end(101 << 8), "head"), Some(Reason::Fails { side: "head".to_owned(), detail }));
-        assert!(matches!(first_failure(&end(11), "base"), Some(Reason::Crashes { detail, .. }) if detail.contains("SEGV")));
+        assert!(
+            matches!(first_failure(&end(11), "base"), Some(Reason::Crashes { detail, .. }) if detail.contains("SEGV"))
+        );
     }
 
     #[test]
     fn of_a_process_only_its_processor_time_is_told() {
-        let mut metrics = Metrics::from([(Metric::CpuTime, Err(NotMetered::TooLong)), (Metric::Cold, Err(NotMetered::TooLong))]);
+        let mut metrics =
+            Metrics::from([(Metric::CpuTime, Err(NotMetered::TooLong)), (Metric::Cold, Err(NotMetered::TooLong))]);
         withhold(&mut metrics);
         assert_eq!(metrics.len(), Metric::ALL.len() - 1);
         assert_eq!(metrics[&Metric::CpuTime], Err(NotMetered::TooLong));

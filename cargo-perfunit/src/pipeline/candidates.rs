@@ -123,7 +123,9 @@ pub fn find(
         let tests = match tests_of(setup, executables)? {
             Ok(tests) => tests,
             Err(why) => {
-                candidates.unmeasured_targets.push(format!("{target}: has its own test harness (harness = false), {why}"));
+                candidates
+                    .unmeasured_targets
+                    .push(format!("{target}: has its own test harness (harness = false), {why}"));
                 continue;
             }
         };

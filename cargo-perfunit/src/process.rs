@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::interrupt;
 use nix::sys::signal::{SigHandler, Signal, kill, signal};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -105,6 +106,26 @@ fn read_end(mut reader: impl Read) -> String {
     }
     let surplus = end.len().saturating_sub(MOST_OUTPUT);
     String::from_utf8_lossy(&end[surplus..]).into_owned()
+}
+
+/// Whether a process has ended; leaves it to be reaped.
+pub fn is_over(child: &Child) -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    waitid(Id::Pid(Pid::from_raw(child.id().cast_signed())), flags).is_ok_and(|status| status != WaitStatus::StillAlive)
+}
+
+/// How a process ended, and the processor time that it took, its threads and the children that it waited for included.
+pub fn reap(child: &Child) -> Result<(ExitStatus, Duration)> {
+    let mut status = 0;
+    // SAFETY: plain numbers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both places live through the call. Nobody else waits for this child.
+    if unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) } < 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(Error::setup(format!("cannot wait for a measured process: {error}")));
+    }
+    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    Ok((ExitStatus::from_raw(status), time(usage.ru_utime) + time(usage.ru_stime)))
 }
 
 /// Marks a command whose descendants are all to end with us, even those that leave the keeper's group (`setsid`).

@@ -17,12 +17,10 @@ use crate::interrupt;
 use crate::model::{Capture, Metric, Metrics, NotMetered, Reason, Side, Sides, TargetId};
 use crate::process::{self, Streams};
 use crate::stats;
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::Pid;
 use perfunit_runtime::page::state;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A name that no test has.
@@ -175,12 +173,12 @@ fn why_failed(bench: &Bench, config: &Config, programs: &Programs<'_>) -> Result
 fn complaint(output: &str) -> Option<String> {
     let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
     let panic = lines().skip_while(|line| !line.contains(" panicked at ")).nth(1);
-    panic.or_else(|| lines().last()).map(str::to_owned)
+    panic.or_else(|| lines().next_back()).map(str::to_owned)
 }
 
 /// Runs a process of each side, one after the other.
 pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, limit: Duration) -> Result<PairEnd> {
-    let started = Instant::now();
+    let begun = Instant::now();
     bench.clean_temporary()?;
     let starter = if pads.head_first { Side::Head } else { Side::Base };
     let mut sides = Sides::<SideEnd>::default();
@@ -196,7 +194,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, lim
         *sides.get_mut(side) = end;
     }
     let shape = Shape { repetitions: 1, batches: 0, warm: 0 };
-    Ok(PairEnd { sides, shape, starter, timed_out, took: started.elapsed() })
+    Ok(PairEnd { sides, shape, starter, timed_out, took: begun.elapsed() })
 }
 
 fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked, pads: Pads) -> Command {
@@ -224,7 +222,7 @@ fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd>
         let left = deadline.saturating_duration_since(Instant::now());
         running::poll(descriptor.iter(), left.min(LOOK));
         let took = started.elapsed();
-        if is_over(&child) {
+        if process::is_over(&child) {
             // It waited for nobody any more, but we did who look at the clock.
             break (took, own_delay.read().saturating_sub(before));
         }
@@ -238,7 +236,7 @@ fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd>
     drop((visit, inheritance));
     // As long as nobody has asked for its status the kernel knows it.
     let waited = kernel::RunDelay::of(&child.id().to_string()).read();
-    let (status, cpu) = reap(&child)?;
+    let (status, cpu) = process::reap(&child)?;
     let first_ns = undisturbed(took, cpu, waited + late).as_nanos() as f64;
     Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, ..ended(Some(status)) })
 }
@@ -247,26 +245,6 @@ fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd>
 /// of others the kernel forgets. Never less than it computed.
 fn undisturbed(took: Duration, cpu: Duration, waited: Duration) -> Duration {
     took.saturating_sub(waited.min(took.saturating_sub(cpu)))
-}
-
-/// Whether a process has ended; leaves it to be reaped.
-fn is_over(child: &Child) -> bool {
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    waitid(Id::Pid(Pid::from_raw(child.id().cast_signed())), flags).is_ok_and(|status| status != WaitStatus::StillAlive)
-}
-
-/// How a process ended, and the processor time that it took, its threads and the children that it waited for included.
-fn reap(child: &Child) -> Result<(ExitStatus, Duration)> {
-    let mut status = 0;
-    // SAFETY: plain numbers, for which zeros are valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both places live through the call. Nobody else waits for this child.
-    if unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) } < 0 {
-        let error = std::io::Error::last_os_error();
-        return Err(Error::setup(format!("cannot wait for a measured process: {error}")));
-    }
-    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
-    Ok((ExitStatus::from_raw(status), time(usage.ru_utime) + time(usage.ru_stime)))
 }
 
 /// The end of a process in the words of one that serves.

@@ -19,7 +19,6 @@ use crate::process::{self, Streams};
 use crate::stats;
 use perfunit_runtime::page::state;
 use std::collections::BTreeMap;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -267,6 +266,7 @@ pub fn withhold(metrics: &mut Metrics) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
 
     #[track_caller]
     fn check_lost(start: [f64; 2], test: [f64; 2], expected: bool) {

@@ -24,7 +24,8 @@ copy() {
     cp -R "$story/$1/." "$folder"
     # Manifests are disarmed in our own repository, where cargo must not take them for its packages.
     find "$folder" -name .git -prune -o -name '*.fixture' -print | while read -r file; do
-        mv -f "$file" "${file%.fixture}"
+        sed "s|@REPOSITORY@|$(dirname "$here")|" "$file" > "${file%.fixture}"
+        rm "$file"
     done
     git -C "$folder" add -A
     git -C "$folder" -c user.name=Example -c user.email=example@example.org commit -q -m "$2"

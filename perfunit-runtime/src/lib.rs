@@ -1,12 +1,15 @@
 //! The part of cargo-perfunit that is linked into measured test executables.
 //!
-//! std only and silent: outside our protocol a test behaves as if we were not here. Inside it, one process serves one
+//! std only (but for the feature `harness`, which is for other targets) and silent: outside our protocol a test behaves as if we were not here. Inside it, one process serves one
 //! test: it runs the body in batches, in lockstep with the process of the other version, and leaves the times in a
 //! shared [`page`]. Functions with probes leave where the time went in a shared [`tree`].
 //!
 //! Invariants: nothing allocates, locks or prints between the two clock readings of a batch; no global allocator and no
 //! exported symbol is defined; the process never returns into libtest once it has served.
 
+#[cfg(feature = "harness")]
+#[path = "../harness/mod.rs"]
+pub mod harness;
 pub mod page;
 pub mod tree;
 

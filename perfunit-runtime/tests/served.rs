@@ -101,7 +101,7 @@ impl End {
                 (offset_of!(Node, self_ticks), offset_of!(Figures, self_ticks)),
             ] {
                 let parts = (0..batches as usize).map(|row| self.row64(row, node, part));
-                assert_eq!(self.node64(node, sum), parts.sum());
+                assert_eq!(self.node64(node, sum), parts.sum::<u64>());
             }
         }
         assert!(f64::from_bits(self.tree64(offset_of!(Header, ticks_per_second))) > 0.0);

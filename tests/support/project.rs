@@ -1,6 +1,6 @@
 //! A project: a git repository in a temporary folder, with its own target folder.
 
-use super::Run;
+use super::{Run, repository_root};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature, Time};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,9 @@ use tempfile::TempDir;
 
 /// Files with this ending lose it in a project: neither cargo nor git may take those of a fixture for their own.
 const DISARMED: &str = ".fixture";
+
+/// In such files: the folder of our own repository, for packages that depend on one of ours.
+const REPOSITORY: &str = "@REPOSITORY@";
 
 /// What cargo and the tool take from the environment; a test must not depend on who runs it.
 const UNSET: [&str; 13] = [
@@ -77,7 +80,13 @@ impl Project {
     pub fn overlay(&self, side: &Path) {
         for file in files(side) {
             let relative = file.strip_prefix(side).unwrap().to_str().unwrap();
-            self.write(relative.strip_suffix(DISARMED).unwrap_or(relative), fs::read(&file).unwrap());
+            match relative.strip_suffix(DISARMED) {
+                Some(armed) => {
+                    let text = fs::read_to_string(&file).unwrap();
+                    self.write(armed, text.replace(REPOSITORY, repository_root().to_str().unwrap()));
+                }
+                None => self.write(relative, fs::read(&file).unwrap()),
+            }
         }
     }
 

@@ -1,0 +1,3 @@
+fn main() {
+    perfunit_runtime::harness::main()
+}

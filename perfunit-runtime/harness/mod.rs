@@ -20,15 +20,13 @@
 mod tool;
 mod verdict;
 
+use crate::page::{HARNESS_MARKER, INSIDE_VARIABLE};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tool::{Listed, Tool};
 use verdict::{Answer, Verdicts};
-
-/// Set by cargo-perfunit for all that it runs: in there nobody asks it again.
-const INSIDE: &str = "PERFUNIT";
 
 /// The main function of a test target: asks about the tests of its package.
 pub fn main() -> ! {
@@ -39,7 +37,10 @@ pub fn main() -> ! {
 pub fn main_with(arguments: &[&str]) -> ! {
     let harness = Arguments::from_args();
     let notes = Arc::default();
-    let is_inside = std::env::var_os(INSIDE).is_some();
+    // The tool sees in the executable that there is nothing to list.
+    std::hint::black_box(HARNESS_MARKER);
+    // What the tool runs does not ask it again.
+    let is_inside = std::env::var_os(INSIDE_VARIABLE).is_some();
     let trials = if is_inside { Vec::new() } else { trials(&harness, arguments, &notes) };
     let conclusion = libtest_mimic::run(&harness, trials);
     print(&notes);

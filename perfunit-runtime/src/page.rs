@@ -10,6 +10,10 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicU8};
 
 /// Environment variable: path of the file that receives the list of tests.
 pub const LIST_VARIABLE: &str = "PERFUNIT_LIST";
+/// In the environment of everything that the tool starts of a test executable: `1`.
+pub const INSIDE_VARIABLE: &str = "PERFUNIT";
+/// In test executables whose tests the tool's own answers are (`harness`): inside of the tool they have none.
+pub const HARNESS_MARKER: &str = "perfunit-harness=1;";
 /// Environment variable: `<side digit>:<file descriptor of the page>`.
 pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 /// Environment variable: name of the test to serve, as libtest prints it.

@@ -7,6 +7,7 @@ use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::model::{TargetId, TargetKind};
+use perfunit_runtime::page::INSIDE_VARIABLE;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -32,10 +33,6 @@ pub enum Harness {
     Own,
 }
 
-/// In the environment of everything that we start of a test executable: that it runs inside of us. A target that asks us for
-/// verdicts (`perfunit_runtime::harness`) has no tests there.
-const INSIDE: (&str, &str) = ("PERFUNIT", "1");
-
 /// A test executable of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TestExecutable {
@@ -57,7 +54,7 @@ impl TestExecutable {
     /// The whole environment of its tests: the user's, with what cargo sets, and `PERFUNIT=1`.
     pub fn environment(&self) -> BTreeMap<OsString, OsString> {
         let cargos = self.env.iter().map(|(name, value)| (name.into(), value.into()));
-        users_environment().chain(cargos).chain([(INSIDE.0.into(), INSIDE.1.into())]).collect()
+        users_environment().chain(cargos).chain([(INSIDE_VARIABLE.into(), "1".into())]).collect()
     }
 
     /// The arguments with which its harness runs this test alone. Our runner reads none while it serves.

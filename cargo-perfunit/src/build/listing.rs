@@ -126,6 +126,11 @@ fn marked_names(bytes: &[u8]) -> BTreeSet<String> {
     names
 }
 
+/// Whether `needle` is somewhere in an executable's bytes.
+pub(super) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    find(haystack, needle).is_some()
+}
+
 /// Position of `needle`; looks for its first byte first, which is quick enough for executables of many megabytes.
 fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let mut from = 0;
@@ -147,6 +152,12 @@ mod tests {
     fn marked_names_lose_the_crate_and_survive_noise() {
         let bytes = b"\x7fELF..perfunit-test=demo::a::b;\0perfunit-test=demo::c;xperfunit-tes perfunit-test=\xff;";
         assert_eq!(marked_names(bytes), BTreeSet::from(["a::b".to_owned(), "c".to_owned()]));
+    }
+
+    #[test]
+    fn a_marker_is_found_wherever_it_is() {
+        assert!(contains(b"\x7fELF..perfunit-harness=1;\0", b"perfunit-harness=1;"));
+        assert!(!contains(b"perfunit-harness=perfunit-harness=2;", b"perfunit-harness=1;"));
     }
 
     #[test]

@@ -5,11 +5,12 @@
 //! it runs whatever it runs when it is asked, so it is asked once, with a time limit, and never for single tests.
 
 use super::kept::TestExecutable;
-use super::listing::Found;
+use super::listing::{Found, contains};
 use crate::error::Result;
 use crate::model::Capture;
 use crate::process::{self, Streams};
 use crate::{cache, fs};
+use perfunit_runtime::page::HARNESS_MARKER;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -23,6 +24,10 @@ const SHOWN: usize = 60;
 /// What an executable with a harness of its own lists; or why it does not, in words that continue "its harness does not
 /// list its tests:". `scratch` is a folder of ours.
 pub fn list_own_tests(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, String>> {
+    if contains(&fs::read(&executable.path)?, HARNESS_MARKER.as_bytes()) {
+        // Its tests are our answers about the others.
+        return Ok(Ok(Vec::new()));
+    }
     process::spare_children();
     let all = match ask(executable, scratch, &["--list", "--format", "terse"])? {
         Ok(names) if names.is_empty() => {

@@ -14,6 +14,7 @@ mod doctor;
 mod explain;
 mod filters;
 mod harmless;
+mod harness;
 mod hook;
 mod html;
 mod instructions;

@@ -163,3 +163,13 @@ fn a_harness_that_runs_everything_is_seen_through() {
         assert!(is_seen, "{test}");
     }
 }
+
+#[test]
+fn who_is_started_by_cargo_may_start_us() {
+    let project = Project::library(&crate::source(500), &crate::source(1500));
+    let mut tool = Project::tool(project.path());
+    tool.args(["list", "HEAD~1", "--message-format", "json"]).env("CARGO_PKG_NAME", "sample");
+    let document = Run::of(tool).expect(0).json();
+    let test = &document["tests"].as_array().unwrap()[0];
+    assert_eq!((&test["package"], &test["selected"]), (&"sample".into(), &true.into()));
+}

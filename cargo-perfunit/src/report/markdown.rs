@@ -133,8 +133,12 @@ fn row(outcome: &Outcome) -> String {
 fn figures(measured: &Measured) -> [String; 4] {
     let [base, head] = [measured.base_ns, measured.head_ns].map(|ns| format::duration(ns, Glyphs::Unicode));
     let [low, high] = [measured.change.low, measured.change.high].map(percent);
-    let cold = if measured.mode == Mode::Cold { " (first call)" } else { "" };
-    [base, head, format!("**{}**", percent(measured.change.estimate)), format!("{low} to {high}{cold}")]
+    let mode = match measured.mode {
+        Mode::Steady => "",
+        Mode::Cold => " (first call)",
+        Mode::Process => " (process)",
+    };
+    [base, head, format!("**{}**", percent(measured.change.estimate)), format!("{low} to {high}{mode}")]
 }
 
 /// Who is to blame, and what else is to be known.

@@ -32,7 +32,11 @@ pub fn write(measured: &Measured, out: &mut Markup) {
     });
     let shown = Side::BOTH.into_iter().flat_map(|side| batches.get(side).iter().take(LAST + 1).copied());
     let Some(axis) = Axis::around(shown).filter(|_| known) else { return };
-    let of = if measured.mode == Mode::Cold { "first calls" } else { "runs, by batches" };
+    let of = match measured.mode {
+        Mode::Steady => "runs, by batches",
+        Mode::Cold => "first calls",
+        Mode::Process => "whole processes",
+    };
     out.element("figure", &[], |out| {
         let height = (2.0 * ROW + FOOT).to_string();
         let label = format!("Time of {of}, on base and on head. The table below has the figures.");
@@ -137,7 +141,11 @@ fn table(measured: &Measured, out: &mut Markup) {
     let scroll = [("class", "scroll"), ("tabindex", "0"), ("role", "group"), ("aria-label", "Times as figures")];
     out.element("div", &scroll, |out| {
         out.element("table", &[("class", "figures")], |out| {
-            let caption = if measured.mode == Mode::Cold { "Time of a first call" } else { "Time of a run in a batch" };
+            let caption = match measured.mode {
+                Mode::Steady => "Time of a run in a batch",
+                Mode::Cold => "Time of a first call",
+                Mode::Process => "Time of a process",
+            };
             out.words("caption", "", caption);
             out.element("thead", &[], |out| {
                 out.element("tr", &[], |out| {

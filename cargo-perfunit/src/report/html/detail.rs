@@ -121,6 +121,9 @@ fn selected(outcome: &Outcome, out: &mut Markup) {
         Some(Capture::Runner) => {
             out.words("p", "note", "The whole test function is measured, as another macro made it.")
         }
+        Some(Capture::Process) => {
+            out.words("p", "note", "Whole processes are measured, as its target has a test harness of its own.")
+        }
         None => {}
     }
 }

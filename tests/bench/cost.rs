@@ -143,6 +143,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
         deadline: None,
         threshold: 0.02,
         alpha: 0.01,
+        others: 0,
         seed: 1,
         placement: Placement::Natural,
         metering: None,

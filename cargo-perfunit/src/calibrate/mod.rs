@@ -67,6 +67,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         deadline: None,
         threshold: threshold(CHANGED[0]),
         alpha: terms.alpha,
+        others: 0,
         seed: terms.seed,
         // The versions differ in a number that all of them read: their code lies at the same places.
         placement: Placement::Natural,

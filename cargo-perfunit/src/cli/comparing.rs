@@ -4,7 +4,7 @@ use crate::build;
 use crate::config::{Configuration, Features, Ignored, Layer, Resolved, Settings, Sourced};
 use crate::error::{Error, Result};
 use crate::git::Request;
-use crate::model::TargetKind;
+use crate::model::{Partition, TargetKind};
 use crate::pipeline::{self, Explaining, Filter, Measuring, Options, Scope};
 use crate::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
@@ -40,6 +40,10 @@ pub struct CommonArguments {
     /// Leave out tests whose name contains this.
     #[arg(long, value_name = "FILTER", help_heading = "Tests")]
     pub skip: Vec<String>,
+    /// Only this share of the tests, as `slice:1/4` (in turn, by name) or `hash:1/4` (a test is always in the same
+    /// shard); `merge` joins the runs of all shards.
+    #[arg(long, value_name = "PARTITION", help_heading = "Tests")]
+    pub partition: Option<Partition>,
     /// All tests of the chosen packages, whether the change can reach them or not.
     ///
     /// To see what the machine does to a version that did not change, or to check the selection.
@@ -232,6 +236,7 @@ pub fn options(common: &CommonArguments, resolved: &Resolved, measuring: Measuri
             profile: settings.cargo_profile.value.clone(),
             arguments: cargo_arguments(common, &settings.features.value.0),
         },
+        partition: common.partition,
         opaque_constants: true,
         aligned_loops: false,
         explaining: Explaining::default(),

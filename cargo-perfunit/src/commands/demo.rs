@@ -86,6 +86,7 @@ fn options(folder: &Path) -> Result<Options> {
         scope: Scope::default(),
         filter: Filter::default(),
         rules: Rules::default(),
+        partition: None,
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,

@@ -24,11 +24,18 @@ pub fn exit_code(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::TestsFailOnBase
     } else if gate.inconclusive == Inconclusive::Denied && run.count(Verdict::Inconclusive) > 0 {
         ExitCode::Inconclusive
-    } else if gate.fail_without_tests && !measured {
+    } else if gate.fail_without_tests && !measured && !is_empty_shard(run) {
         ExitCode::NothingToMeasure
     } else {
         ExitCode::Success
     }
+}
+
+/// True if there are tests to measure, all of them in other shards.
+fn is_empty_shard(run: &Run) -> bool {
+    run.sharding
+        .as_ref()
+        .is_some_and(|sharding| !sharding.candidates.is_empty() && sharding.parts.iter().all(|part| part.tests == 0))
 }
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         deadline: None,
         threshold: THRESHOLD,
         alpha: ALPHA,
+        others: 0,
         seed: fastrand::u64(..),
         // One executable has one layout.
         placement: Placement::Natural,

@@ -47,6 +47,9 @@ pub struct Config {
     pub threshold: f64,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
+    /// Tests that the whole run measures at most besides those at hand, in other rounds and shards: all of them share one
+    /// error rate.
+    pub others: usize,
     /// Seed of the random shifts and of what tests draw.
     pub seed: u64,
     /// Whether layouts are matched.

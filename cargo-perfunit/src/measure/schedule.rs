@@ -203,7 +203,7 @@ fn confirm(
     let gates =
         |index: usize| config.on(subjects[index].terms).metering.map_or_else(Vec::new, |metering| metering.gates);
     let measured = ended.iter().filter(|end| end.result.is_ok()).count();
-    let alpha = stats::confirmation_alpha(config.alpha, measured);
+    let alpha = stats::confirmation_alpha(config.alpha, measured + config.others);
     // Layouts are a target's.
     let mut order: Vec<usize> =
         (0..subjects.len()).filter(|index| is_flagged(&ended[*index], &gates(*index))).collect();
@@ -241,6 +241,7 @@ mod tests {
             deadline: None,
             threshold: 0.02,
             alpha: 0.01,
+            others: 0,
             seed: 0,
             placement: Placement::Matched,
             metering: None,

@@ -11,6 +11,7 @@ mod float;
 mod layout;
 mod metric;
 mod outcome;
+mod partition;
 mod profile;
 mod sample;
 mod sides;
@@ -25,6 +26,7 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Engine, Explanation, 
 pub use layout::LayoutMatch;
 pub use metric::{Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Unit};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
+pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode};
 pub use sample::Sample;
 pub use sides::{Side, Sides};

@@ -1,8 +1,8 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample, TargetId,
-    TestId, Verdict, Why,
+    Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample, Sharding,
+    TargetId, TestId, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -68,6 +68,13 @@ pub struct Outcome {
     pub gates: Option<Vec<Metric>>,
     /// Remarks beside the verdict ("differs from call to call").
     pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// True if another shard of the run is to measure it.
+    pub fn is_of_other_shard(&self) -> bool {
+        matches!(self.reason, Some(Reason::OtherShard { .. }))
+    }
 }
 
 /// One of the two versions, as people name it.
@@ -170,6 +177,9 @@ pub struct Run {
     pub alpha: f64,
     /// True if Ctrl-C cut the run short.
     pub interrupted: bool,
+    /// What of it was measured here, if it is a run in parts.
+    #[serde(default)]
+    pub sharding: Option<Sharding>,
 }
 
 impl Run {

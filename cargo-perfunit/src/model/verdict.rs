@@ -135,6 +135,13 @@ pub enum Reason {
         /// Where that stands.
         place: String,
     },
+    /// For another shard of the run to measure (`--partition`).
+    OtherShard {
+        /// Its number, from 1.
+        shard: usize,
+        /// Of how many.
+        shards: usize,
+    },
 }
 
 impl Reason {
@@ -163,6 +170,7 @@ impl Reason {
             Reason::MetricUnknown { .. } => "metric-unknown",
             Reason::Filtered => "filtered",
             Reason::Skipped { .. } => "skipped",
+            Reason::OtherShard { .. } => "other-shard",
         }
     }
 }
@@ -210,6 +218,7 @@ impl fmt::Display for Reason {
             Reason::MetricUnknown { metric, detail } => write!(f, "{metric} decides and is not known: {detail}"),
             Reason::Filtered => f.write_str("excluded by the filter"),
             Reason::Skipped { why, place } => write!(f, "skipped: {why} ({place})"),
+            Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
         }
     }
 }

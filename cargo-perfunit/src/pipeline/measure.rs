@@ -45,12 +45,13 @@ pub fn check(measuring: &Measuring) -> Result<()> {
     Ok(())
 }
 
-/// Measures all candidates.
+/// Measures all candidates; `others` are the tests that the whole run may measure besides them.
 pub fn measure(
     setup: &mut Setup,
     options: &Options,
     built: &BuiltSides,
     candidates: Candidates,
+    others: usize,
     deadline: Option<Instant>,
 ) -> Result<Measured> {
     let measuring = &options.measuring;
@@ -60,6 +61,7 @@ pub fn measure(
         deadline,
         threshold: measuring.threshold,
         alpha: measuring.alpha,
+        others,
         seed: measuring.seed,
         placement: measuring.placement,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
@@ -139,6 +141,8 @@ fn with_other_files(
         return Ok(());
     }
     checkout(setup, built, other)?;
+    let done = ended.iter().filter(|end| end.result.is_ok()).count();
+    let config = &Config { others: config.others + done, ..config.clone() };
     let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
     for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?.tests) {
         if let Ok(figures) = &mut end.result {

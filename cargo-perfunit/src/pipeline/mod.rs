@@ -16,6 +16,7 @@ mod measure;
 mod names;
 mod options;
 mod pairing;
+mod partition;
 mod probes;
 mod recorded;
 mod remembered;
@@ -68,6 +69,7 @@ fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run
     run.stages.prepare = prepared;
     run.warnings.append(&mut setup.warnings);
     if selected.targets.is_empty() {
+        run.sharding = partition::sharding(options.partition, None, &run);
         return Ok(run);
     }
     setup::settle_lock_file(setup, &selected.workspace.root)?;
@@ -79,6 +81,7 @@ fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run
     run.selection = rounds.describe(run.selection, &selected);
     run.warnings.extend(rounds.warnings());
     run.warnings.extend(idle::warn(setup, options, &selected, &rounds));
+    let dealt = rounds.dealt();
     let measured = rounds.measure(setup, options, &selected, &names, deadline)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
@@ -87,6 +90,7 @@ fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run
     let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
     run.stages.measure = started.elapsed().saturating_sub(others);
     run.interrupted = interrupt::requested();
+    run.sharding = partition::sharding(options.partition, dealt, &run);
     Ok(run)
 }
 
@@ -140,6 +144,7 @@ fn empty_run(setup: &Setup, options: &Options, selection: Selection) -> Run {
         gates: options.measuring.gates.clone(),
         alpha: options.measuring.alpha,
         interrupted: false,
+        sharding: None,
     }
 }
 

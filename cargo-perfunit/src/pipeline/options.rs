@@ -4,7 +4,7 @@ use crate::build;
 use crate::config::Rules;
 use crate::git::Request;
 use crate::measure::{Instructions, Placement, Terms};
-use crate::model::{Engine, Metric, Strategy, TargetKind};
+use crate::model::{Engine, Metric, Partition, Strategy, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +26,9 @@ pub struct Options {
     pub filter: Filter,
     /// What the configuration says of some tests and files.
     pub rules: Rules,
+    /// Measure this shard only.
+    #[serde(default)]
+    pub partition: Option<Partition>,
     /// Take all tests in scope, whether the change reaches them or not.
     pub all_tests: bool,
     /// Cargo's options.

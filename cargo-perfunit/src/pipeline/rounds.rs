@@ -10,6 +10,7 @@ use super::measure::{self, Measured};
 use super::names::Names;
 use super::options::Options;
 use super::pairing::Pairing;
+use super::partition::{Dealt, deal};
 use super::select::Selected;
 use super::setup::Setup;
 use super::summary;
@@ -35,6 +36,8 @@ pub struct Rounds {
     second: Option<Second>,
     warnings: BTreeSet<String>,
     selecting: Duration,
+    /// All candidates of the run, if it measures one shard of them.
+    dealt: Option<Dealt>,
 }
 
 /// The round with head's test code.
@@ -77,6 +80,9 @@ pub fn prepare(
         second.take_over(&mut first.candidates);
         Some(second)
     };
+    let mut rounds: Vec<&mut Candidates> = vec![&mut first.candidates];
+    rounds.extend(second.as_mut().map(|second| &mut second.round.candidates));
+    let dealt = options.partition.map(|partition| deal(partition, &mut rounds));
     let mut warnings = BTreeSet::new();
     let started = Instant::now();
     if let Some(Second { round, .. }) = &mut second {
@@ -85,7 +91,7 @@ pub fn prepare(
     }
     warnings.extend(confirm(setup, options, &first.built, &mut first.candidates, deadline)?);
     selecting += started.elapsed();
-    Ok(Rounds { first, second, warnings, selecting })
+    Ok(Rounds { first, second, warnings, selecting, dealt })
 }
 
 fn has(pairing: &Pairing, root: &str) -> bool {
@@ -95,9 +101,8 @@ fn has(pairing: &Pairing, root: &str) -> bool {
 impl Rounds {
     /// Adds what is now known to the summary of the selection.
     pub fn describe(&self, selection: Selection, selected: &Selected) -> Selection {
-        let Candidates { chosen, excluded, unmeasured_targets, .. } = &self.first.candidates;
-        let more = self.second.as_ref().map_or(0, |second| second.round.candidates.chosen.len());
-        let mut selection = summary::describe(selection, chosen.len() + more, excluded, selected.targets.len());
+        let Candidates { excluded, unmeasured_targets, .. } = &self.first.candidates;
+        let mut selection = summary::describe(selection, self.chosen(), excluded, selected.targets.len());
         selection.unmeasured_targets.extend(unmeasured_targets.iter().cloned());
         selection
     }
@@ -114,6 +119,24 @@ impl Rounds {
         let second = self.second.iter().flat_map(|second| &second.round.built.warnings);
         let uncompared = self.first.candidates.uncompared();
         self.first.built.warnings.iter().chain(second).chain(&self.warnings).cloned().chain(uncompared).collect()
+    }
+
+    /// All candidates of the run, if it measures one shard of them.
+    pub fn dealt(&self) -> Option<Dealt> {
+        self.dealt.clone()
+    }
+
+    /// Tests to measure in both rounds.
+    fn chosen(&self) -> usize {
+        let second = self.second.as_ref().map_or(0, |second| second.round.candidates.chosen.len());
+        self.first.candidates.chosen.len() + second
+    }
+
+    /// Tests for other shards to measure.
+    fn elsewhere(&self) -> usize {
+        let rounds = [Some(&self.first), self.second.as_ref().map(|second| &second.round)];
+        let excluded = rounds.into_iter().flatten().flat_map(|round| &round.candidates.excluded);
+        excluded.filter(|outcome| outcome.is_of_other_shard()).count()
     }
 
     /// Time spent on comparing machine code and on tracing.
@@ -176,8 +199,10 @@ impl Rounds {
         names: &Names<'_>,
         deadline: Option<Instant>,
     ) -> Result<Measured> {
+        let elsewhere = self.elsewhere();
+        let others = elsewhere + self.chosen() - self.first.candidates.chosen.len();
         let Self { first: Round { built, candidates }, second, .. } = self;
-        let mut measured = measure::measure(setup, options, &built, candidates, deadline)?;
+        let mut measured = measure::measure(setup, options, &built, candidates, others, deadline)?;
         explained(setup, options, selected, &built, &mut measured, deadline);
         let failed = take_failed(&mut measured.outcomes, names);
         let is_over = interrupt::requested() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -199,7 +224,8 @@ impl Rounds {
             if candidates.chosen.is_empty() {
                 continue;
             }
-            let mut more = measure::measure(setup, options, &built, candidates, deadline)?;
+            let done = measured.outcomes.iter().filter(|outcome| outcome.measured.is_some()).count();
+            let mut more = measure::measure(setup, options, &built, candidates, elsewhere + done, deadline)?;
             explained(setup, options, selected, &built, &mut more, deadline);
             measured.explaining += more.explaining;
             measured.outcomes.extend(more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)));

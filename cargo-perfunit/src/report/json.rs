@@ -2,6 +2,7 @@
 
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
+use super::sharding::Sharding;
 use super::wire::{Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
 use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, TargetId, Verdict};
 use schemars::JsonSchema;
@@ -29,6 +30,8 @@ pub struct Document {
     pub warnings: Vec<String>,
     /// Whether Ctrl-C cut the run short.
     pub interrupted: bool,
+    /// How the run was shared out, if it was.
+    pub sharding: Option<Sharding>,
 }
 
 /// What the figures depend on besides the code.
@@ -209,6 +212,7 @@ impl From<&Run> for Document {
             summary: Summary::from(run),
             warnings: run.warnings.clone(),
             interrupted: run.interrupted,
+            sharding: run.sharding.as_ref().map(Sharding::from),
         }
     }
 }
@@ -402,6 +406,7 @@ mod tests {
             },
             "warnings": ["git is slow today"],
             "interrupted": false,
+            "sharding": null,
         });
         assert_eq!(document, expected);
     }

@@ -220,6 +220,8 @@ fn summary(listing: &Listing) -> Text {
         Some(because) if selected == 0 => text.and(format!(": {}", one_line(because))),
         _ if *targets > 0 => {
             let text = text.and(format!(", in {targets_reached} of {}", count(*targets, "target")));
+            let elsewhere = listing.tests.iter().filter(|listed| is_of_other_shard(listed)).count();
+            let text = if elsewhere > 0 { text.and(format!("; {elsewhere} more are for other shards")) } else { text };
             if reachable > selected {
                 text.and(format!("; {} more can reach the change but do not execute it", reachable - selected))
             } else {
@@ -228,6 +230,10 @@ fn summary(listing: &Listing) -> Text {
         }
         _ => text,
     }
+}
+
+fn is_of_other_shard(listed: &Listed) -> bool {
+    matches!(listed.reason, Some(Reason::OtherShard { .. }))
 }
 
 /// The JSON form of a [`Listing`], described in `docs/json.md`.

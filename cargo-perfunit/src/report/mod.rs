@@ -37,6 +37,8 @@ pub mod saved;
 pub mod schema;
 mod screen;
 pub mod settings;
+mod sharding;
+mod shards;
 mod style;
 mod table;
 pub mod text;

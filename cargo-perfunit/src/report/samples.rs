@@ -193,6 +193,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,
+        sharding: None,
     }
 }
 

@@ -6,6 +6,7 @@ use super::figures::{Detail, Words, phrase, row, sorted};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use super::metrics;
 use super::screen::{INDENT, Screen};
+use super::shards;
 use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::unmeasured;
@@ -46,6 +47,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(&run.base, &run.head, &mut screen);
     tests(run, &mut screen);
+    shards::write(run, &mut screen);
     if detail == Detail::Full {
         circumstances(run, &mut screen);
     }
@@ -322,7 +324,7 @@ pub(super) fn counts(run: &Run) -> Text {
         (Verdict::Inconclusive, "inconclusive", WARN),
         (Verdict::NotMeasured, "not measured", STRONG),
     ];
-    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_unaffected(outcome)).count();
+    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_no_shortcoming(outcome)).count();
     let texts = words.map(|(verdict, word, style)| {
         let n = if verdict == Verdict::NotMeasured { run.count(verdict) - unaffected } else { run.count(verdict) };
         Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))

@@ -17,10 +17,15 @@ pub fn is_unaffected(outcome: &Outcome) -> bool {
     outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
 
+/// Whether there is nothing to be said of the test beyond a count: it was dropped, or is another shard's.
+pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
+    is_unaffected(outcome) || outcome.is_of_other_shard()
+}
+
 /// Writes all groups, then the targets that are never measured.
 pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     let mut groups: BTreeMap<usize, Vec<&Outcome>> = BTreeMap::new();
-    for outcome in run.outcomes.iter().filter(|o| o.verdict == Verdict::NotMeasured && !is_unaffected(o)) {
+    for outcome in run.outcomes.iter().filter(|o| o.verdict == Verdict::NotMeasured && !is_no_shortcoming(o)) {
         groups.entry(kind(outcome.reason.as_ref()).0).or_default().push(outcome);
     }
     let mut section = Section { screen, started: false };
@@ -114,7 +119,8 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::NotExecuted { .. }) => (18, "do not execute what changed"),
         Some(Reason::MetricUnknown { .. }) => (19, "what decides is not known"),
         Some(Reason::LostInStart { .. }) => (20, "lost in the start of their processes"),
-        None => (21, "no reason was recorded; please report this"),
+        Some(Reason::OtherShard { .. }) => (21, "for other shards (--partition)"),
+        None => (22, "no reason was recorded; please report this"),
     }
 }
 

@@ -174,6 +174,9 @@ pub struct Reason {
     /// The file that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The shard that is to measure it, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<usize>,
 }
 
 impl From<model::Change> for Change {
@@ -197,6 +200,7 @@ impl From<&model::Reason> for Reason {
             R::TestChanged { item } => Self { item: Some(item.clone()), ..plain },
             R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
             R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
+            R::OtherShard { shard, .. } => Self { shard: Some(*shard), ..plain },
             R::NotCaptured { detail } => plain.because(detail),
             R::Skipped { why, place } => Self { path: Some(place.clone()), ..plain }.because(why),
             R::MetricUnknown { metric, detail } => Self { metric: Some(metric.clone()), ..plain }.because(detail),

@@ -233,6 +233,7 @@ pub fn config(options: &Options, longest: Duration, deadline: Option<Instant>) -
         deadline,
         threshold: measuring.threshold,
         alpha: ALPHA,
+        others: 0,
         seed: measuring.seed,
         placement: measuring.placement,
         metering: None,

@@ -26,6 +26,7 @@ mod manual;
 mod metrics;
 mod packaging;
 mod report;
+mod shards;
 mod tidy;
 
 #[path = "../support/mod.rs"]

@@ -7,6 +7,7 @@ use super::explain::ExplainArguments;
 use super::hook::HookArguments;
 use super::list::ListArguments;
 use super::manual::{CompletionsArguments, ManArguments};
+use super::merge::MergeArguments;
 use super::report::ReportArguments;
 use super::show_config::ShowConfigArguments;
 use super::upkeep::{CleanArguments, DemoArguments, DoctorArguments};
@@ -80,6 +81,11 @@ pub enum Command {
     Hook(HookArguments),
     /// Write a ready job for continuous integration.
     Ci(CiArguments),
+    /// Join the runs of all shards (`diff --partition`) into one, with one verdict and one error rate.
+    ///
+    /// Each test keeps the verdict of its shard; a shard that is missing, there twice, damaged or of another run is an
+    /// error. The exit code is that of `diff`.
+    Merge(MergeArguments),
     /// Prove the error rates on this machine, with tests of which the answer is known.
     ///
     /// Artificial tests that differ by a known amount, or not at all, are compared as `diff` does it.
@@ -121,6 +127,7 @@ impl Arguments {
             Command::Diff(arguments) => arguments.run(),
             Command::Explain(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
+            Command::Merge(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
             Command::Hook(arguments) => arguments.run(),
             Command::Ci(arguments) => arguments.run(),

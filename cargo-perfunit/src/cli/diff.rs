@@ -9,6 +9,7 @@ use crate::error::{ExitCode, Result};
 use crate::pipeline::Options;
 use crate::report::{Format, Inconclusive, Rendering};
 use clap::Args;
+use std::path::PathBuf;
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]
@@ -46,6 +47,9 @@ pub struct DiffArguments {
     /// What to do when there is nothing to measure [default: pass].
     #[arg(long, value_enum, value_name = "ACTION", help_heading = "Output")]
     pub no_tests: Option<NoTests>,
+    /// Write the run to DIR/run.json too, for `merge` and `report` elsewhere.
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub output: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub telling: TellingArguments,
@@ -89,6 +93,7 @@ impl DiffArguments {
             opaque_constants: !typed.transparent_constants,
             aligned_loops: typed.aligned_loops,
             explaining: explaining(&resolved.settings),
+            output: self.output.clone(),
             ..options(&self.common, resolved, typed.measuring(&resolved.settings))?
         })
     }

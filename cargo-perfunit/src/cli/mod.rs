@@ -10,6 +10,7 @@ mod hook;
 mod list;
 mod manual;
 mod measuring;
+mod merge;
 mod report;
 mod show_config;
 mod upkeep;

@@ -4,6 +4,7 @@ use super::gate::{Gate, exit_code};
 use super::github;
 use super::written::{self, ReportFile};
 use crate::error::{ExitCode, Result};
+use crate::model::Run;
 use crate::pipeline::{self, Options};
 use crate::report::{self, Format, Rendering};
 use crate::term::{self, Terminal};
@@ -25,7 +26,15 @@ pub struct DiffOutput {
 pub fn diff(options: &Options, output: &DiffOutput, terminal: Terminal) -> Result<ExitCode> {
     written::check(&output.files)?;
     let run = pipeline::diff(options, terminal)?;
-    term::print(&report::render(&run, output.format, &output.rendering));
-    github::publish(&run, output.format, &output.rendering, terminal);
-    Ok(written::write_all(&run, &output.files, &output.rendering, exit_code(&run, output.gate)))
+    Ok(conclude(&run, output, terminal))
+}
+
+/// Prints a run, writes its reports, and says how to end.
+pub(super) fn conclude(run: &Run, output: &DiffOutput, terminal: Terminal) -> ExitCode {
+    term::print(&report::render(run, output.format, &output.rendering));
+    // Of a shard its job need not tell twice: the merged run is told.
+    if !run.is_shard() {
+        github::publish(run, output.format, &output.rendering, terminal);
+    }
+    written::write_all(run, &output.files, &output.rendering, exit_code(run, output.gate))
 }

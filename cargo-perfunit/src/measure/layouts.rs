@@ -79,7 +79,7 @@ impl Layouts {
             let outputs = paths(&self.folder.join("drawn"), self.drawn.len());
             let seed = self.seed.wrapping_add(self.drawn.len() as u64);
             match known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path))? {
-                Ok(figures) => known.figures = worse(known.figures, figures),
+                Ok(figures) => known.figures = known.figures.worse(figures),
                 Err(_) => return Ok(None),
             }
             self.took += started.elapsed();
@@ -126,14 +126,4 @@ fn paths(folder: &Path, number: usize) -> Sides<PathBuf> {
 fn at(executables: Sides<&TestExecutable>, paths: Sides<PathBuf>) -> Sides<TestExecutable> {
     let Sides { base, head } = executables.map(Clone::clone);
     Sides { base: TestExecutable { path: paths.base, ..base }, head: TestExecutable { path: paths.head, ..head } }
-}
-
-/// Of two layouts what both have in common.
-fn worse(one: LayoutMatch, two: LayoutMatch) -> LayoutMatch {
-    LayoutMatch {
-        equal: one.equal.min(two.equal),
-        held: one.held.min(two.held),
-        data_equal: one.data_equal.min(two.data_equal),
-        ..one
-    }
 }

@@ -29,3 +29,16 @@ pub struct LayoutMatch {
     /// Wall time of linking both once.
     pub linked_in: Duration,
 }
+
+impl LayoutMatch {
+    /// What holds of two layouts of the same executables.
+    #[must_use]
+    pub fn worse(self, other: Self) -> Self {
+        Self {
+            equal: self.equal.min(other.equal),
+            held: self.held.min(other.held),
+            data_equal: self.data_equal.min(other.data_equal),
+            ..self
+        }
+    }
+}

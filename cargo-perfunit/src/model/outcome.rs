@@ -183,6 +183,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// True if it is one shard of several.
+    pub fn is_shard(&self) -> bool {
+        self.sharding.as_ref().is_some_and(|sharding| sharding.shards > sharding.parts.len())
+    }
+
     /// True if nothing was measured, because tests that were selected fail on base.
     pub fn fails_on_base(&self) -> bool {
         let fails = |outcome: &Outcome| match &outcome.reason {

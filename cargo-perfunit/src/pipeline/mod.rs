@@ -13,6 +13,7 @@ mod explain;
 mod idle;
 mod instructions;
 mod measure;
+mod merge;
 mod names;
 mod options;
 mod pairing;
@@ -30,6 +31,7 @@ mod summary;
 mod units;
 
 pub use explain::Question;
+pub use merge::{MergeRequest, merge};
 pub use options::{Explain, Explaining, Filter, Goal, Ignored, Measuring, Options, Scope};
 pub use recorded::{ExplainRequest, Profiles, explain, profiles};
 pub use runs::Record;
@@ -39,6 +41,7 @@ pub use units::Units;
 use names::Names;
 
 use crate::error::{Error, Result};
+use crate::fs;
 use crate::interrupt;
 use crate::model::{Run, Selection, Stages, TestId, VersionName};
 use crate::report::list::{ListSeconds, Listing};
@@ -50,10 +53,18 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let started = Instant::now();
     measure::check(&options.measuring)?;
     instructions::check(options.explaining)?;
+    if let Some(output) = &options.output {
+        fs::create_dir_all(output)?;
+    }
     let mut setup = setup::open(options, terminal)?;
     let contents = runs::contents(&setup);
     let run = compare(&mut setup, options, started)?;
     let mut record = Record::new(options.clone(), contents, run);
+    if let Some(output) = &options.output
+        && let Err(error) = runs::save(&output.join(runs::FILE), &record)
+    {
+        record.run.warnings.push(format!("the run is not in {}: {}", output.display(), error.message()));
+    }
     // What was measured is shown even where nothing can be written down.
     if let Err(error) = runs::keep(&setup.ours, &mut record) {
         let warning = format!("`explain` and `report` will not know this run: {}", error.message());

@@ -29,6 +29,9 @@ pub struct Options {
     /// Measure this shard only.
     #[serde(default)]
     pub partition: Option<Partition>,
+    /// A folder that gets the record of the run too.
+    #[serde(skip)]
+    pub output: Option<PathBuf>,
     /// Take all tests in scope, whether the change reaches them or not.
     pub all_tests: bool,
     /// Cargo's options.

@@ -11,7 +11,7 @@ use super::caveats;
 use super::figures::{Words, sorted};
 use super::format::{self, Glyphs, count, percent, short_commit, threshold};
 use super::rendering::{Rendering, WhenFine, is_fine};
-use super::unmeasured::is_unaffected;
+use super::unmeasured::is_no_shortcoming;
 use super::{causes, metrics};
 use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Verdict, VersionName};
 use std::collections::BTreeMap;
@@ -201,7 +201,7 @@ fn counts(run: &Run) -> String {
 fn unmeasured(run: &Run) -> Option<String> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let left = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
-    for outcome in left.filter(|outcome| !is_unaffected(outcome)) {
+    for outcome in left.filter(|outcome| !is_no_shortcoming(outcome)) {
         *reasons.entry(outcome.reason.as_ref().map_or("unknown", |reason| reason.kind())).or_default() += 1;
     }
     let reasons: Vec<String> = reasons.iter().map(|(kind, tests)| format!("{tests} {kind}")).collect();

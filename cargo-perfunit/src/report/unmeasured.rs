@@ -119,8 +119,8 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::NotExecuted { .. }) => (18, "do not execute what changed"),
         Some(Reason::MetricUnknown { .. }) => (19, "what decides is not known"),
         Some(Reason::LostInStart { .. }) => (20, "lost in the start of their processes"),
-        Some(Reason::OtherShard { .. }) => (21, "for other shards (--partition)"),
-        None => (22, "no reason was recorded; please report this"),
+        Some(Reason::OtherShard { .. }) => (22, "for other shards (--partition)"),
+        None => (23, "no reason was recorded; please report this"),
     }
 }
 

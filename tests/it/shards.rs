@@ -1,0 +1,127 @@
+//! `--partition`, `merge`, `archive` and `--use-archive`.
+
+use crate::support::{Project, Run};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// Four tests, of which two come by what changes between versions; `ROUNDS` are those of the slow function.
+fn four_tests(rounds: u32) -> String {
+    r"
+#[inline(never)]
+pub fn slow(seed: u64) -> u64 {
+    (0..ROUNDS).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
+}
+#[inline(never)]
+pub fn other(seed: u64) -> u64 {
+    (0..400).fold(seed | 1, |state, round| (state ^ state << 9 ^ state >> 5).wrapping_add(round))
+}
+#[cfg(test)]
+mod tests {
+    #[test] fn apple() { assert_ne!(super::slow(1), super::slow(3)); }
+    #[test] fn banana() { assert_ne!(super::slow(5), super::slow(7)); }
+    #[test] fn cherry() { assert_ne!(super::other(1), super::other(3)); }
+    #[test] #[ignore] fn date() {}
+}
+"
+    .replace("ROUNDS", &rounds.to_string())
+}
+
+fn project() -> Project {
+    Project::library(&four_tests(500), &four_tests(1500))
+}
+
+/// Measures a shard and returns the folder with its record.
+fn shard(project: &Project, partition: &str, code: i32) -> (PathBuf, Value) {
+    let folder = project.path().join("target").join(partition.replace([':', '/'], "-"));
+    let output = folder.to_str().unwrap().to_owned();
+    let run = project.diff(&["--partition", partition, "--output", &output]).expect(code);
+    (folder, run.json())
+}
+
+fn verdicts(document: &Value) -> BTreeMap<String, String> {
+    let tests = document["tests"].as_array().unwrap().iter();
+    tests
+        .map(|test| (test["name"].as_str().unwrap().to_owned(), test["verdict"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+fn merge(project: &Project, arguments: &[&str]) -> Run {
+    project.perfunit(["merge"].iter().chain(arguments))
+}
+
+#[test]
+fn shards_merged_say_what_one_run_says() {
+    let project = project();
+    let whole = project.diff(&["--all-tests"]).expect(100).json();
+    let two = ["slice:1/2", "slice:2/2"].map(|partition| {
+        let folder = project.path().join("target").join(partition.replace([':', '/'], "-"));
+        let output = folder.to_str().unwrap().to_owned();
+        let run = project.diff(&["--all-tests", "--partition", partition, "--output", &output]);
+        (output, run.json())
+    });
+    let document = merge(&project, &[&two[1].0, &two[0].0, "--message-format", "json"]).expect(100).json();
+    assert_eq!(verdicts(&document), verdicts(&whole));
+    assert_eq!(document["selection"], whole["selection"]);
+    assert_eq!(document["sharding"]["kind"], "slice");
+    assert_eq!(document["sharding"]["candidates"].as_array().unwrap().len(), 3);
+    assert_eq!(two[0].1["sharding"]["parts"][0]["tests"], 2);
+    let banana = two[0].1["tests"].as_array().unwrap().iter().find(|test| test["name"] == "tests::banana").unwrap();
+    assert_eq!((&banana["reason"]["kind"], &banana["reason"]["shard"]), (&"other-shard".into(), &2.into()));
+    // The merged run is saved like any other.
+    let text = merge(&project, &[&two[0].0, &two[1].0]).expect(100).stdout;
+    assert!(text.contains("Merged  2 shards by slice, 3 tests") && text.contains("2 slower"), "{text}");
+    let explained = project.perfunit(["explain", "tests::apple", "--strategy", "complete"]).expect(0);
+    assert!(explained.stdout.contains("slow"), "{}", explained.stdout);
+}
+
+#[test]
+fn what_does_not_belong_together_is_not_merged() {
+    let project = project();
+    let (one, document) = shard(&project, "slice:1/2", 100);
+    let one = one.to_str().unwrap();
+    assert_eq!(document["summary"]["verdicts"]["slower"], 1);
+    let missing = merge(&project, &[one]).expect(2);
+    assert!(missing.stderr.contains("shard 2 of 2 is missing"), "{}", missing.stderr);
+    let copy = project.path().join("target/copy");
+    fs::create_dir(&copy).unwrap();
+    fs::copy(format!("{one}/run.json"), copy.join("run.json")).unwrap();
+    let doubled = merge(&project, &[one, copy.to_str().unwrap()]).expect(2);
+    assert!(doubled.stderr.contains("shard slice:1/2 is there twice"), "{}", doubled.stderr);
+    let text = fs::read(copy.join("run.json")).unwrap();
+    fs::write(copy.join("run.json"), &text[..text.len() / 2]).unwrap();
+    let damaged = merge(&project, &[one, copy.to_str().unwrap()]).expect(2);
+    assert!(damaged.stderr.contains("copy/run.json is damaged"), "{}", damaged.stderr);
+    project.write("src/lib.rs", four_tests(700));
+    let (two, _) = shard(&project, "slice:2/2", 100);
+    let foreign = merge(&project, &[one, two.to_str().unwrap()]).expect(2);
+    assert!(
+        foreign.stderr.contains("not of the same run") && foreign.stderr.contains("head differs"),
+        "{}",
+        foreign.stderr
+    );
+}
+
+#[test]
+fn a_listing_shows_the_tests_of_a_shard() {
+    let project = project();
+    let shown = |partition: &str| project.perfunit(["list", "HEAD~1", "--partition", partition]).expect(0).stdout;
+    let text = shown("slice:2/2");
+    assert!(text.contains("tests::banana") && !text.contains("tests::apple"), "{text}");
+    assert!(text.contains("1 of 4 tests can have changed") && text.contains("1 more are for other shards"), "{text}");
+    let shards = [1, 2, 3].map(|number| shown(&format!("hash:{number}/3")));
+    for test in ["tests::apple", "tests::banana"] {
+        assert_eq!(shards.iter().filter(|text| text.contains(test)).count(), 1, "{test}");
+    }
+    let wrong = project.perfunit(["list", "--partition", "slice:3/2"]).expect(2);
+    assert!(wrong.stderr.contains("no shard 3 of 2"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_shard_without_tests_is_no_failure() {
+    let project = project();
+    let (_, document) = shard(&project, "slice:3/3", 0);
+    assert_eq!(document["sharding"]["parts"][0]["tests"], 0);
+    project.diff(&["--partition", "slice:3/3", "--no-tests", "fail"]).expect(0);
+}

@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+/// What a failed operation says.
+pub fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| {
         let message = Error::setup(format!("cannot {verb} {}: {error}", path.display()));
         match error.kind() {
@@ -91,6 +92,11 @@ pub fn create_dir(path: &Path) -> Result<bool> {
 /// Opens a file for writing, creating it.
 pub fn create(path: &Path) -> Result<File> {
     File::create(path).map_err(failed("create", path))
+}
+
+/// Opens a file for reading.
+pub fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(failed("read", path))
 }
 
 /// Copies a file with its permissions, creating the folders above the copy.

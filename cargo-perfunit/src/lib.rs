@@ -14,6 +14,8 @@ pub mod fs;
 
 pub mod cache;
 
+pub mod archive;
+
 pub mod interrupt;
 
 pub mod process;

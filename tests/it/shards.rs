@@ -125,3 +125,77 @@ fn a_shard_without_tests_is_no_failure() {
     assert_eq!(document["sharding"]["parts"][0]["tests"], 0);
     project.diff(&["--partition", "slice:3/3", "--no-tests", "fail"]).expect(0);
 }
+
+/// Packs what the last two commits need, and removes everything that was built.
+fn archived(project: &Project) -> PathBuf {
+    let archive = project.path().join("target/all.tar.zst");
+    let made = project.perfunit(["archive", "HEAD~1", "--archive-file", archive.to_str().unwrap()]).expect(0);
+    assert!(made.stderr.contains("2 tests to measure"), "{}", made.stderr);
+    fs::remove_dir_all(project.path().join("target/perfunit")).unwrap();
+    archive
+}
+
+#[test]
+fn an_archive_is_measured_without_building() {
+    let project = project();
+    let archive = archived(&project);
+    let used = ["diff", "--use-archive", archive.to_str().unwrap(), "--message-format", "json"];
+    let document = project.perfunit(used).expect(100).json();
+    assert_eq!(document["base"]["label"], "HEAD~1");
+    assert_eq!(document["summary"]["verdicts"]["slower"], 2);
+    assert_eq!(document["environment"]["layout_controlled"], true);
+    // Cargo has not even been asked.
+    assert!(!project.path().join("target/perfunit/build").exists());
+    // A shard of it, and what else may be chosen here.
+    let shard =
+        project.perfunit(used.iter().chain(&["--partition", "slice:2/2", "--threshold", "5%"])).expect(100).json();
+    assert_eq!(shard["summary"]["verdicts"]["slower"], 1);
+}
+
+#[test]
+fn an_archive_of_something_else_is_refused() {
+    let project = project();
+    let archive = archived(&project);
+    let file = archive.to_str().unwrap();
+    let refused = |arguments: &[&str], code: i32, words: &[&str]| {
+        let run = project.perfunit(["diff"].iter().chain(arguments).chain(&["--use-archive", file])).expect(code);
+        for word in words {
+            assert!(run.stderr.contains(word), "no `{word}` in {}", run.stderr);
+        }
+        assert!(run.stderr.contains("hint: "), "{}", run.stderr);
+    };
+    refused(&["HEAD..HEAD"], 2, &["all.tar.zst is of another base: HEAD~1 (", "there, HEAD ("]);
+    refused(&["--lib"], 2, &["the choice of packages and targets differs"]);
+    refused(&["--all-features"], 2, &["what is passed to cargo differs"]);
+    refused(&["--explain", "always"], 2, &["--explain always needs another build"]);
+    refused(
+        &["--target-dir", "target/elsewhere"],
+        2,
+        &["was made with the target folder at", "target/elsewhere/perfunit"],
+    );
+    project.write("src/lib.rs", four_tests(700));
+    refused(&["HEAD~1"], 2, &["all.tar.zst is of another head"]);
+    let bytes = fs::read(&archive).unwrap();
+    fs::write(&archive, &bytes[..bytes.len() / 2]).unwrap();
+    refused(&[], 2, &["all.tar.zst is damaged or cut short"]);
+    fs::write(&archive, "no archive").unwrap();
+    refused(&[], 2, &["all.tar.zst is no archive of cargo-perfunit"]);
+    // Nothing was left half done.
+    assert!(!project.path().join("target/perfunit/sides").exists());
+}
+
+#[test]
+fn tests_that_only_pass_with_their_new_code_are_measured_from_an_archive() {
+    let expecting = |rounds: u32, value: u32| {
+        four_tests(rounds).replace("cherry() {", &format!("cherry() {{ assert_eq!(super::answer(), {value});"))
+    };
+    let with = |rounds, value| format!("pub fn answer() -> u32 {{ {value} }}\n{}", expecting(rounds, value));
+    let project = Project::library(&with(500, 1), &with(1500, 2));
+    let whole = project.diff(&[]).json();
+    let archive = project.path().join("target/all.tar.zst");
+    let file = archive.to_str().unwrap();
+    project.perfunit(["archive", "HEAD~1", "--archive-file", file]).expect(0);
+    fs::remove_dir_all(project.path().join("target/perfunit")).unwrap();
+    let document = project.perfunit(["diff", "--use-archive", file, "--message-format", "json"]).expect(100).json();
+    assert_eq!(verdicts(&document), verdicts(&whole));
+}

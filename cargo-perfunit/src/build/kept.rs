@@ -79,6 +79,11 @@ pub struct SideBuild {
 }
 
 impl SideBuild {
+    /// Of a version that has none of the targets.
+    pub fn empty(ours: &Path) -> Self {
+        Self { folder: ours.join("sides/none"), executables: Vec::new() }
+    }
+
     /// Reads what was kept in this folder.
     pub fn open(folder: &Path) -> Result<Self> {
         let note = folder.join(NOTE);
@@ -160,6 +165,14 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
     let text = serde_json::to_vec(&build).map_err(|error| Error::setup(error.to_string()))?;
     fs::write_atomically(&folder.join(NOTE), text)?;
     Ok(build)
+}
+
+/// Puts stand-ins where the tests of a side look for the packages' binaries.
+pub fn stand_in(ours: &Path, side: &SideBuild) -> Result<()> {
+    for binary in side.binaries()? {
+        dispatch_role::install(&ours.join("build/any").join(file_name(&binary)))?;
+    }
+    Ok(())
 }
 
 /// Where cargo may have had a binary linked: below its place, or where the test executables are.

@@ -143,6 +143,12 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
     })
 }
 
+/// A key of what goes into test executables and measured processes: they serve no other tool.
+pub fn parts_key() -> Result<String> {
+    let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
+    sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text)).finish()
+}
+
 /// Returns the folder `key` of `root`, made once: `last` is the file that `make` writes last.
 fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let dir = root.join(key);

@@ -172,6 +172,7 @@ fn options(folder: &Path, base: Oid, head: Oid) -> Result<pipeline::Options> {
         filter: Filter::default(),
         rules: Rules::default(),
         partition: None,
+        archive: None,
         output: None,
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },

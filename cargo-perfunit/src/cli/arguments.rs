@@ -1,5 +1,6 @@
 //! The command line as typed, and who does what it says: each subcommand has its arguments in a file of its own.
 
+use super::archive::ArchiveArguments;
 use super::calibrate::CalibrateArguments;
 use super::ci::CiArguments;
 use super::diff::DiffArguments;
@@ -81,6 +82,11 @@ pub enum Command {
     Hook(HookArguments),
     /// Write a ready job for continuous integration.
     Ci(CiArguments),
+    /// Build both versions and pack what measuring needs, for `diff --use-archive` on other machines.
+    ///
+    /// Takes the versions, packages and build options of `diff`. The other machines need the same toolchain, the same
+    /// paths and a clone with both versions, and build nothing.
+    Archive(Box<ArchiveArguments>),
     /// Join the runs of all shards (`diff --partition`) into one, with one verdict and one error rate.
     ///
     /// Each test keeps the verdict of its shard; a shard that is missing, there twice, damaged or of another run is an
@@ -127,6 +133,7 @@ impl Arguments {
             Command::Diff(arguments) => arguments.run(),
             Command::Explain(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
+            Command::Archive(arguments) => arguments.run(),
             Command::Merge(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
             Command::Hook(arguments) => arguments.run(),

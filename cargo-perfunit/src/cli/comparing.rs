@@ -237,6 +237,7 @@ pub fn options(common: &CommonArguments, resolved: &Resolved, measuring: Measuri
             arguments: cargo_arguments(common, &settings.features.value.0),
         },
         partition: common.partition,
+        archive: None,
         output: None,
         opaque_constants: true,
         aligned_loops: false,

@@ -47,6 +47,9 @@ pub struct DiffArguments {
     /// What to do when there is nothing to measure [default: pass].
     #[arg(long, value_enum, value_name = "ACTION", help_heading = "Output")]
     pub no_tests: Option<NoTests>,
+    /// Measure what `archive` has built elsewhere; nothing is built here.
+    #[arg(long, value_name = "FILE", help_heading = "Build")]
+    pub use_archive: Option<PathBuf>,
     /// Write the run to DIR/run.json too, for `merge` and `report` elsewhere.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
@@ -93,6 +96,7 @@ impl DiffArguments {
             opaque_constants: !typed.transparent_constants,
             aligned_loops: typed.aligned_loops,
             explaining: explaining(&resolved.settings),
+            archive: self.use_archive.clone(),
             output: self.output.clone(),
             ..options(&self.common, resolved, typed.measuring(&resolved.settings))?
         })

@@ -1,5 +1,6 @@
 //! The command line: arguments as typed ([`Arguments`]), resolved into what the stages take.
 
+mod archive;
 mod arguments;
 mod calibrate;
 mod ci;

@@ -87,6 +87,7 @@ fn options(folder: &Path) -> Result<Options> {
         filter: Filter::default(),
         rules: Rules::default(),
         partition: None,
+        archive: None,
         output: None,
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },

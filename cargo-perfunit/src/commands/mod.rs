@@ -1,5 +1,6 @@
 //! One short file per subcommand: run the pipeline, print the report, choose the exit code.
 
+mod archive;
 mod calibrate;
 mod ci;
 mod clean;
@@ -18,6 +19,7 @@ mod report;
 mod show_config;
 mod written;
 
+pub use archive::archive;
 pub use calibrate::{CalibrateRequest, calibrate};
 pub use ci::{CiInit, CiOutput, ci_init};
 pub use clean::{CleanOptions, clean};

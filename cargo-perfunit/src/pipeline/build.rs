@@ -79,6 +79,9 @@ pub fn both_sides(
         probes: Probes::Without,
         inlining: Inlining::AsBuilt,
     };
+    if let Some(recipe) = setup.archive.recipe(pairing.tests_of, &targets)? {
+        return recipe.follow(setup, pairing, &roots, variant);
+    }
     let mut doors = Doors { without_macro: BTreeSet::new(), variant, warnings: Vec::new() };
     let cache = cache::folder(&setup.ours)?;
     'doors: loop {
@@ -110,7 +113,7 @@ pub fn both_sides(
         let (Some(base), Some(head)) = (built.base, built.head) else {
             return Err(Error::setup("a side was not built"));
         };
-        return Ok(BuiltSides {
+        let built = BuiltSides {
             sides: Sides { base, head },
             pairing,
             targets,
@@ -119,7 +122,9 @@ pub fn both_sides(
             meter: toolchain.meter,
             variant: doors.variant,
             warnings: doors.warnings,
-        });
+        };
+        setup.archive.note(&built, &doors.without_macro);
+        return Ok(built);
     }
 }
 
@@ -143,7 +148,7 @@ impl Job<'_> {
         progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));
         let there = there(files, selected, targets);
         if there.is_empty() {
-            return Ok(Built::Done(SideBuild { folder: setup.ours.join("sides/none"), executables: Vec::new() }));
+            return Ok(Built::Done(SideBuild::empty(&setup.ours)));
         }
         setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
         let content_key = KeyBuilder::default().with(files.key()).with(format!("{injections:?}")).finish()?;

@@ -3,6 +3,7 @@
 //! Each step is a function of the one before; there is no way back. The steps live in the files beside this one, the
 //! thinking in the modules above.
 
+mod archived;
 mod build;
 mod candidates;
 mod causes;
@@ -30,6 +31,7 @@ mod setup;
 mod summary;
 mod units;
 
+pub use archived::{Archived, archive};
 pub use explain::Question;
 pub use merge::{MergeRequest, merge};
 pub use options::{Explain, Explaining, Filter, Goal, Ignored, Measuring, Options, Scope};
@@ -56,6 +58,7 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     if let Some(output) = &options.output {
         fs::create_dir_all(output)?;
     }
+    let options = &archived::adopt(options)?;
     let mut setup = setup::open(options, terminal)?;
     let contents = runs::contents(&setup);
     let run = compare(&mut setup, options, started)?;

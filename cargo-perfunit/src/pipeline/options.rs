@@ -29,6 +29,9 @@ pub struct Options {
     /// Measure this shard only.
     #[serde(default)]
     pub partition: Option<Partition>,
+    /// Take the builds from this archive.
+    #[serde(skip)]
+    pub archive: Option<PathBuf>,
     /// A folder that gets the record of the run too.
     #[serde(skip)]
     pub output: Option<PathBuf>,
@@ -83,7 +86,7 @@ pub enum Explain {
 }
 
 /// Cargo's package and target selection.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Scope {
     /// `-p`; empty for cargo's default.
     pub packages: Vec<String>,

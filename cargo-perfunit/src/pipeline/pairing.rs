@@ -21,6 +21,8 @@ pub struct Pairing {
     pub files: Sides<FileSet>,
     /// Files in which the overlaid version differs from itself.
     overlay: BTreeSet<String>,
+    /// Files that were among these until they did not compile.
+    given_up: BTreeSet<String>,
 }
 
 impl Pairing {
@@ -43,6 +45,7 @@ impl Pairing {
             tests_of,
             files: Sides { base: files.base.clone(), head: files.head.clone() },
             overlay: BTreeSet::new(),
+            given_up: BTreeSet::new(),
         };
         for (path, content) in overlay {
             pairing.lay_over(path, content);
@@ -58,6 +61,11 @@ impl Pairing {
     /// The files in which that version differs from itself.
     pub fn overlay(&self) -> &BTreeSet<String> {
         &self.overlay
+    }
+
+    /// The files that did not compile with the other version's test code.
+    pub fn given_up(&self) -> &BTreeSet<String> {
+        &self.given_up
     }
 
     /// True if both versions are as they are.
@@ -89,17 +97,23 @@ impl Pairing {
     /// something to try.
     pub fn give_up(&mut self, setup: &Setup, selected: &Selected, failure: &BuildFailure) -> bool {
         let blamed = blamed(&self.overlay, failure, &setup.tree.root(), selected);
+        self.take_back(setup, &blamed);
+        !blamed.is_empty()
+    }
+
+    /// Gives the overlaid version its own content of these files.
+    pub fn take_back(&mut self, setup: &Setup, paths: &BTreeSet<String>) {
         let own = &setup.files.get(self.overlaid()).entries;
         let entries = &mut self.files.get_mut(self.tests_of.other()).entries;
-        for path in &blamed {
+        for path in paths {
             let place = Path::new(path);
             match own.get(place) {
                 Some(entry) => drop(entries.insert(place.to_owned(), entry.clone())),
                 None => drop(entries.remove(place)),
             }
             self.overlay.remove(path);
+            self.given_up.insert(path.clone());
         }
-        !blamed.is_empty()
     }
 }
 

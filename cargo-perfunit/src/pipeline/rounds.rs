@@ -11,6 +11,7 @@ use super::names::Names;
 use super::options::Options;
 use super::pairing::Pairing;
 use super::partition::{Dealt, deal};
+use super::remembered;
 use super::select::Selected;
 use super::setup::Setup;
 use super::summary;
@@ -28,6 +29,19 @@ use std::time::{Duration, Instant};
 struct Round {
     built: BuiltSides,
     candidates: Candidates,
+}
+
+impl Round {
+    /// The targets of tests that join the second round if they fail on head.
+    fn may_move<'a>(&'a self, names: &'a Names<'_>) -> impl Iterator<Item = TargetId> + 'a {
+        let tests = self.candidates.chosen.iter().map(|candidate| &candidate.test);
+        tests.filter(|test| has_new_code(test, names)).map(|test| test.target.clone())
+    }
+}
+
+/// True for a test with code of its own that differs, and that is still there in head.
+fn has_new_code(test: &TestId, names: &Names<'_>) -> bool {
+    names.test(Side::Head, test).is_some() && names.changed_code(test).is_some()
 }
 
 /// All rounds, built.
@@ -72,7 +86,11 @@ pub fn prepare(
     let mut selecting = started.elapsed();
     let mut first = Round { built, candidates };
     let pairing = Pairing::new(setup, selected, Side::Head);
-    let concerned = concerned(selected, names, &first, &pairing);
+    let mut concerned = concerned(selected, names, &first, &pairing);
+    if setup.archive.is_in_use() {
+        // What else only a failure would show to be needed cannot be built later.
+        concerned.extend(first.may_move(names));
+    }
     let mut second = if concerned.is_empty() {
         None
     } else {
@@ -152,6 +170,17 @@ impl Rounds {
     /// The library that gives both processes of a pair the same random numbers, if there is one.
     pub fn seeds(&self) -> Option<PathBuf> {
         self.first.built.seeds.clone()
+    }
+
+    /// The library that counts what the allocator is asked for, behind that of [`Rounds::seeds`].
+    pub fn libraries(&self) -> [Option<PathBuf>; 2] {
+        [self.seeds(), self.first.built.meter.clone()]
+    }
+
+    /// The files with what is known about the built sides.
+    pub fn remembered<'a>(&'a self, ours: &'a Path) -> impl Iterator<Item = Result<PathBuf>> + 'a {
+        let rounds = [Some(&self.first), self.second.as_ref().map(|second| &second.round)];
+        rounds.into_iter().flatten().map(|round| remembered::file(ours, &round.built.sides))
     }
 
     /// All tests, for `list`.
@@ -257,8 +286,7 @@ fn take_failed(outcomes: &mut Vec<Outcome>, names: &Names<'_>) -> Vec<Outcome> {
     let fails = |outcome: &Outcome| {
         matches!(&outcome.reason, Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) if side == "head")
             && outcome.verdict == Verdict::NotMeasured
-            && names.test(Side::Head, &outcome.test).is_some()
-            && names.changed_code(&outcome.test).is_some()
+            && has_new_code(&outcome.test, names)
     };
     let (failed, others) = std::mem::take(outcomes).into_iter().partition(fails);
     *outcomes = others;

@@ -1,5 +1,6 @@
 //! Where we are: repository, workspace, toolchain, our folder and its lock.
 
+use super::archived::{self, Archive};
 use super::not_interrupted;
 use super::options::Options;
 use crate::cache;
@@ -41,6 +42,8 @@ pub struct Setup {
     pub terminal: Terminal,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Whether builds go into an archive or come out of one.
+    pub archive: Archive,
     /// Held until the end of the run.
     _lock: File,
 }
@@ -90,7 +93,25 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
     let live = workspace::load(&cargo, repository.root(), &location.workspace_root.join("Cargo.toml"))?;
     let outside = live.outside.iter().map(PathBuf::as_path);
     let tree = open_tree(&ours.join("shadow"), repository.root(), outside)?;
-    Ok(Setup { cargo, repository, location, live, ours, comparison, files, tree, terminal, warnings, _lock: lock })
+    let archive = Archive::default();
+    let mut setup = Setup {
+        cargo,
+        repository,
+        location,
+        live,
+        ours,
+        comparison,
+        files,
+        tree,
+        terminal,
+        warnings,
+        archive,
+        _lock: lock,
+    };
+    if let Some(file) = &options.archive {
+        archived::install(&mut setup, file)?;
+    }
+    Ok(setup)
 }
 
 fn supported_platform() -> Result<()> {

@@ -1,0 +1,31 @@
+//! `cargo perfunit archive`.
+
+use super::comparing::{CommonArguments, options, terminal};
+use crate::commands;
+use crate::error::{Error, ExitCode, Result};
+use crate::pipeline::Measuring;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `archive`.
+#[derive(Debug, Args)]
+pub struct ArchiveArguments {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub common: CommonArguments,
+    /// Where to write the archive, a `.tar.zst`.
+    #[arg(long, value_name = "FILE")]
+    pub archive_file: PathBuf,
+}
+
+impl ArchiveArguments {
+    /// Builds and packs.
+    pub fn run(&self) -> Result<ExitCode> {
+        let terminal = terminal(&self.common);
+        if let Some(partition) = &self.common.partition {
+            return Err(Error::usage(format!("--partition {partition}: an archive is for all shards"))
+                .hint("give --partition to `diff --use-archive`"));
+        }
+        commands::archive(&options(&self.common, Measuring::default())?, &self.archive_file, terminal)
+    }
+}

@@ -3,10 +3,11 @@
 use super::json::Environment;
 use super::wire::Test;
 use crate::model::{self, PartitionKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a run was shared out, and what of it is in this document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sharding {
     /// `slice` or `hash`.
     pub kind: String,
@@ -19,7 +20,7 @@ pub struct Sharding {
 }
 
 /// One shard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// Its number, from 1.
     pub shard: usize,

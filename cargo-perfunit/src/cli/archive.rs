@@ -1,7 +1,8 @@
 //! `cargo perfunit archive`.
 
-use super::comparing::{CommonArguments, options, terminal};
+use super::comparing::{CommonArguments, options, resolved, terminal};
 use crate::commands;
+use crate::config::Layer;
 use crate::error::{Error, ExitCode, Result};
 use crate::pipeline::Measuring;
 use clap::Args;
@@ -26,6 +27,8 @@ impl ArchiveArguments {
             return Err(Error::usage(format!("--partition {partition}: an archive is for all shards"))
                 .hint("give --partition to `diff --use-archive`"));
         }
-        commands::archive(&options(&self.common, Measuring::default())?, &self.archive_file, terminal)
+        let resolved = resolved(&self.common, Layer::default())?;
+        let options = options(&self.common, &resolved, Measuring::default())?;
+        commands::archive(&options, &self.archive_file, terminal)
     }
 }

@@ -1,15 +1,15 @@
 //! `cargo perfunit merge`.
 
-use super::comparing::{folder, real};
-use super::diff::NoTests;
+use super::comparing::{ConfigurationArguments, place};
 use super::report::{TellingArguments, report_file};
 use crate::commands::{self, DiffOutput, Gate, ReportFile};
+use crate::config::{Deny, Layer, NoTests, Sourced};
 use crate::error::{ExitCode, Result};
 use crate::pipeline::MergeRequest;
-use crate::report::Format;
+use crate::report::{Format, Inconclusive, Rendering};
 use crate::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
@@ -26,12 +26,15 @@ pub struct MergeArguments {
     /// Also write a report to a file; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
     pub report: Vec<ReportFile>,
-    /// What to do when there is nothing to measure.
-    #[arg(long, value_enum, default_value_t, value_name = "ACTION")]
-    pub no_tests: NoTests,
+    /// What to do when there is nothing to measure [default: pass].
+    #[arg(long, value_enum, value_name = "ACTION")]
+    pub no_tests: Option<NoTests>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub telling: TellingArguments,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub configuration: ConfigurationArguments,
     /// Directory for all generated artifacts.
     #[arg(long, value_name = "DIRECTORY")]
     pub target_dir: Option<PathBuf>,
@@ -53,11 +56,19 @@ impl MergeArguments {
     /// Joins and prints.
     pub fn run(&self) -> Result<ExitCode> {
         term::set_color(self.color);
-        let manifest = self.manifest_path.as_deref().map(real).transpose()?;
-        let folder = match manifest.as_deref().and_then(Path::parent) {
-            Some(parent) => parent.to_owned(),
-            None => folder()?,
+        let terminal = Terminal { quiet: self.quiet };
+        let (folder, manifest) = place(self.manifest_path.as_deref())?;
+        let typed = Layer {
+            no_tests: self.no_tests.map(Sourced::typed),
+            deny: (!self.telling.deny.is_empty()).then(|| Sourced::typed(self.telling.deny.clone())),
+            ..Layer::default()
         };
+        let resolved = self.configuration.find(&folder, manifest.as_deref(), typed)?;
+        for warning in &resolved.warnings {
+            terminal.warning(warning);
+        }
+        let denied = resolved.settings.deny.value.contains(&Deny::Inconclusive);
+        let inconclusive = if denied { Inconclusive::Denied } else { Inconclusive::Allowed };
         let request = MergeRequest {
             shards: self.shards.clone(),
             output: self.output.clone(),
@@ -67,13 +78,10 @@ impl MergeArguments {
         };
         let output = DiffOutput {
             format: self.message_format,
-            rendering: self.telling.rendering(self.verbose),
+            rendering: Rendering { inconclusive, ..self.telling.rendering(self.verbose) },
             files: self.report.clone(),
-            gate: Gate {
-                fail_without_tests: self.no_tests == NoTests::Fail,
-                inconclusive: self.telling.inconclusive(),
-            },
+            gate: Gate { fail_without_tests: resolved.settings.no_tests.value == NoTests::Fail, inconclusive },
         };
-        commands::merge(&request, &output, Terminal { quiet: self.quiet })
+        commands::merge(&request, &output, terminal)
     }
 }

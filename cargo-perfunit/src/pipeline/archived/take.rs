@@ -20,7 +20,7 @@ pub fn adopt(options: &Options) -> Result<Options> {
     let Some(file) = &options.archive else { return Ok(options.clone()) };
     if options.explaining.explain == Explain::Always {
         return Err(Error::usage("--explain always needs another build, and --use-archive makes none")
-            .hint("leave out --explain; `cargo perfunit explain` on the merged run builds where it is started"));
+            .hint("type `--explain never`; `cargo perfunit explain` builds what it needs where it is started"));
     }
     let Manifest { asked, versions, .. } = Manifest::read(file)?;
     let typed = Asked::of(options);

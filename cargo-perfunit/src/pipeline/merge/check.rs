@@ -1,8 +1,10 @@
 //! Whether saved runs are the shards of one run, all of them, each once.
 
 use super::Shard;
+use crate::cache;
 use crate::error::{Error, Result};
 use crate::model::{Partition, PartitionKind, Side, Sides, VersionName};
+use crate::pipeline::options::Options;
 use crate::pipeline::runs::Record;
 use std::path::Path;
 
@@ -102,6 +104,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("what is passed to cargo", format!("`{}`", options.build.arguments.join(" "))),
         ("the choice of packages and targets", format!("{:?}", options.scope)),
         ("the filter", format!("{:?}", options.filter)),
+        ("what the configuration says of some tests", rules_key(options)),
         ("--all-tests", options.all_tests.to_string()),
         ("--threshold", measuring.threshold.to_string()),
         ("--metric", gates.join(",")),
@@ -112,6 +115,11 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("--layout", format!("{:?}", measuring.placement)),
         ("--unequal-seeds", (!measuring.equal_seeds).to_string()),
     ]
+}
+
+/// Rules are long: that they differ has to do.
+fn rules_key(options: &Options) -> String {
+    format!("rules {}", cache::hash(format!("{:?}", options.rules).as_bytes()).unwrap_or_default())
 }
 
 /// A version and the key of its content, however it was called.

@@ -166,7 +166,7 @@ fn table(measured: &Measured, out: &mut Markup) {
                     });
                 }
             });
-        })
+        });
     });
 }
 

@@ -119,7 +119,7 @@ fn selected(outcome: &Outcome, out: &mut Markup) {
     match outcome.capture {
         Some(Capture::Macro) => out.words("p", "note", "Its body is measured."),
         Some(Capture::Runner) => {
-            out.words("p", "note", "The whole test function is measured, as another macro made it.")
+            out.words("p", "note", "The whole test function is measured, as another macro made it.");
         }
         Some(Capture::Process) => {
             out.words("p", "note", "Whole processes are measured, as its target has a test harness of its own.")

@@ -117,7 +117,7 @@ pub fn filter(run: &Run, out: &mut Markup) {
                         out.words("option", "", "all targets");
                         for (target, number) in &targets {
                             out.element("option", &[("value", &number.to_string())], |out| {
-                                out.text(&target.to_string())
+                                out.text(&target.to_string());
                             });
                         }
                     });

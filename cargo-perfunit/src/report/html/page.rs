@@ -39,7 +39,7 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
             head::header(run, out);
             out.element("main", &[], |out| {
                 head::remarks(run, out);
-                tests(run, options, out);
+                tests(run, options.most_bytes, out);
                 head::unmeasured(run, out);
                 head::about(run, out);
             });
@@ -49,14 +49,14 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
     out.finish()
 }
 
-fn tests(run: &Run, options: &HtmlOptions, out: &mut Markup) {
+fn tests(run: &Run, most_bytes: usize, out: &mut Markup) {
     if run.outcomes.is_empty() {
         return;
     }
     out.element("section", &[("aria-labelledby", "tests-title")], |out| {
         out.element("h2", &[("id", "tests-title")], |out| out.text("Tests"));
         head::filter(run, out);
-        rows::write(run, options, out);
+        rows::write(run, most_bytes, out);
         // Right behind the table: it is filtered before it is first drawn.
         out.embed("script", SCRIPT);
     });

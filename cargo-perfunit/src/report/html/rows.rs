@@ -1,8 +1,8 @@
 //! The table of all tests, the gravest first: a row each, below it the details while there is room.
 
+use super::detail;
 use super::interval::Scale;
 use super::markup::{Markup, percent};
-use super::{HtmlOptions, detail};
 use crate::model::{Outcome, Run, TargetId, Verdict};
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, Glyphs, count, one_line};
@@ -59,13 +59,13 @@ pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
     targets
 }
 
-/// Writes the table. Details come as long as the whole page stays below the limit of the options, those of the gravest first.
-pub fn write(run: &Run, options: &HtmlOptions, out: &mut Markup) {
+/// Writes the table. Details come as long as the whole page stays below the limit, those of the gravest first.
+pub fn write(run: &Run, most_bytes: usize, out: &mut Markup) {
     let tests = sorted(run);
     let page = Page { words: Words::of(&run.gates), scale: Scale::of(run), targets: targets(run) };
     let rows: Vec<Markup> = tests.iter().map(|outcome| page.row(outcome)).collect();
     let taken = out.len() + REST + rows.iter().map(|row| row.len() + AROUND).sum::<usize>();
-    let room = options.most_bytes.saturating_sub(taken);
+    let room = most_bytes.saturating_sub(taken);
     let details = details(run, &tests, room);
     let left_out = tests.iter().filter(|outcome| detail::is_worth(outcome)).count() - details.len();
     if left_out > 0 {
@@ -218,7 +218,7 @@ mod tests {
 
     fn table(run: &Run, most_bytes: usize) -> String {
         let mut out = Markup::default();
-        write(run, &HtmlOptions { most_bytes }, &mut out);
+        write(run, most_bytes, &mut out);
         out.finish()
     }
 

@@ -102,7 +102,7 @@ fn tick_label(fraction: f64, step: f64) -> String {
     let decimals = (-(step * 100.0 * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize;
     // Of steps of 2.5 the next digit counts, too.
     let exact = |decimals: usize| {
-        let power = 10f64.powi(decimals as i32);
+        let power = 10f64.powf(decimals as f64);
         ((step * 100.0 * power).round() - step * 100.0 * power).abs() < 1e-6
     };
     let decimals = if exact(decimals) { decimals } else { decimals + 1 };

@@ -36,7 +36,10 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
     if let Some(measured) = &outcome.measured {
         let [base, head] = [measured.base_ns, measured.head_ns].map(|ns| format::duration(ns, Glyphs::Unicode));
         sentences.push(format!("A run takes {head} instead of {base}: {}.", phrase(measured)));
-        sentences.push(meaning(run, outcome.verdict, measured));
+        // What is open has a reason, which says more.
+        if outcome.verdict != Verdict::Inconclusive || outcome.reason.is_none() {
+            sentences.push(meaning(run, outcome.verdict, measured));
+        }
     }
     sentences.extend(outcome.reason.as_ref().map(|reason| sentence(&one_line(&reason.to_string()))));
     sentences.extend(outcome.cross_check.as_ref().map(|check| sentence(&check.to_string())));

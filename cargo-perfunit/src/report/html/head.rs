@@ -22,7 +22,10 @@ fn headline(run: &Run) -> String {
     match (run.count(Verdict::Slower), caveats::measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
         (0, 0) => "No test was measured".to_owned(),
-        (0, _) => format!("No test got {worse}"),
+        (0, _) => match run.count(Verdict::Inconclusive) {
+            0 => format!("No test got {worse}"),
+            open => format!("No test got {worse}, {open} could not be told"),
+        },
         (slower, _) => format!("{} got {worse}", count(slower, "test")),
     }
 }
@@ -269,6 +272,7 @@ mod tests {
         let figures = || Some(measured(1e3, 0.3));
         check(vec![], "No test was measured");
         check(vec![outcome("a", Verdict::Same, figures())], "No test got slower");
+        check(vec![outcome("a", Verdict::Inconclusive, figures())], "No test got slower, 1 could not be told");
         check(vec![outcome("a", Verdict::Slower, figures())], "1 test got slower");
         let mut gated = run(vec![outcome("a", Verdict::Slower, figures())]);
         gated.gates = vec![Metric::Allocations];

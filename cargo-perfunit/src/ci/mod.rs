@@ -28,7 +28,7 @@ pub struct Job {
 }
 
 /// The options of `diff` in all jobs.
-const OPTIONS: &str = "";
+const OPTIONS: &str = " --profile ci";
 
 impl Service {
     /// Where its file lies, relative to the top of the repository.

@@ -95,7 +95,7 @@ fn scripts_can_be_read_by_any_shell() {
 fn a_project_below_the_top_is_named() {
     for service in [Service::Github, Service::Gitlab, Service::Generic] {
         let text = job(service, 1, "rust/app");
-        assert!(text.contains(" --head HEAD --manifest-path rust/app/Cargo.toml"), "{text}");
+        assert!(text.contains(" --profile ci --manifest-path rust/app/Cargo.toml\n"), "{text}");
         assert!(text.contains("rust/app/target/perfunit"), "{text}");
         assert!(!job(service, 1, "").contains("--manifest-path"));
     }

@@ -158,6 +158,14 @@ fn what_is_wrong_is_named_with_file_and_line() {
 }
 
 #[test]
+fn what_contradicts_itself_is_refused() {
+    let project = with("[profile.default]\nmetrics = [\"time\", \"instructions\"]\n");
+    let run = project.perfunit(["diff", "HEAD~1", "--instructions", "never"]).expect(2);
+    assert!(run.stderr.contains("instructions decide (--metric), and are not to be counted"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: ") && run.stderr.contains("show-config"), "{}", run.stderr);
+}
+
+#[test]
 fn what_means_nothing_is_a_warning() {
     let project = with("[profile.default]\ntreshold = \"2%\"\n\n[[skip]]\nfilter = \"test(nosuch)\"\nreason = \"x\"\n");
     project.write("app/.config/perfunit.toml", "[profile.default]\n");

@@ -42,6 +42,10 @@ pub fn check(measuring: &Measuring) -> Result<()> {
         return Err(Error::setup("--instructions callgrind needs valgrind, which is not in PATH")
             .hint("install valgrind, or leave the option out to count by the processor"));
     }
+    if measuring.instructions == Instructions::Never && measuring.gates.contains(&Metric::Instructions) {
+        return Err(Error::usage("instructions decide (--metric), and are not to be counted (--instructions never)")
+            .hint("leave one of the two out; `cargo perfunit show-config` tells where they are set"));
+    }
     Ok(())
 }
 

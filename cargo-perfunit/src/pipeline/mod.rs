@@ -9,6 +9,7 @@ mod candidates;
 mod causes;
 mod code;
 mod confirm;
+mod data;
 mod environment;
 mod explain;
 mod idle;

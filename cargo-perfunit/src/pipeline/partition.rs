@@ -79,7 +79,9 @@ mod tests {
             because: String::new(),
             why: None,
             capture: None,
+            ignored: false,
             differs: None,
+            terms: Rules::default().terms(&test(name), &Measuring::default()),
         };
         let mut candidates = Candidates::default();
         candidates.chosen.extend(names.iter().map(candidate));

@@ -1,15 +1,16 @@
 //! What the change can reach: source difference, workspace graph, targets.
 
+use super::data;
 use super::options::Options;
 use super::rules::{Data, TestRules};
 use super::scope;
 use super::setup::Setup;
 use crate::error::{Error, Result};
-use crate::git::{FileSet, Repository, Request};
+use crate::git::{FileSet, Request};
 use crate::impact::{self, Cause, Files, Graph, PackageNode, TargetNode};
 use crate::model::{Selection, Sides, TargetId};
 use crate::shadow::Injections;
-use crate::source::{self, ChangedInput, FileChange, InputKind, Irrelevance, SourceDiff};
+use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
 use crate::workspace::{self, Workspace};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,8 +97,8 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             setup.warnings.push("the filters leave no test target to look at".to_owned());
         }
     }
-    let (data, ignored) = apart(setup, &rules, &mut diff);
-    if !options.all_tests && diff.is_empty() && data.is_empty() {
+    let (ruled_files, ignored) = data::apart(setup, &rules, &mut diff);
+    if !options.all_tests && diff.is_empty() && ruled_files.is_empty() {
         let nothing_because = Some(nothing_because(setup, &diff, &in_scope, &ignored));
         return Ok(Selected {
             workspace,
@@ -115,7 +116,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
     let (graph, target_files) = graph(setup, &workspace, &diff)?;
     rules.heed_attributes(setup, &workspace, &target_files);
     let reached = impact::reach(&graph, &diff).targets;
-    let mut data_files = data_files(&reached, &diff);
+    let mut data_files = data::files(&reached, &diff);
     let mut targets: BTreeMap<TargetId, String> = if options.all_tests {
         in_scope.iter().map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
     } else {
@@ -126,7 +127,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             .map(|(target, causes)| (target, first(causes)))
             .collect()
     };
-    for input in data {
+    for input in ruled_files {
         let Data::Reaches(expression) = rules.data(&input.path) else { continue };
         for target in in_scope.iter().filter(|target| rules.may_reach(expression, target)) {
             data_files.entry(target.clone()).or_default().push(input.path.clone());
@@ -149,50 +150,6 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
     })
 }
 
-/// Takes out of the difference the data files that the configuration has a rule for: first those that reach the tests that
-/// the rule names, then, in words, those that mean nothing.
-fn apart(setup: &mut Setup, rules: &TestRules, diff: &mut SourceDiff) -> (Vec<ChangedInput>, Vec<String>) {
-    let (mut data, mut ignored) = (Vec::new(), Vec::new());
-    let inputs = std::mem::take(&mut diff.inputs);
-    for input in inputs {
-        let rule = if input.kind == InputKind::Data { rules.data(&input.path) } else { Data::Unruled };
-        match rule {
-            Data::Unruled => diff.inputs.push(input),
-            Data::Reaches(_) | Data::Ignored(_) if is_compiled_in(setup, &input.path) => {
-                let path = &input.path;
-                setup.warnings.push(format!("{path} is compiled in: it counts in spite of the rule about its path"));
-                diff.inputs.push(input);
-            }
-            Data::Reaches(_) => data.push(input),
-            Data::Ignored(from) => ignored.push(format!("{}: ignored ({from})", input.path)),
-        }
-    }
-    (data, ignored)
-}
-
-/// True if some line of Rust code includes a file of this name.
-fn is_compiled_in(setup: &Setup, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let code = all_rust(&setup.repository, &setup.files);
-    let code = String::from_utf8_lossy(&code);
-    code.lines().any(|line| line.contains(name) && line.contains("include"))
-}
-
-/// For each target that can see some, the changed files that are neither code nor part of the build.
-fn data_files(reached: &BTreeMap<TargetId, Vec<Cause>>, diff: &SourceDiff) -> BTreeMap<TargetId, Vec<String>> {
-    let is_data =
-        |path: &String| diff.inputs.iter().any(|input| input.path == *path && matches!(input.kind, InputKind::Data));
-    let files = |causes: &[Cause]| {
-        let paths = causes.iter().filter_map(|cause| match cause {
-            Cause::File { path } if is_data(path) => Some(path.clone()),
-            _ => None,
-        });
-        paths.collect::<Vec<_>>()
-    };
-    let all = reached.iter().map(|(target, causes)| (target.clone(), files(causes)));
-    all.filter(|(_, files)| !files.is_empty()).collect()
-}
-
 fn source_diff(setup: &Setup) -> Result<SourceDiff> {
     let files = &setup.files;
     let mut changes = Vec::new();
@@ -207,23 +164,11 @@ fn source_diff(setup: &Setup) -> Result<SourceDiff> {
     let texts = OnceCell::new();
     let mentioned = |name: &str| {
         texts
-            .get_or_init(|| all_rust(&setup.repository, files))
+            .get_or_init(|| data::all_rust(&setup.repository, files))
             .windows(name.len())
             .any(|window| window == name.as_bytes())
     };
     Ok(source::diff(&changes, &mentioned))
-}
-
-/// All Rust code of both sides, to look for file names in.
-fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
-    let mut text = Vec::new();
-    let mut seen = BTreeSet::new();
-    for (path, entry) in files.base.entries.iter().chain(&files.head.entries) {
-        if path.extension().is_some_and(|extension| extension == "rs") && seen.insert(entry.id) {
-            text.extend(repository.read(entry, path).unwrap_or_default());
-        }
-    }
-    text
 }
 
 /// Head's workspace, with the packages that only base's root manifest patches in, and the root of its tree.

@@ -219,6 +219,7 @@ fn run(outcomes: Vec<Outcome>) -> Run {
             ..Selection::default()
         },
         outcomes,
+        sharding: None,
         warnings: Vec::new(),
         stages: Stages {
             prepare: Duration::from_millis(400),

@@ -2,7 +2,7 @@
 
 use super::markup::{Markup, sentence};
 use super::{batches, explained, metrics, strip};
-use crate::model::{Capture, LayoutMatch, Measured, Outcome, Run, Verdict, Why};
+use crate::model::{Capture, LayoutMatch, Measured, Metric, Outcome, Run, Verdict, Why};
 use crate::report::figures::{Words, phrase, statistics};
 use crate::report::format::{self, Glyphs, count, one_line, threshold};
 
@@ -38,7 +38,7 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
         sentences.push(format!("A run takes {head} instead of {base}: {}.", phrase(measured)));
         // What is open has a reason, which says more.
         if outcome.verdict != Verdict::Inconclusive || outcome.reason.is_none() {
-            sentences.push(meaning(run, outcome.verdict, measured));
+            sentences.push(meaning(run.gates_of(outcome), outcome.verdict, measured));
         }
     }
     sentences.extend(outcome.reason.as_ref().map(|reason| sentence(&one_line(&reason.to_string()))));
@@ -47,10 +47,10 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
 }
 
 /// What the verdict claims.
-fn meaning(run: &Run, verdict: Verdict, measured: &Measured) -> String {
+fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
     let threshold = threshold(measured.threshold);
-    if Words::of(&run.gates) == Words::OfAny {
-        let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
+    if Words::of(gates) == Words::OfAny {
+        let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
         let gates = gates.join(", ");
         return match verdict {
             Verdict::Slower => format!("Worse by what decides: {gates}."),
@@ -161,7 +161,7 @@ fn names(names: impl Iterator<Item = String>, all: usize, class: &'static str, o
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ChangedFunction, Metric, Reason};
+    use crate::model::{ChangedFunction, Reason};
     use crate::report::samples::{measured, outcome, run, unmeasured};
 
     fn told(verdict: Verdict, gates: &[Metric]) -> String {

@@ -18,7 +18,7 @@ pub fn title(run: &Run) -> String {
 
 /// The answer in a few words.
 fn headline(run: &Run) -> String {
-    let worse = if Words::of(&run.gates) == Words::OfAny { "worse" } else { "slower" };
+    let worse = if Words::of(&run.all_gates()) == Words::OfAny { "worse" } else { "slower" };
     match (run.count(Verdict::Slower), caveats::measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
         (0, 0) => "No test was measured".to_owned(),
@@ -41,7 +41,7 @@ pub fn header(run: &Run, out: &mut Markup) {
             out.text(" → ");
             version(&run.head, out);
         });
-        let words = Words::of(&run.gates);
+        let words = Words::of(&run.all_gates());
         out.element("ul", &[("class", "counts"), ("aria-label", "Tests by verdict")], |out| {
             for verdict in VERDICTS.into_iter().filter(|verdict| run.count(*verdict) > 0) {
                 out.element("li", &[("class", rows::class(verdict))], |out| {
@@ -101,7 +101,7 @@ pub fn remarks(run: &Run, out: &mut Markup) {
 
 /// What the script filters by. It can do nothing without, so the script brings it to light.
 pub fn filter(run: &Run, out: &mut Markup) {
-    let words = Words::of(&run.gates);
+    let words = Words::of(&run.all_gates());
     // The long tail of tests that cannot have changed would bury the others.
     let shown = |verdict| if verdict == Verdict::NotMeasured && caveats::measured(run) > 0 { "" } else { "checked" };
     out.element(

@@ -62,7 +62,7 @@ pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
 /// Writes the table. Details come as long as the whole page stays below the limit, those of the gravest first.
 pub fn write(run: &Run, most_bytes: usize, out: &mut Markup) {
     let tests = sorted(run);
-    let page = Page { words: Words::of(&run.gates), scale: Scale::of(run), targets: targets(run) };
+    let page = Page { words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
     let rows: Vec<Markup> = tests.iter().map(|outcome| page.row(outcome)).collect();
     let taken = out.len() + REST + rows.iter().map(|row| row.len() + AROUND).sum::<usize>();
     let room = most_bytes.saturating_sub(taken);

@@ -153,7 +153,13 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
     for name in largest.tests.iter().step_by(step) {
         let test = TestId { target: target.clone(), name: name.clone() };
         // What cannot be repeated has no batches.
-        let opened = Recorder::open(&bench, &config, sides.as_ref(), Subject { test, executables, terms: None, ignored: false }, 1);
+        let opened = Recorder::open(
+            &bench,
+            &config,
+            sides.as_ref(),
+            Subject { test, executables, terms: None, ignored: false },
+            1,
+        );
         let Ok(Some(mut recorder)) = opened else { continue };
         for _ in 0..PAIRS {
             let Some(pair) = recorder.pair()? else { return Ok(()) };
@@ -190,7 +196,7 @@ fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()>
         let start = index * arguments.symbols % names.len();
         let symbols = names.iter().cycle().skip(start).take(arguments.symbols).cloned().collect();
         let started = Instant::now();
-        let executed = execution::executes(&program, test, &symbols, Duration::from_secs(60))?;
+        let executed = execution::executes(&program, test, &symbols, Duration::from_mins(1))?;
         let took = started.elapsed().as_secs_f64() * 1000.0;
         match executed {
             Executed::Yes => hit.push(took),

@@ -111,7 +111,7 @@ fn ctrl_c_leaves_nothing_behind_and_keeps_no_profile() {
     let place = Place::new();
     let mut command = place.command(&["--budget", "10m"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while place.left_behind() == 0 {
         assert!(child.try_wait().unwrap().is_none() && Instant::now() < deadline, "the project is never made");
         std::thread::sleep(Duration::from_millis(10));

@@ -87,8 +87,8 @@ fn data_files_are_ignored_or_reach_the_tests_that_are_named() {
     let project = Project::empty();
     let text = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     project.write("Cargo.toml", text);
-    let test = |name: &str, body: &str| format!("#[cfg(test)] #[test] fn {name}() {{ {body} }}\n");
-    let reads = test("one", "assert!(std::fs::read(\"data/a.json\").is_ok());") + &test("two", "");
+    let with_test = |name: &str, body: &str| format!("#[cfg(test)] #[test] fn {name}() {{ {body} }}\n");
+    let reads = with_test("one", "assert!(std::fs::read(\"data/a.json\").is_ok());") + &with_test("two", "");
     project.write("src/lib.rs", &reads);
     for content in ["1", "2"] {
         project.write("data/a.json", content);

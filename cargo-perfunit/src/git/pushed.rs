@@ -128,7 +128,7 @@ impl Repository {
         let tracking = self.inner.refname_to_id(&format!("refs/remotes/{remote}/{branch}"));
         let local = head.peel_to_commit().map_err(problem::failed("read the commit of HEAD"))?.id();
         let name = format!("refs/heads/{branch}");
-        let remote_oid = tracking.unwrap_or_else(|_| Oid::ZERO_SHA1);
+        let remote_oid = tracking.unwrap_or(Oid::ZERO_SHA1);
         Ok(Some((remote, Pushed { local_ref: name.clone(), local, remote_ref: name, remote: remote_oid })))
     }
 

@@ -128,7 +128,9 @@ mod tests {
     #[track_caller]
     fn check(files: &[(&str, &str)], hook: Option<&str>, expected: Option<(Manager, &str, bool)>) {
         let root = tempfile::tempdir().unwrap();
-        files.iter().for_each(|(file, text)| fs::write(&root.path().join(file), text).unwrap());
+        for (file, text) in files {
+            fs::write(&root.path().join(file), text).unwrap();
+        }
         let found = Managing::find(root.path(), hook);
         let found = found.as_ref().map(|found| (found.manager, found.configuration.to_str().unwrap(), found.runs_us));
         assert_eq!(found, expected);

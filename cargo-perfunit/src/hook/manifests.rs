@@ -40,7 +40,9 @@ mod tests {
     #[track_caller]
     fn check(files: &[&str], expected: &[&str]) {
         let root = tempfile::tempdir().unwrap();
-        files.iter().for_each(|file| fs::write(&root.path().join(file), "").unwrap());
+        for file in files {
+            fs::write(&root.path().join(file), "").unwrap();
+        }
         assert_eq!(manifests(root.path()), expected.iter().map(PathBuf::from).collect::<Vec<_>>());
     }
 

@@ -99,7 +99,8 @@ pub fn measure_all(
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
     for (done, subject) in subjects.iter().enumerate() {
         progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
-        let (end, way) = screen_one(bench, &screening.on(subject.terms), sides, subject, &mut layouts, &mut starts, &mut random)?;
+        let (end, way) =
+            screen_one(bench, &screening.on(subject.terms), sides, subject, &mut layouts, &mut starts, &mut random)?;
         ended.push(end);
         ways.push(way);
         progress.advance();

@@ -113,7 +113,12 @@ fn round(
         .filter_map(|candidate| {
             let executables =
                 Sides { base: executable(Side::Base, candidate)?, head: executable(Side::Head, candidate)? };
-            Some(Subject { test: candidate.test.clone(), executables, terms: Some(&candidate.terms), ignored: candidate.ignored })
+            Some(Subject {
+                test: candidate.test.clone(),
+                executables,
+                terms: Some(&candidate.terms),
+                ignored: candidate.ignored,
+            })
         })
         .collect();
     let progress = Progress::bar(setup.terminal, "Measuring", subjects.len());

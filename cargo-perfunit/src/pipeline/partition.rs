@@ -71,6 +71,7 @@ fn hash(test: &TestId) -> u64 {
 mod tests {
     use super::*;
     use crate::model::{TargetId, TargetKind};
+    use crate::pipeline::Measuring;
 
     fn candidates(names: &[String]) -> Candidates {
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
@@ -81,7 +82,7 @@ mod tests {
             capture: None,
             ignored: false,
             differs: None,
-            terms: Rules::default().terms(&test(name), &Measuring::default()),
+            terms: Measuring::default().terms(),
         };
         let mut candidates = Candidates::default();
         candidates.chosen.extend(names.iter().map(candidate));

@@ -102,7 +102,7 @@ fn what_is_of_another_run_is_named_with_what_differs() {
 #[test]
 fn budgets_may_differ() {
     let mut other = shard(2, 2);
-    other.record.options.measuring.budget = Some(std::time::Duration::from_secs(60));
+    other.record.options.measuring.budget = Some(std::time::Duration::from_mins(1));
     other.record.options.measuring.seed = 7;
     assert!(merged(vec![shard(1, 2), other]).is_ok());
 }

@@ -125,7 +125,7 @@ fn selected(outcome: &Outcome, out: &mut Markup) {
             out.words("p", "note", "The whole test function is measured, as another macro made it.");
         }
         Some(Capture::Process) => {
-            out.words("p", "note", "Whole processes are measured, as its target has a test harness of its own.")
+            out.words("p", "note", "Whole processes are measured, as its target has a test harness of its own.");
         }
         None => {}
     }

@@ -10,6 +10,13 @@ use std::path::PathBuf;
 
 /// Arguments of `archive`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit archive main --archive-file perfunit.tar.zst   build here ..
+  cargo perfunit diff --use-archive perfunit.tar.zst            .. and measure elsewhere
+
+What it needs there is described in docs/sharding.md.
+")]
 pub struct ArchiveArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]

@@ -87,9 +87,9 @@ pub enum Command {
     /// Takes the versions, packages and build options of `diff`. The other machines need the same toolchain, the same
     /// paths and a clone with both versions, and build nothing.
     Archive(Box<ArchiveArguments>),
-    /// Join the runs of all shards (`diff --partition`) into one, with one verdict and one error rate.
+    /// Join the runs of all shards (`diff --partition`) into one.
     ///
-    /// Each test keeps the verdict of its shard; a shard that is missing, there twice, damaged or of another run is an
+    /// Each test keeps the verdict of its shard, found at the error rate of the whole run; a shard that is missing, there twice, damaged or of another run is an
     /// error. The exit code is that of `diff`.
     Merge(MergeArguments),
     /// Prove the error rates on this machine, with tests of which the answer is known.

@@ -42,7 +42,7 @@ pub struct CommonArguments {
     pub skip: Vec<String>,
     /// Only this share of the tests, as `slice:1/4` (in turn, by name) or `hash:1/4` (a test is always in the same
     /// shard); `merge` joins the runs of all shards.
-    #[arg(long, value_name = "PARTITION", help_heading = "Tests")]
+    #[arg(long, value_name = "PARTITION", help_heading = "Tests", hide_short_help = true)]
     pub partition: Option<Partition>,
     /// All tests of the chosen packages, whether the change can reach them or not.
     ///

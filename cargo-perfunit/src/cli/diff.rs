@@ -48,10 +48,10 @@ pub struct DiffArguments {
     #[arg(long, value_enum, value_name = "ACTION", help_heading = "Output")]
     pub no_tests: Option<NoTests>,
     /// Measure what `archive` has built elsewhere; nothing is built here.
-    #[arg(long, value_name = "FILE", help_heading = "Build")]
+    #[arg(long, value_name = "FILE", help_heading = "Build", hide_short_help = true)]
     pub use_archive: Option<PathBuf>,
     /// Write the run to DIR/run.json too, for `merge` and `report` elsewhere.
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", help_heading = "Output", hide_short_help = true)]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]

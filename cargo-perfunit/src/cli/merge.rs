@@ -13,6 +13,14 @@ use std::path::PathBuf;
 
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit merge shards                             every run.json below a folder
+  cargo perfunit merge shard-1/run.json shard-2/run.json  files by name
+  cargo perfunit merge shards --report markdown=perf.md   with a comment for a pull request
+
+How shards are made is described in docs/sharding.md.
+")]
 pub struct MergeArguments {
     /// Saved runs of all shards: their `run.json`, or folders with such somewhere below.
     #[arg(required = true, value_name = "DIR|FILE")]
@@ -36,10 +44,10 @@ pub struct MergeArguments {
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub configuration: ConfigurationArguments,
     /// Directory for all generated artifacts.
-    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
     pub target_dir: Option<PathBuf>,
     /// Path to Cargo.toml.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub manifest_path: Option<PathBuf>,
     /// Say more: per test the p value, effect size, pairs and why it was selected.
     #[arg(long, short, action = ArgAction::Count)]

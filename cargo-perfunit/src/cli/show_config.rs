@@ -11,6 +11,13 @@ use std::path::PathBuf;
 
 /// Arguments of `show-config`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit show-config                                 what is in force, and from where
+  cargo perfunit show-config --profile ci --threshold 5%     what would be
+
+The settings are described in docs/configuration.md.
+")]
 pub struct ShowConfigArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]

@@ -136,6 +136,7 @@ fn the_summary_lists_every_page() {
         }
     }
     let listed: BTreeSet<String> = links(&summary).map(str::to_owned).collect();
+    assert_eq!(listed.len(), links(&summary).count(), "mdBook wants each page in docs/SUMMARY.md but once");
     let missing: Vec<String> = pages().symmetric_difference(&listed).cloned().collect();
     none(
         &missing,

@@ -103,7 +103,7 @@ fn data_files_are_ignored_or_reach_the_tests_that_are_named() {
     assert_eq!(reason(&run, "two")["kind"], "same-executable");
 
     // What is compiled in cannot be ignored.
-    project.write("src/lib.rs", reads + &test("three", "assert_ne!(include_str!(\"../data/b.json\"), \"\");"));
+    project.write("src/lib.rs", reads + &with_test("three", "assert_ne!(include_str!(\"../data/b.json\"), \"\");"));
     for content in ["1", "2"] {
         project.write("data/b.json", content);
         project.commit("version");

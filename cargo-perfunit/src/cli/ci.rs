@@ -114,10 +114,13 @@ mod tests {
     #[test]
     fn the_commands_in_jobs_are_understood() {
         for service in [Service::Github, Service::Gitlab, Service::Generic] {
-            for folder in ["", "rust/app"] {
-                let text = Job { service, shards: None, folder: folder.to_owned() }.render();
+            for (folder, shards) in
+                [("", None), ("rust/app", None), ("", NonZeroUsize::new(4)), ("rust/app", NonZeroUsize::new(4))]
+            {
+                let text = Job { service, shards, folder: folder.to_owned() }.render();
                 let commands = commands(&text);
-                assert_eq!(commands.len(), 1, "{text}");
+                // Shards are measured by one command and merged by another.
+                assert_eq!(commands.len(), if shards.is_some() { 2 } else { 1 }, "{text}");
                 for command in commands {
                     let line = ["cargo perfunit"].into_iter().chain(command.split_whitespace());
                     Arguments::try_parse_from(line).unwrap_or_else(|error| panic!("{command}: {error}"));

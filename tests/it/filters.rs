@@ -38,7 +38,9 @@ mod tests {
 pub fn project() -> Project {
     let project = Project::empty();
     for rounds in [500, 1500] {
-        workspace(rounds).into_iter().for_each(|(path, text)| project.write(path, text));
+        for (path, text) in workspace(rounds) {
+            project.write(path, text);
+        }
         project.commit("version");
     }
     project

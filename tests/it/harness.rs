@@ -36,11 +36,11 @@ fn run(mut command: Command, arguments: &[&str]) -> Run {
 fn built(project: &Project) -> PathBuf {
     let arguments = ["test", "--test", "performance", "--no-run", "--message-format", "json"];
     let messages = run(beside_the_tool(project, "cargo"), &arguments).expect(0).stdout;
-    let executables = messages.lines().filter_map(|line| {
+    let mut executables = messages.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
         message["executable"].as_str().map(PathBuf::from)
     });
-    executables.last().expect("cargo names the executable")
+    executables.next_back().expect("cargo names the executable")
 }
 
 #[test]

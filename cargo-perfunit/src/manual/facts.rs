@@ -18,7 +18,6 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
     ("PERFUNIT_SKIP", "If it is 1, the pre-push hook does nothing."),
     ("PERFUNIT_BASE", "What checks in `cargo test` and the script of `ci init generic` compare with."),
     ("GITHUB_ACTIONS", "If it is true, what got slower is annotated, too, and the step's summary is written."),
-    ("PERFUNIT_BASE", "What performance checks in `cargo test` compare with."),
     ("XDG_CACHE_HOME", "If PERFUNIT_CACHE_DIR is not set, the cache is cargo-perfunit in here, else in ~/.cache."),
     ("RUSTFLAGS, RUSTC_WRAPPER, CARGO_*", "As in any build by cargo, alike for both versions."),
 ];

@@ -56,6 +56,8 @@ struct Run {
     base: String,
     /// The tests to measure; all that were listed if there are none.
     names: OnceLock<Vec<String>>,
+    /// Tests that were listed.
+    listed: usize,
     verdicts: OnceLock<Result<Verdicts, String>>,
 }
 
@@ -66,7 +68,7 @@ fn trials(harness: &Arguments, arguments: &[&str], notes: &Arc<Notes>) -> Vec<Tr
         Ok(found) => found,
         Err(why) => return vec![Trial::test("cargo perfunit list", move || Err(Failed::from(why)))],
     };
-    let run = Arc::new(Run { tool, base, names: OnceLock::new(), verdicts: OnceLock::new() });
+    let run = Arc::new(Run { tool, base, names: OnceLock::new(), listed: listed.len(), verdicts: OnceLock::new() });
     let trial = |listed: &Listed| {
         let (run, notes, test) = (Arc::clone(&run), Arc::clone(notes), listed.clone());
         Trial::ignorable_test(listed.to_string(), move || run.check(&test, &notes))
@@ -84,7 +86,8 @@ impl Run {
     /// The end of one test. The first one that comes here has all of them measured.
     fn check(&self, test: &Listed, notes: &Notes) -> Result<Completion, Failed> {
         let names = self.names.get().map_or(&[][..], Vec::as_slice);
-        let verdicts = self.verdicts.get_or_init(|| self.tool.diff(&self.base, names));
+        let verdicts =
+            self.verdicts.get_or_init(|| self.tool.diff(&self.base, names, self.listed.saturating_sub(names.len())));
         let verdicts = verdicts.as_ref().map_err(Failed::from)?;
         match verdicts.of(test) {
             Answer::Passed(note) => {

@@ -64,10 +64,14 @@ impl Tool {
         Ok((base, selected.map(listed).collect::<Result<_, String>>()?))
     }
 
-    /// Has these tests measured, or all if there are none.
-    pub fn diff(&self, base: &str, names: &[String]) -> Result<Verdicts, String> {
+    /// Has these tests measured, or all if there are none; so many others are measured by other processes, and all of
+    /// them together may err as rarely as one run.
+    pub fn diff(&self, base: &str, names: &[String], others: usize) -> Result<Verdicts, String> {
+        let others = others.to_string();
         let mut options = vec!["--explain", "never"];
-        options.extend((!names.is_empty()).then_some("--exact"));
+        if !names.is_empty() {
+            options.extend(["--exact", "--others", &others]);
+        }
         let words = [&[base.to_owned()], names].concat();
         self.ask("diff", &options, &words).map(|document| Verdicts::new(base, document))
     }

@@ -214,14 +214,27 @@ fn what_cannot_be_checked_is_let_through_unless_strict() {
     says(&run, &["main was not checked, and is let through", "does not build"]);
     pushing.hook(&[&["install", "--strict"], &QUICK[..]].concat()).expect(0);
     pushing.git(["push", "--dry-run", "origin", "main"]).expect(1);
-    pushing.hook(&["install", "--budget", "1ms"]).expect(0);
-    says(&pushing.git(["push", "--dry-run", "origin", "main"]).expect(0), &["budget", "was used up", "let through"]);
     let hook = pushing.project.path().join(".git/hooks/pre-push");
     let mut bare = pushing.command(pushing.project.path(), "/bin/sh");
     bare.arg(hook).args(["origin", "url"]).env("PATH", "/usr/bin:/bin").env("CARGO_HOME", "/nowhere");
     let run = Run::of(bare);
     // With a cargo in these folders it is found there, and without the tool.
     says(&run.expect(0), &["perfunit: not installed here"]);
+}
+
+#[test]
+fn a_push_is_let_through_when_its_time_is_over() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write("build.rs", "fn main() { std::thread::sleep(std::time::Duration::from_secs(600)); }\n");
+    for rounds in [500, 1500] {
+        project.write("src/lib.rs", source(rounds));
+        project.commit("version");
+    }
+    let pushing = Pushing::unpushed(project);
+    pushing.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]).expect(0);
+    pushing.hook(&["install", "--budget", "1s"]).expect(0);
+    says(&pushing.git(["push", "--dry-run", "origin", "main"]).expect(0), &["budget", "was used up", "let through"]);
 }
 
 #[test]

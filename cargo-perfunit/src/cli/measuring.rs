@@ -60,6 +60,10 @@ pub struct MeasuringArguments {
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
+    /// Tests that runs besides this one measure, with which it shares one error rate: of a harness that asks for each
+    /// test by itself.
+    #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
+    pub others: usize,
     /// Where the code of both versions lies: what did not change at the same places, or wherever the linker put it.
     #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
     pub layout: Layout,
@@ -110,6 +114,7 @@ impl MeasuringArguments {
             per_test_budget: settings.per_test_budget.value.0,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
             equal_seeds: !self.unequal_seeds,
+            others: self.others,
             placement: match self.layout {
                 Layout::Matched => Placement::Matched,
                 Layout::Natural => Placement::Natural,

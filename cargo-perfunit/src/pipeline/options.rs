@@ -157,6 +157,9 @@ pub struct Measuring {
     pub seed: u64,
     /// Give both processes of a pair the same random numbers.
     pub equal_seeds: bool,
+    /// Tests that other runs measure, with which this one shares its error rate.
+    #[serde(default)]
+    pub others: usize,
     /// Whether layouts are matched.
     pub placement: Placement,
     /// The metrics that decide the verdicts, each once.
@@ -190,6 +193,7 @@ impl Default for Measuring {
             per_test_budget: Duration::from_secs(10),
             seed: 0,
             equal_seeds: true,
+            others: 0,
             placement: Placement::default(),
             gates: vec![Metric::Time],
             instructions: Instructions::default(),

@@ -228,7 +228,7 @@ impl Rounds {
         names: &Names<'_>,
         deadline: Option<Instant>,
     ) -> Result<Measured> {
-        let elsewhere = self.elsewhere();
+        let elsewhere = self.elsewhere() + options.measuring.others;
         let others = elsewhere + self.chosen() - self.first.candidates.chosen.len();
         let Self { first: Round { built, candidates }, second, .. } = self;
         let mut measured = measure::measure(setup, options, &built, candidates, others, deadline)?;

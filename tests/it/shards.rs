@@ -34,7 +34,8 @@ fn project() -> Project {
 
 /// Measures a shard and returns the folder with its record.
 fn shard(project: &Project, partition: &str, code: i32) -> (PathBuf, Value) {
-    let folder = project.path().join("target").join(partition.replace([':', '/'], "-"));
+    // In the project: what is kept there is no change of it.
+    let folder = project.path().join(partition.replace([':', '/'], "-"));
     let output = folder.to_str().unwrap().to_owned();
     let run = project.diff(&["--partition", partition, "--output", &output]).expect(code);
     (folder, run.json())
@@ -128,7 +129,7 @@ fn a_shard_without_tests_is_no_failure() {
 
 /// Packs what the last two commits need, and removes everything that was built.
 fn archived(project: &Project) -> PathBuf {
-    let archive = project.path().join("target/all.tar.zst");
+    let archive = project.path().join("all.tar.zst");
     let made = project.perfunit(["archive", "HEAD~1", "--archive-file", archive.to_str().unwrap()]).expect(0);
     assert!(made.stderr.contains("2 tests to measure"), "{}", made.stderr);
     fs::remove_dir_all(project.path().join("target/perfunit")).unwrap();
@@ -192,7 +193,7 @@ fn tests_that_only_pass_with_their_new_code_are_measured_from_an_archive() {
     let with = |rounds, value| format!("pub fn answer() -> u32 {{ {value} }}\n{}", expecting(rounds, value));
     let project = Project::library(&with(500, 1), &with(1500, 2));
     let whole = project.diff(&[]).json();
-    let archive = project.path().join("target/all.tar.zst");
+    let archive = project.path().join("all.tar.zst");
     let file = archive.to_str().unwrap();
     project.perfunit(["archive", "HEAD~1", "--archive-file", file]).expect(0);
     fs::remove_dir_all(project.path().join("target/perfunit")).unwrap();

@@ -1,10 +1,10 @@
 //! `cargo perfunit archive`.
 
-use super::comparing::{CommonArguments, options, resolved, terminal};
+use super::comparing::{CommonArguments, folder, options, resolved, terminal};
 use crate::commands;
 use crate::config::Layer;
 use crate::error::{Error, ExitCode, Result};
-use crate::pipeline::Measuring;
+use crate::pipeline::{Measuring, Options};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -35,7 +35,8 @@ impl ArchiveArguments {
                 .hint("give --partition to `diff --use-archive`"));
         }
         let resolved = resolved(&self.common, Layer::default())?;
-        let options = options(&self.common, &resolved, Measuring::default())?;
+        let results = vec![folder()?.join(&self.archive_file)];
+        let options = Options { results, ..options(&self.common, &resolved, Measuring::default())? };
         commands::archive(&options, &self.archive_file, terminal)
     }
 }

@@ -239,6 +239,7 @@ pub fn options(common: &CommonArguments, resolved: &Resolved, measuring: Measuri
         partition: common.partition,
         archive: None,
         output: None,
+        results: Vec::new(),
         opaque_constants: true,
         aligned_loops: false,
         explaining: Explaining::default(),

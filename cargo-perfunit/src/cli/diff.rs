@@ -1,6 +1,6 @@
 //! `cargo perfunit diff`.
 
-use super::comparing::{CommonArguments, options, resolved, terminal};
+use super::comparing::{CommonArguments, folder, options, resolved, terminal};
 use super::measuring::{MeasuringArguments, explaining};
 use super::report::{TellingArguments, report_file};
 use crate::commands::{self, DiffOutput, DiffRequest, Gate, ReportFile};
@@ -90,6 +90,13 @@ impl DiffArguments {
         }
     }
 
+    /// What it reads and writes besides the project.
+    fn results(&self) -> Result<Vec<PathBuf>> {
+        let folder = folder()?;
+        let named = self.use_archive.iter().chain(&self.output).chain(self.report.iter().map(|report| &report.path));
+        Ok(named.map(|path| folder.join(path)).collect())
+    }
+
     fn options(&self, resolved: &Resolved) -> Result<Options> {
         let typed = &self.measuring;
         Ok(Options {
@@ -98,6 +105,7 @@ impl DiffArguments {
             explaining: explaining(&resolved.settings),
             archive: self.use_archive.clone(),
             output: self.output.clone(),
+            results: self.results()?,
             ..options(&self.common, resolved, typed.measuring(&resolved.settings))?
         })
     }

@@ -89,6 +89,7 @@ fn options(folder: &Path) -> Result<Options> {
         partition: None,
         archive: None,
         output: None,
+        results: Vec::new(),
         all_tests: false,
         build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
         opaque_constants: true,

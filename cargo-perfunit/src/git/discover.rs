@@ -39,6 +39,17 @@ impl Repository {
         Ok(())
     }
 
+    /// Leaves out what is not tracked of these files and folders, as if git ignored them: results that somebody keeps in
+    /// the project are no change of it. Absolute paths; those outside of the repository do not matter.
+    pub fn ignore(&mut self, paths: &[PathBuf]) -> Result<()> {
+        let inside = paths.iter().filter_map(|path| path.strip_prefix(&self.root).ok()?.to_str());
+        for path in inside.filter(|path| !path.is_empty()) {
+            let rule = format!("{}\n", ignore_rule(path));
+            self.inner.add_ignore_rule(&rule).map_err(problem::failed("ignore what we write"))?;
+        }
+        Ok(())
+    }
+
     fn exclude_one(&mut self, folder: &Path) -> Result<()> {
         let Ok(relative) = folder.strip_prefix(&self.root) else { return Ok(()) };
         if relative.as_os_str().is_empty() || self.is_excluded(relative) {
@@ -46,7 +57,7 @@ impl Repository {
         }
         // A rule held in memory keeps libgit2 from walking through the build's thousands of files.
         if let Some(rule) = relative.to_str().map(ignore_rule) {
-            self.inner.add_ignore_rule(&rule).map_err(problem::failed("ignore the target folder"))?;
+            self.inner.add_ignore_rule(&format!("{rule}/\n")).map_err(problem::failed("ignore the target folder"))?;
         }
         self.excluded.push(relative.to_owned());
         Ok(())
@@ -91,5 +102,5 @@ fn ignore_rule(folder: &str) -> String {
         }
         rule.push(character);
     }
-    rule + "/\n"
+    rule
 }

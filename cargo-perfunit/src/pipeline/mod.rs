@@ -49,6 +49,7 @@ use crate::interrupt;
 use crate::model::{Run, Selection, Stages, TestId, VersionName};
 use crate::report::list::{ListSeconds, Listing};
 use crate::term::Terminal;
+use std::path::Path;
 use std::time::Instant;
 
 /// `cargo perfunit diff`.
@@ -57,7 +58,7 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     measure::check(&options.measuring)?;
     instructions::check(options.explaining)?;
     if let Some(output) = &options.output {
-        fs::create_dir_all(output)?;
+        make_folder_of_results(output)?;
     }
     let options = &archived::adopt(options)?;
     let mut setup = setup::open(options, terminal)?;
@@ -75,6 +76,15 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
         record.run.warnings.push(warning);
     }
     Ok(record.run)
+}
+
+/// A folder of our own is ignored by git: the next shard, run in the same tree, must not find another head.
+fn make_folder_of_results(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    fs::write(&folder.join(".gitignore"), "*\n")
 }
 
 fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run> {

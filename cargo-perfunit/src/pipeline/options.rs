@@ -32,6 +32,9 @@ pub struct Options {
     /// Take the builds from this archive.
     #[serde(skip)]
     pub archive: Option<PathBuf>,
+    /// Files and folders of results that the command names, absolute: where they lie in the project they are no change of it.
+    #[serde(default)]
+    pub results: Vec<PathBuf>,
     /// A folder that gets the record of the run too.
     #[serde(skip)]
     pub output: Option<PathBuf>,

@@ -82,6 +82,7 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
     }
     let ours = our_folder(&location, options.target_dir.as_deref())?;
     repository.exclude(&[location.target_directory.clone(), ours.clone()])?;
+    repository.ignore(&options.results)?;
     let comparison = repository.resolve(&options.request)?;
     if let Some(note) = &comparison.note {
         terminal.status("Comparing", note.strip_prefix("comparing ").unwrap_or(note));

@@ -87,6 +87,18 @@ fn the_target_folder_is_left_out_even_if_git_does_not_ignore_it() {
 }
 
 #[test]
+fn results_in_the_project_are_no_change_of_it_unless_they_are_tracked() {
+    let fixture = Fixture::new(&[("a", "1"), ("tracked", "t")]);
+    fixture.write("results [1]/run.json", "{}");
+    fixture.write("tracked", "other");
+    let mut repository = fixture.open();
+    let results = ["results [1]", "tracked"].map(|name| fixture.root.join(name));
+    repository.ignore(&[&results[..], &[PathBuf::from("/elsewhere")]].concat()).unwrap();
+    let versions = repository.resolve(&Request::parse(Some("HEAD"), None).unwrap()).unwrap().versions;
+    check_texts(&repository, &repository.files(&versions.head).unwrap(), &[("a", "1"), ("tracked", "other")]);
+}
+
+#[test]
 fn an_ignored_lock_file_belongs_to_both_versions() {
     let fixture = Fixture::new(&[(".gitignore", "Cargo.lock\n"), ("x/Cargo.toml", "1")]);
     fixture.commit(&[("x/Cargo.toml", "2")]);

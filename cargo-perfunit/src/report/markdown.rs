@@ -9,7 +9,7 @@ mod escape;
 use self::escape::{code, plain};
 use super::caveats;
 use super::figures::{Words, sorted};
-use super::format::{self, Glyphs, count, percent, short_commit, threshold};
+use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, metrics};
@@ -80,12 +80,12 @@ fn compared(run: &Run) -> String {
 }
 
 fn version(version: &VersionName) -> String {
-    let commit = short_commit(&version.commit);
     let changes = if version.dirty { " with changes" } else { "" };
-    if commit.is_empty() || version.label.starts_with(commit) {
-        return format!("{}{changes}", code(&version.label));
+    let label = code(&version.label);
+    match commit_beside_label(version) {
+        None => format!("{label}{changes}"),
+        Some(commit) => format!("{label} ({}{changes})", code(commit)),
     }
-    format!("{} ({}{changes})", code(&version.label), code(commit))
 }
 
 /// The tests with a verdict, so many of them in sight.

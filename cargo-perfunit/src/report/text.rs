@@ -71,14 +71,10 @@ pub(super) fn heading(base: &VersionName, head: &VersionName, screen: &mut Scree
 
 fn version(version: &VersionName) -> Text {
     let label = Text::new(STRONG, one_line(&version.label));
-    let commit = format::short_commit(&version.commit);
     let changes = if version.dirty { " + changes" } else { "" };
-    // Somebody who typed a commit id need not read it twice.
-    let told = commit.is_empty() || (version.label.len() >= 7 && version.commit.starts_with(&version.label));
-    match (told, version.dirty) {
-        (true, false) => label,
-        (true, true) => label.and(changes),
-        (false, _) => label.and(format!(" ({commit}{changes})")),
+    match format::commit_beside_label(version) {
+        None => label.and(changes),
+        Some(commit) => label.and(format!(" ({commit}{changes})")),
     }
 }
 

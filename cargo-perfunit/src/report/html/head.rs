@@ -62,15 +62,14 @@ pub fn header(run: &Run, out: &mut Markup) {
 
 fn version(version: &VersionName, out: &mut Markup) {
     out.words("b", "", &one_line(&version.label));
-    let commit = format::short_commit(&version.commit);
-    // Somebody who typed a commit id need not read it twice.
-    let told = commit.is_empty() || version.label.starts_with(commit);
-    if !told {
-        out.text(" (");
-        out.words("code", "", commit);
-        out.text(if version.dirty { " + changes)" } else { ")" });
-    } else if version.dirty {
-        out.text(" + changes");
+    let changes = if version.dirty { " + changes" } else { "" };
+    match format::commit_beside_label(version) {
+        None => out.text(changes),
+        Some(commit) => {
+            out.text(" (");
+            out.words("code", "", commit);
+            out.text(&format!("{changes})"));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::bench::{Bench, Config};
 use super::beside::{Beside, Rules};
 use super::classify::{Class, classify, first_failure, per_run, runs};
+use super::first_calls;
 use super::layouts::{self, Layouts};
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
@@ -107,20 +108,25 @@ pub fn settle(
     let capture = if whole { Capture::Runner } else { Capture::Macro };
     let equal_seeds = equal_seeds && bench.seeds.are_given();
     let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
-    let settled = |task, notes| {
-        let (pairs_per_layout, matched) = (1, true);
-        Ok(Ok(Settled { task, capture, pairs_per_layout, matched, notes, equal_seeds, comparison, clock_bias }))
-    };
     match class {
-        Class::Steady(shape) => settled(Task::Steady(shape), apart),
+        Class::Steady(shape) => {
+            let (pairs_per_layout, matched, notes, task) = (1, true, apart, Task::Steady(shape));
+            Ok(Ok(Settled { task, capture, pairs_per_layout, matched, notes, equal_seeds, comparison, clock_bias }))
+        }
         Class::NotRepeatable(why) => {
-            settled(Task::Cold, vec![format!("not repeatable in one process ({why}): first calls are compared")])
+            let why = format!("not repeatable in one process ({why})");
+            first_calls::settle(bench, config, programs, capture, &why, random).map(Ok)
+        }
+        Class::Not(reason @ Reason::FoldedAway { .. }) => {
+            let held = first_calls::if_they_hold_work(bench, config, programs, capture, random)?;
+            Ok(held.ok_or(reason))
         }
         Class::Not(reason) => Ok(Err(reason)),
         Class::Suspect => match suspects(bench, config, programs, random)? {
             Some(reason) => Ok(Err(reason)),
             None => {
-                settled(Task::Cold, vec!["base and head do not run side by side: first calls are compared".to_owned()])
+                let why = "base and head do not run side by side";
+                first_calls::settle(bench, config, programs, capture, why, random).map(Ok)
             }
         },
     }
@@ -204,6 +210,7 @@ pub fn measure(
 ) -> Result<std::result::Result<Figures, Reason>> {
     let (mode, threshold) = match settled.task {
         Task::Cold => (Mode::Cold, config.threshold.max(COLD_THRESHOLD)),
+        Task::Fork(..) => (Mode::FirstCall, config.threshold),
         Task::Process => (Mode::Process, config.threshold.max(PROCESS_THRESHOLD)),
         _ => (Mode::Steady, config.threshold),
     };

@@ -98,6 +98,7 @@ fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
 fn remark(mode: Mode) -> &'static str {
     match mode {
         Mode::Steady => "",
+        Mode::FirstCall => "(first call)",
         Mode::Cold => "(cold)",
         Mode::Process => "(process)",
     }
@@ -152,7 +153,8 @@ pub fn statistics(measured: &Measured) -> String {
     };
     let mode = match mode {
         Mode::Steady => "steady state",
-        Mode::Cold => "cold call",
+        Mode::FirstCall => "first call in a forked child",
+        Mode::Cold => "first call in a process",
         Mode::Process => "whole process",
     };
     let layouts = if *layouts > 1 { format!(" over {layouts} layouts") } else { String::new() };

@@ -135,7 +135,7 @@ fn figures(measured: &Measured) -> [String; 4] {
     let [low, high] = [measured.change.low, measured.change.high].map(percent);
     let mode = match measured.mode {
         Mode::Steady => "",
-        Mode::Cold => " (first call)",
+        Mode::FirstCall | Mode::Cold => " (first call)",
         Mode::Process => " (process)",
     };
     [base, head, format!("**{}**", percent(measured.change.estimate)), format!("{low} to {high}{mode}")]

@@ -7,7 +7,7 @@
 use super::lockstep::{PairEnd, SideEnd};
 use super::work::Comparison;
 use crate::model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Side, Sides};
-use crate::stats::{self, Look, Rule};
+use crate::stats::{self, Rule};
 use perfunit_runtime::page::FEW_BATCHES;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -40,7 +40,7 @@ impl Rules<'_> {
         match metric {
             Metric::Cold => Rule { alpha, threshold: self.time.threshold.max(COLD_THRESHOLD), ..self.time },
             // Where the code lies does not matter to it.
-            Metric::PeakRss => Rule { alpha, threshold: RSS_THRESHOLD, bias: 0.0 },
+            Metric::PeakRss => Rule { alpha, threshold: RSS_THRESHOLD, bias: 0.0, ..self.time },
             _ => Rule { alpha, ..self.time },
         }
     }
@@ -93,7 +93,7 @@ impl Beside {
     /// Notes what can be told by now; true if that is all of what decides.
     pub fn is_told(&mut self, rules: &Rules<'_>) -> bool {
         for (metric, column) in &self.columns {
-            if matches!(stats::look(&rules.of(*metric), &column.log_ratios), Look::Decided(_)) {
+            if stats::look(&rules.of(*metric), &column.log_ratios).is_some() {
                 self.told.insert(*metric);
             }
         }
@@ -190,6 +190,7 @@ fn in_cpu_time(pair: &PairEnd) -> PairEnd {
 mod tests {
     use super::*;
     use crate::measure::lockstep::Shape;
+    use crate::stats::Looks;
     use std::time::Duration;
 
     /// A side that takes so long by the processor's clock, with a little noise, and so much memory.
@@ -221,8 +222,10 @@ mod tests {
         beside
     }
 
-    const RULES: Rules<'_> =
-        Rules { time: Rule { alpha: 0.01, threshold: 0.02, bias: 0.0 }, gates: &[Metric::CpuTime] };
+    const RULES: Rules<'_> = Rules {
+        time: Rule { alpha: 0.01, threshold: 0.02, bias: 0.0, looks: Looks::OF_PAIRS },
+        gates: &[Metric::CpuTime],
+    };
 
     #[track_caller]
     fn check(beside: &Beside, metric: Metric, expected: MetricVerdict) {

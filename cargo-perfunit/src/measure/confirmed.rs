@@ -3,6 +3,7 @@
 use super::beside::OF_PAIRS;
 use super::schedule::{Ended, Figures};
 use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Reason, Verdict};
+use crate::stats;
 
 /// The note of a test that was slower or faster until fresh pairs told something else, and that is not inconclusive.
 pub const TAKEN_BACK: &str = "a larger change was seen first and did not show again on fresh pairs and layouts";
@@ -66,16 +67,13 @@ fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) ->
         figures
     });
     match (&first.result, fresh) {
-        (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => {
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
-            figures.notes.push(TAKEN_BACK.to_owned());
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) => {
-            figures.verdict = Verdict::Inconclusive;
-            Ended { result: Ok(figures), reason: Some(Reason::NotConfirmed), capture }
+        (Ok(flagged), Ok(mut figures)) => {
+            figures.verdict = stats::on_fresh_values(flagged.verdict, figures.verdict);
+            if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
+                figures.notes.push(TAKEN_BACK.to_owned());
+            }
+            let reason = (figures.verdict == Verdict::Inconclusive).then_some(Reason::NotConfirmed);
+            Ended { result: Ok(figures), reason, capture }
         }
         (Ok(flagged), Err(why)) => {
             let mut figures = flagged.clone();
@@ -83,15 +81,6 @@ fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) ->
             Ended { result: Ok(figures), reason: Some(why), capture }
         }
         (Err(_), _) => first.clone(),
-    }
-}
-
-/// What is said in the end of a flagged test, given the verdict on fresh pairs.
-pub fn after_confirmation(flagged: Verdict, fresh: Verdict) -> Verdict {
-    match fresh {
-        Verdict::Same | Verdict::ChangedBelowThreshold => fresh,
-        _ if fresh == flagged => fresh,
-        _ => Verdict::Inconclusive,
     }
 }
 
@@ -121,9 +110,6 @@ pub mod tests {
     #[track_caller]
     fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<&Reason>) {
         let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        if let Ok(fresh) = &fresh {
-            assert_eq!(after_confirmation(Verdict::Slower, fresh.verdict), verdict);
-        }
         let end = confirmed(&first, fresh);
         assert_eq!(end.result.unwrap().verdict, verdict);
         assert_eq!(end.reason.as_ref(), reason);

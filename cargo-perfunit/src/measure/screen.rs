@@ -13,7 +13,7 @@ use super::work::{Comparison, Differs, Work, clock_bias};
 use crate::error::Result;
 use crate::interrupt;
 use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides, Verdict};
-use crate::stats::{self, LOOKS, Look, Rule};
+use crate::stats::{self, Looks, Rule, Sequential, Step};
 use std::time::{Duration, Instant};
 
 /// Pairs that may fail before a test counts as not measurable in its mode.
@@ -80,9 +80,9 @@ impl Settled {
 }
 
 /// The pairs of one test, one entry for each unit of replication.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pairs {
-    log_ratios: Vec<f64>,
+    sequential: Sequential,
     times: Sides<Vec<f64>>,
     /// Time of one run in each batch, ns.
     batches: Sides<Vec<f64>>,
@@ -214,39 +214,40 @@ pub fn measure(
         Task::Process => (Mode::Process, config.threshold.max(PROCESS_THRESHOLD)),
         _ => (Mode::Steady, config.threshold),
     };
+    let looks = if layouts.is_some() { Looks::up_to_last(layouts::MOST) } else { Looks::OF_PAIRS };
     let rule = if settled.matched {
-        Rule { alpha, threshold, bias: settled.clock_bias }
+        Rule { alpha, threshold, bias: settled.clock_bias, looks }
     } else {
         let bias = LAYOUT_BIAS + settled.clock_bias;
-        Rule { alpha, threshold: threshold.max(UNMATCHED_THRESHOLD), bias }
+        Rule { alpha, threshold: threshold.max(UNMATCHED_THRESHOLD), bias, looks }
     };
-    let most = if layouts.is_some() { layouts::MOST } else { LOOKS[LOOKS.len() - 1] };
     let per_unit = if layouts.is_some() { settled.pairs_per_layout } else { 1 };
     let started = Instant::now();
     let linked = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took);
+    // Linking takes its time, but not this test's.
+    let linking = |layouts: &Option<&mut Layouts>| {
+        layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took.saturating_sub(linked))
+    };
+    let end = |linking: Duration| {
+        let end = started + config.per_test_budget + linking;
+        config.deadline.map_or(end, |deadline| deadline.min(end))
+    };
     let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
     let rules = Rules { time: rule, gates };
-    let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
-    let mut told = None;
+    let (mut pairs, mut failures) = (Pairs::new(rule), Vec::new());
     let decision = loop {
         if interrupt::requested() {
             return Ok(Err(Reason::Interrupted));
         }
-        // Linking takes its time, but not this test's.
-        let linking = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took.saturating_sub(linked));
-        let end = started + config.per_test_budget + linking;
-        let end = config.deadline.map_or(end, |deadline| deadline.min(end));
-        if Instant::now() >= end || pairs.log_ratios.len() >= most {
-            break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
+        if Instant::now() >= end(linking(&layouts)) || pairs.units() >= looks.last() {
+            break pairs.sequential.conclude();
         }
         let is_fresh = layouts.is_some() && pairs.unit.is_empty();
         let executables = match &mut layouts {
-            Some(layouts) => layouts.drawn(programs.executables, pairs.log_ratios.len())?,
+            Some(layouts) => layouts.drawn(programs.executables, pairs.units())?,
             None => Some(programs.executables),
         };
-        let Some(executables) = executables else {
-            break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
-        };
+        let Some(executables) = executables else { break pairs.sequential.conclude() };
         let programs = Programs { executables, ..*programs };
         if is_fresh && settled.task == Task::Process {
             // Who runs a new executable first finds less of it in the caches than who comes behind.
@@ -263,35 +264,20 @@ pub fn measure(
             }
             continue;
         }
-        if !pairs.add(&pair, settled.comparison, per_unit) {
-            continue;
-        }
-        if told.is_none()
-            && let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios)
-        {
-            told = Some(decision);
-        }
-        if pairs.beside.is_told(&rules) && told.is_some() {
-            break told;
-        }
-        if LOOKS.contains(&pairs.log_ratios.len()) {
-            let each =
-                started.elapsed().saturating_sub(linking) / u32::try_from(pairs.log_ratios.len()).unwrap_or(u32::MAX);
-            let left = end.saturating_duration_since(Instant::now());
-            let affordable = pairs.log_ratios.len() + (left.as_secs_f64() / each.as_secs_f64().max(1e-6)) as usize;
-            let affordable = affordable.min(most);
-            let hopeless = match told {
-                Some(_) => pairs.beside.is_hopeless(&rules, affordable),
-                None => stats::is_hopeless(&rule, &pairs.log_ratios, affordable),
-            };
-            if hopeless {
-                break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
-            }
+        let Some(log_ratio) = pairs.add(&pair, settled.comparison, per_unit) else { continue };
+        let linking = linking(&layouts);
+        let affordable = affordable(pairs.units() + 1, started.elapsed().saturating_sub(linking), end(linking));
+        let step = pairs.sequential.push(log_ratio, affordable);
+        let others_are_told = pairs.beside.is_told(&rules);
+        let others_are_over =
+            others_are_told || looks.contains(pairs.units()) && pairs.beside.is_hopeless(&rules, affordable);
+        if matches!(step, Step::Ended(_)) && others_are_over {
+            break pairs.sequential.conclude();
         }
     };
     let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };
     let mut figures = figures(&pairs, &decision, mode, settled);
-    figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.log_ratios.len() * per_unit).max(1) as f64;
+    figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.units() * per_unit).max(1) as f64;
     figures.measured.threshold = rule.threshold;
     if config.metering.is_some() {
         figures.metrics = pairs.beside.metrics(&rules);
@@ -309,23 +295,40 @@ pub fn measure(
     Ok(Ok(figures))
 }
 
+/// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
+fn affordable(units: usize, took: Duration, end: Instant) -> usize {
+    let left = end.saturating_duration_since(Instant::now());
+    let each = took.as_secs_f64() / units as f64;
+    if left.is_zero() { units } else { units + ((left.as_secs_f64() / each.max(1e-6)) as usize).max(1) }
+}
+
 impl Pairs {
+    fn new(rule: Rule) -> Self {
+        let (times, batches, unit) = Default::default();
+        let (work, beside) = (Work::default(), Beside::default());
+        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside }
+    }
+
+    fn units(&self) -> usize {
+        self.sequential.log_ratios().len()
+    }
+
     /// What can be plotted of so many units; the batches are those of all.
     fn sample(&self, units: usize) -> Sample {
         let steps = Sample::QUANTILES - 1;
         let quantiles = |times: &Vec<f64>| {
             let times = &mut times.clone();
             let at = (0..=steps).map(|step| stats::quantile(times, step as f64 / steps as f64));
-            if self.log_ratios.is_empty() { Vec::new() } else { at.collect() }
+            if self.units() == 0 { Vec::new() } else { at.collect() }
         };
         Sample {
-            estimates: self.log_ratios[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
+            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
             batches: self.batches.as_ref().map(quantiles),
         }
     }
 
-    /// Adds a pair; true if it completes a unit of so many.
-    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> bool {
+    /// Adds a pair; the log ratio of the unit of so many that it completes.
+    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
         for side in Side::BOTH {
             self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
@@ -334,17 +337,17 @@ impl Pairs {
         self.beside.add(pair, comparison);
         self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
         if self.unit.len() < per_unit {
-            return false;
+            return None;
         }
         let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
             stats::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), stats::TRIMMING)
         };
-        self.log_ratios.push(mean(|(log_ratio, _)| *log_ratio));
+        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
         self.times.base.push(mean(|(_, ns)| ns.base).exp());
         self.times.head.push(mean(|(_, ns)| ns.head).exp());
         self.unit.clear();
         self.beside.end_unit();
-        true
+        Some(log_ratio)
     }
 }
 
@@ -383,7 +386,7 @@ fn failure(failures: &[PairEnd], timeout: Duration) -> Reason {
 }
 
 fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Settled) -> Figures {
-    let used = decision.pairs.min(pairs.log_ratios.len());
+    let used = decision.values.min(pairs.units());
     let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
     let (base_ns, head_ns) = (stats::median(&mut base.to_vec()), stats::median(&mut head.to_vec()));
     let measured = Measured {
@@ -407,6 +410,6 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         verdict = Verdict::ChangedBelowThreshold;
         notes.push(format!("a few cycles ({:+.1} ns of {base_ns:.1} ns): shown, not judged", head_ns - base_ns));
     }
-    let spread = stats::spread(&pairs.log_ratios);
+    let spread = stats::spread(pairs.sequential.log_ratios());
     Figures { verdict, measured, spread, seconds_per_pair: 0.0, notes, metrics: Metrics::new() }
 }

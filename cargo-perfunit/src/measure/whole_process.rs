@@ -27,7 +27,7 @@ const NO_TEST: &str = "perfunit::no::test::of::this::name";
 /// Pairs that tell what a start takes, or about what a test does.
 const PILOTS: usize = 5;
 /// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * stats::LOOKS[0] as f64;
+const NEEDED: f64 = 1.3 * stats::FIRST_LOOK as f64;
 /// From this share of a process on its start is worth a note.
 const MUCH: f64 = 0.5;
 /// Longest wait for a process before Ctrl-C is looked for.

@@ -5,8 +5,8 @@ mod forked;
 use crate::calibrate::calibrate;
 use crate::clock::Clock;
 use crate::page::{
-    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN, METER,
-    NOTHING, PILOT, SETTLING_CALLS,
+    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN,
+    METER, NOTHING, PILOT, SETTLING_CALLS,
 };
 use crate::probe::Tree;
 use crate::readings::Gauges;

@@ -1,23 +1,34 @@
-//! First calls: of tests that cannot be repeated, and of those whose later calls hold nothing to measure.
+//! First calls: of tests that cannot be repeated, of those whose later calls hold nothing to measure, and of all others
+//! beside their later calls, for work that only a first call does.
 //!
 //! One process of each side as ever, which forks a child for each call just before the test's body: a call costs a third
 //! of a millisecond and finds the same memory and caches as the one before. Where that cannot be done a call costs a
 //! process.
 
 use super::bench::{Bench, Config};
+use super::layouts::Layouts;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
-use super::screen::Settled;
-use super::work::{Comparison, clock_bias};
+use super::schedule::{Ended, Figures};
+use super::screen::{self, Settled};
+use super::work::{Comparison, clock_bias, uncertainty};
 use crate::error::Result;
-use crate::model::{Capture, Sides};
+use crate::interrupt;
+use crate::model::{Capture, Measured, Sides, Verdict};
 use crate::stats;
 use perfunit_runtime::page::state;
+use std::time::Instant;
 
 /// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * stats::LOOKS[0] as f64;
+const NEEDED: f64 = 1.3 * stats::FIRST_LOOK as f64;
 /// What a child's call of nothing may take, ns: it finds the caches without the code that it calls.
 const NOTHING_NS: f64 = 1_000.0;
+/// Of a test that is repeated, a first call is judged apart if it differs by this fraction of base more than later calls do,
+/// and by so many ns: a few page faults.
+const APART: f64 = 0.05;
+const APART_NS: f64 = 2_000.0;
+/// Standard errors that a single pair's difference must be from 0 to be looked at closely.
+const SUSPICIOUS: f64 = 4.0;
 
 /// How a test that cannot be repeated is measured.
 pub fn settle(
@@ -58,14 +69,7 @@ pub fn if_they_hold_work(
     Ok(Some(settled(bench, Task::Fork(capture, end.shape), capture, &end, note, equal_seeds)))
 }
 
-fn settled(
-    bench: &Bench,
-    task: Task,
-    capture: Capture,
-    pilot: &PairEnd,
-    note: String,
-    equal_seeds: bool,
-) -> Settled {
+fn settled(bench: &Bench, task: Task, capture: Capture, pilot: &PairEnd, note: String, equal_seeds: bool) -> Settled {
     Settled {
         task,
         capture,
@@ -108,4 +112,92 @@ fn obstacle(config: &Config, pilot: &PairEnd) -> Option<&'static str> {
         () if needed > config.per_test_budget.as_secs_f64() => Some("its calls are too long to make several in a pair"),
         () => None,
     }
+}
+
+/// A first call that seems to differ although later calls do not, or not as much.
+pub struct Flagged {
+    settled: Settled,
+    verdict: Verdict,
+}
+
+/// Compares the first calls of a test that was measured by its later ones: one pair, and as many as it takes if that
+/// differs.
+pub fn look(
+    bench: &Bench,
+    config: &Config,
+    programs: &Programs<'_>,
+    way: &Settled,
+    later: &Figures,
+    random: &mut fastrand::Rng,
+) -> Result<Option<Flagged>> {
+    let over = config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    if !matches!(way.task, Task::Steady(_)) || later.verdict == Verdict::Slower || over || interrupt::requested() {
+        return Ok(None);
+    }
+    let (end, equal_seeds) = pilot(bench, config, programs, way.capture, random)?;
+    if obstacle(config, &end).is_some() {
+        return Ok(None);
+    }
+    let ns = end.sides.as_ref().map(|side| side.first_ns);
+    let comparison = Comparison::for_pilot(&end);
+    let certain = comparison.log_ratio(&end).abs() > SUSPICIOUS * uncertainty(&end);
+    if !certain || !is_apart(config, ns, &later.measured) {
+        return Ok(None);
+    }
+    let task = Task::Fork(way.capture, end.shape);
+    let settled = settled(bench, task, way.capture, &end, String::new(), equal_seeds);
+    let settled = Settled { matched: way.matched, notes: Vec::new(), ..settled };
+    let figures = screen::measure(bench, &judged(config), programs, &settled, config.alpha, None, random)?;
+    Ok(figures.ok().filter(|figures| is_changed(config, figures, later)).map(|figures| Flagged {
+        settled: Settled { pairs_per_layout: super::schedule::pairs_per_layout(&figures, config), ..settled },
+        verdict: figures.verdict,
+    }))
+}
+
+/// Measures a flagged first call once more, on layouts drawn at random, and joins what comes of it with what was said of
+/// later calls.
+pub fn confirm(
+    bench: &Bench,
+    config: &Config,
+    programs: &Programs<'_>,
+    flagged: &Flagged,
+    (layouts, alpha): (Option<&mut Layouts>, f64),
+    later: &mut Ended,
+    random: &mut fastrand::Rng,
+) -> Result<()> {
+    let fresh = screen::measure(bench, &judged(config), programs, &flagged.settled, alpha, layouts, random)?;
+    let (Ok(fresh), Ok(figures)) = (fresh, &mut later.result) else { return Ok(()) };
+    if fresh.verdict != flagged.verdict || !is_changed(config, &fresh, figures) {
+        return Ok(());
+    }
+    let (first, rest) = (&fresh.measured, &figures.measured);
+    let text = |measured: &Measured| format!("{:.3} us -> {:.3} us", measured.base_ns / 1e3, measured.head_ns / 1e3);
+    if matches!(figures.verdict, Verdict::Slower | Verdict::Faster) {
+        let (low, high) = (100.0 * first.change.low, 100.0 * first.change.high);
+        figures.notes.push(format!("its first call changed apart: {} [{low:+.1} %, {high:+.1} %]", text(first)));
+        return Ok(());
+    }
+    let note = format!("only the first call changed; later calls: {}", text(rest));
+    let metrics = std::mem::take(&mut figures.metrics);
+    let notes = figures.notes.drain(..).chain([note]).collect();
+    *figures = Figures { notes, metrics, ..fresh };
+    later.reason = None;
+    Ok(())
+}
+
+/// First calls of tests that are repeated are judged from a larger change on: what they find in the caches is not all equal.
+fn judged(config: &Config) -> Config {
+    Config { threshold: config.threshold.max(APART), metering: None, ..config.clone() }
+}
+
+fn is_changed(config: &Config, first: &Figures, later: &Figures) -> bool {
+    let Measured { base_ns, head_ns, .. } = first.measured;
+    matches!(first.verdict, Verdict::Slower | Verdict::Faster)
+        && is_apart(config, Sides { base: base_ns, head: head_ns }, &later.measured)
+}
+
+/// Whether a first call differs by more than later calls do, so that there is something to say of it.
+fn is_apart(config: &Config, first_ns: Sides<f64>, later: &Measured) -> bool {
+    let beyond = (first_ns.head - first_ns.base) - (later.head_ns - later.base_ns);
+    beyond.abs() >= APART_NS && beyond.abs() >= judged(config).threshold * first_ns.base
 }

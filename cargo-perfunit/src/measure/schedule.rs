@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, Config, Placement, Terms};
 use super::confirmed::{confirmed, is_flagged};
+use super::first_calls;
 use super::layouts::Layouts;
 use super::lockstep::Task;
 use super::meter;
@@ -96,16 +97,25 @@ pub fn measure_all(
     let mut starts = Starts::default();
     let screening = Config { deadline: config.deadline.map(before_confirmation), ..config.clone() };
     let started = Instant::now();
+    let mut first_calls = Vec::new();
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
     for (done, subject) in subjects.iter().enumerate() {
         progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
         let (end, way) =
             screen_one(bench, &screening.on(subject.terms), sides, subject, &mut layouts, &mut starts, &mut random)?;
+        if let (Ok(figures), Some(way)) = (&end.result, &way) {
+            let config = &screening.on(subject.terms);
+            let mut programs = programs(sides, subject);
+            programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
+            let flagged = first_calls::look(bench, config, &programs, way, figures, &mut random)?;
+            first_calls.extend(flagged.map(|flagged| (done, flagged)));
+        }
         ended.push(end);
         ways.push(way);
         progress.advance();
     }
     confirm(bench, config, sides, subjects, &ways, &mut ended, progress, &mut layouts, &mut random)?;
+    confirm_first_calls(bench, config, sides, subjects, &first_calls, &mut ended, &mut layouts, &mut random)?;
     Ok(AllEnded { tests: ended, layouts: layouts.states() })
 }
 
@@ -166,7 +176,7 @@ fn screen_one(
 
 /// Pairs that a layout needs for the noise between them to be small beside what is to be told: the threshold, or a change
 /// far beyond it. Never so many that too few layouts would fit the budget.
-fn pairs_per_layout(figures: &Figures, config: &Config) -> usize {
+pub(super) fn pairs_per_layout(figures: &Figures, config: &Config) -> usize {
     let wanted = NOISE_OF_LAYOUT * config.threshold.max(figures.measured.change.estimate.abs());
     let needed = (figures.spread / wanted).powi(2).ceil();
     let affordable = config.per_test_budget.as_secs_f64() / (figures.seconds_per_pair * FEWEST_LAYOUTS);
@@ -224,6 +234,36 @@ fn confirm(
             screen::measure(bench, config, &programs, settled, alpha, None, random)?
         };
         *end = confirmed(end, fresh);
+    }
+    Ok(())
+}
+
+/// As [`confirm`], for first calls that differ apart from later ones.
+#[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
+fn confirm_first_calls(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subjects: &[Subject<'_>],
+    flagged: &[(usize, first_calls::Flagged)],
+    ended: &mut [Ended],
+    layouts: &mut Layouts,
+    random: &mut fastrand::Rng,
+) -> Result<()> {
+    let measured = ended.iter().filter(|end| end.result.is_ok()).count();
+    // Later calls and first ones: twice as many answers.
+    let alpha = stats::confirmation_alpha(config.alpha, 2 * (measured + config.others));
+    for (index, flagged) in flagged {
+        let subject = &subjects[*index];
+        bench.settle();
+        let mut programs = programs(sides, subject);
+        let (config, end) = (&config.on(subject.terms), &mut ended[*index]);
+        if !interrupt::requested() && layouts.drawn(subject.executables, 0)?.is_some() {
+            first_calls::confirm(bench, config, &programs, flagged, (Some(&mut *layouts), alpha), end, random)?;
+        } else {
+            programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
+            first_calls::confirm(bench, config, &programs, flagged, (None, alpha), end, random)?;
+        }
     }
     Ok(())
 }

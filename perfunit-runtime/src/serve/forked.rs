@@ -7,8 +7,8 @@
 use super::{begin, call, has_few_batches, leave, Body, Seat};
 use crate::calibrate;
 use crate::clock::Clock;
-use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
 use crate::gauges;
+use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
 use crate::streams::Streams;
 use crate::sys::{self, Advice, Forked};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

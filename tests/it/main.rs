@@ -4,6 +4,7 @@ mod attributes;
 mod bad_input;
 mod book;
 mod calibrate;
+mod cases;
 mod causes;
 mod ci;
 mod clean;

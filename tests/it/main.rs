@@ -26,6 +26,7 @@ mod list;
 mod manual;
 mod metrics;
 mod packaging;
+mod planted;
 mod report;
 mod shards;
 mod tidy;

@@ -11,6 +11,7 @@ mod call_trees;
 mod classify;
 mod common_pages;
 mod confirmed;
+mod failures;
 mod gates;
 mod gauge;
 mod inheritance;

@@ -35,7 +35,7 @@ mod work;
 
 pub use bench::{Bench, Config, Metering, Placement, Terms, can_fix_addresses, usable_cores};
 pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};
-pub use confirmed::{TAKEN_BACK, after_confirmation};
+pub use confirmed::{TAKEN_BACK, after_confirmation, verdicts_of_pairs};
 pub use gates::{cross_check, gate};
 pub use gauge::{Gauges, Instructions, find_valgrind};
 pub use layouts::Layouts;

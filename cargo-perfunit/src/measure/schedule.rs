@@ -1,7 +1,7 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::bench::{Bench, Config, Placement, Terms};
-use super::confirmed::{confirmed, is_flagged};
+use super::confirmed::{confirmed, is_flagged, verdicts_of_pairs};
 use super::layouts::Layouts;
 use super::lockstep::Task;
 use super::meter;
@@ -203,8 +203,9 @@ fn confirm(
 ) -> Result<()> {
     let gates =
         |index: usize| config.on(subjects[index].terms).metering.map_or_else(Vec::new, |metering| metering.gates);
-    let measured = ended.iter().filter(|end| end.result.is_ok()).count();
-    let alpha = stats::confirmation_alpha(config.alpha, measured + config.others);
+    let measured = (0..subjects.len()).filter(|index| ended[*index].result.is_ok());
+    let verdicts: usize = measured.map(|index| verdicts_of_pairs(&gates(index))).sum();
+    let alpha = stats::confirmation_alpha(config.alpha, verdicts + config.others);
     // Layouts are a target's.
     let mut order: Vec<usize> =
         (0..subjects.len()).filter(|index| is_flagged(&ended[*index], &gates(*index))).collect();

@@ -47,8 +47,8 @@ pub struct Config {
     pub threshold: f64,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
-    /// Tests that the whole run measures at most besides those at hand, in other rounds and shards: all of them share one
-    /// error rate.
+    /// Verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run gives at most besides those
+    /// on the tests at hand, in other rounds and shards: all of them share one error rate.
     pub others: usize,
     /// Seed of the random shifts and of what tests draw.
     pub seed: u64,

@@ -16,6 +16,13 @@ pub fn is_flagged(end: &Ended, gates: &[Metric]) -> bool {
     })
 }
 
+/// How many verdicts pairs give on a test with these gates, each of which can be a false alarm: of wall time, of the first
+/// call's, and of the others that pairs tell. Wall time is confirmed even if nothing but counts decides.
+pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
+    let is_of_pairs = |metric: &&Metric| **metric == Metric::Time || OF_PAIRS.contains(metric);
+    1 + gates.iter().filter(is_of_pairs).count().max(1)
+}
+
 fn is_changed(figures: &Figures) -> bool {
     matches!(figures.verdict, Verdict::Slower | Verdict::Faster)
 }
@@ -105,6 +112,15 @@ pub mod tests {
         };
         let (notes, metrics) = (Vec::new(), Metrics::new());
         Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }
+    }
+
+    #[test]
+    fn each_deciding_metric_that_pairs_judge_can_be_a_false_alarm() {
+        use Metric::{Allocations, Cold, CpuTime, Instructions, PeakRss, Time};
+        assert_eq!(verdicts_of_pairs(&[Time]), 2);
+        assert_eq!(verdicts_of_pairs(&[Time, Allocations, CpuTime]), 3);
+        assert_eq!(verdicts_of_pairs(&[Time, CpuTime, Cold, PeakRss, Instructions]), 5);
+        assert_eq!(verdicts_of_pairs(&[Allocations]), 2);
     }
 
     #[track_caller]

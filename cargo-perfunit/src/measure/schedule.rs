@@ -1,7 +1,7 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::bench::{Bench, Config, Placement, Terms};
-use super::confirmed::{confirmed, is_flagged};
+use super::confirmed::{confirmed, is_flagged, verdicts_of_pairs};
 use super::first_calls;
 use super::layouts::Layouts;
 use super::lockstep::Task;
@@ -12,7 +12,7 @@ use super::whole_process::{self, Starts};
 use crate::build::{Harness, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, LayoutMatch, Measured, Metrics, Reason, Sides, TargetId, TestId, Verdict};
+use crate::model::{Capture, LayoutMatch, Measured, Metric, Metrics, Reason, Sides, TargetId, TestId, Verdict};
 use crate::progress::Progress;
 use crate::stats;
 use std::collections::BTreeMap;
@@ -211,10 +211,8 @@ fn confirm(
     layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
-    let gates =
-        |index: usize| config.on(subjects[index].terms).metering.map_or_else(Vec::new, |metering| metering.gates);
-    let measured = ended.iter().filter(|end| end.result.is_ok()).count();
-    let alpha = stats::confirmation_alpha(config.alpha, measured + config.others);
+    let gates = |index: usize| gates(config, &subjects[index]);
+    let alpha = confirmation_alpha(config, subjects, ended);
     // Layouts are a target's.
     let mut order: Vec<usize> =
         (0..subjects.len()).filter(|index| is_flagged(&ended[*index], &gates(*index))).collect();
@@ -238,6 +236,17 @@ fn confirm(
     Ok(())
 }
 
+fn gates(config: &Config, subject: &Subject<'_>) -> Vec<Metric> {
+    config.on(subject.terms).metering.map_or_else(Vec::new, |metering| metering.gates)
+}
+
+/// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
+fn confirmation_alpha(config: &Config, subjects: &[Subject<'_>], ended: &[Ended]) -> f64 {
+    let measured = subjects.iter().zip(ended).filter(|(_, end)| end.result.is_ok());
+    let verdicts: usize = measured.map(|(subject, _)| verdicts_of_pairs(&gates(config, subject))).sum();
+    stats::confirmation_alpha(config.alpha, verdicts + config.others)
+}
+
 /// As [`confirm`], for first calls that differ apart from later ones.
 #[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
 fn confirm_first_calls(
@@ -250,9 +259,7 @@ fn confirm_first_calls(
     layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
-    let measured = ended.iter().filter(|end| end.result.is_ok()).count();
-    // Later calls and first ones: twice as many answers.
-    let alpha = stats::confirmation_alpha(config.alpha, 2 * (measured + config.others));
+    let alpha = confirmation_alpha(config, subjects, ended);
     for (index, flagged) in flagged {
         let subject = &subjects[*index];
         bench.settle();

@@ -3,6 +3,7 @@
 use super::bench::{Bench, Config};
 use super::beside::{Beside, Rules};
 use super::classify::{Class, classify, first_failure, per_run, runs};
+use super::failures::Failures;
 use super::first_calls;
 use super::layouts::{self, Layouts};
 use super::lockstep::{self, PairEnd, Task};
@@ -16,8 +17,6 @@ use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Re
 use crate::stats::{self, Looks, Rule, Sequential, Step};
 use std::time::{Duration, Instant};
 
-/// Pairs that may fail before a test counts as not measurable in its mode.
-const FAILURES_BORNE: usize = 2;
 /// Below this a cycle is several percent of the time.
 const TINY_NS: f64 = 50.0;
 /// A difference of fewer ns than this is a handful of cycles, as a moved loop makes them: shown, not judged.
@@ -234,7 +233,7 @@ pub fn measure(
     };
     let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
     let rules = Rules { time: rule, gates };
-    let (mut pairs, mut failures) = (Pairs::new(rule), Vec::new());
+    let (mut pairs, mut failures) = (Pairs::new(rule), Failures::default());
     let decision = loop {
         if interrupt::requested() {
             return Ok(Err(Reason::Interrupted));
@@ -258,9 +257,8 @@ pub fn measure(
             if interrupt::requested() {
                 return Ok(Err(Reason::Interrupted));
             }
-            failures.push(pair);
-            if failures.len() > FAILURES_BORNE {
-                return Ok(Err(failure(&failures, config.timeout)));
+            if let Some(reason) = failures.add(&pair, config.timeout) {
+                return Ok(Err(reason));
             }
             continue;
         }
@@ -292,6 +290,7 @@ pub fn measure(
     // With a layout of its own each process differs from the others for that alone.
     let differs = pairs.work.differs().filter(|differs| layouts.is_none() || *differs == Differs::Calls);
     figures.notes.extend(differs.map(|differs| unequal_work(differs, settled)));
+    figures.notes.extend(failures.note(pairs.units() * per_unit + pairs.unit.len()));
     Ok(Ok(figures))
 }
 
@@ -364,25 +363,6 @@ fn unequal_work(differs: Differs, settled: &Settled) -> String {
 fn out_of_time(config: &Config) -> Reason {
     let over = config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
     if over { Reason::BudgetUsedUp } else { Reason::TooNoisy }
-}
-
-/// Why pairs of a test that had passed its pilot did not complete.
-fn failure(failures: &[PairEnd], timeout: Duration) -> Reason {
-    for pair in failures {
-        if let Some(side) = pair.timed_out {
-            return Reason::TimedOut { side: side.to_string(), seconds: timeout.as_secs_f64() };
-        }
-        for side in Side::BOTH {
-            let end = pair.sides.get(side);
-            let ended_badly = end.status.is_some() && end.state != perfunit_runtime::page::state::DONE;
-            if ended_badly {
-                let detail =
-                    if end.message.is_empty() { "passes once and not again".to_owned() } else { end.message.clone() };
-                return Reason::Fails { side: format!("{side}, not always"), detail };
-            }
-        }
-    }
-    Reason::Fails { side: "either side, not always".to_owned(), detail: "its process did not finish".to_owned() }
 }
 
 fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Settled) -> Figures {

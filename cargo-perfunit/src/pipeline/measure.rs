@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::measure::{
     AllEnded, Bench, Config, Ended, Figures, Gauges, Instructions, Metering, Seeds, Subject, Terms, cross_check,
-    find_valgrind, gate, measure_all,
+    find_valgrind, gate, measure_all, verdicts_of_pairs,
 };
 use crate::model::{
     Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Outcome, Readings, Reason, Side, Sides, TargetId,
@@ -65,7 +65,7 @@ pub fn measure(
         deadline,
         threshold: measuring.threshold,
         alpha: measuring.alpha,
-        others,
+        others: others * most_verdicts(options),
         seed: measuring.seed,
         placement: measuring.placement,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
@@ -89,6 +89,13 @@ pub fn measure(
     let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
     warnings.extend(bench.remarks());
     Ok(Measured { outcomes, environment, warnings, explaining: Duration::ZERO })
+}
+
+/// As many verdicts as pairs may give on one test, whatever the rules say of it.
+fn most_verdicts(options: &Options) -> usize {
+    let overrides = options.rules.overrides.iter().filter_map(|rule| rule.metrics.as_ref());
+    let gates = overrides.chain([&options.measuring.gates]);
+    gates.map(|gates| verdicts_of_pairs(gates)).max().unwrap_or(1)
 }
 
 /// The executables of the tests to measure, on both sides.
@@ -150,7 +157,8 @@ fn with_other_files(
         return Ok(());
     }
     checkout(setup, built, other)?;
-    let done = ended.iter().filter(|end| end.result.is_ok()).count();
+    let done = candidates.iter().zip(&*ended).filter(|(_, end)| end.result.is_ok());
+    let done: usize = done.map(|(candidate, _)| verdicts_of_pairs(&candidate.terms.gates)).sum();
     let config = &Config { others: config.others + done, ..config.clone() };
     let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
     for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?.tests) {

@@ -40,7 +40,13 @@ struct Stage {
 impl Trial {
     /// The rule with this threshold, with no pairs yet.
     pub fn new(terms: &Terms, threshold: f64) -> Self {
-        let rule = |alpha| Rule { alpha, threshold, bias: 0.0, looks: Looks::OF_PAIRS };
+        let rule = |alpha_of_change| Rule {
+            alpha: terms.alpha,
+            alpha_of_change,
+            threshold,
+            bias: 0.0,
+            looks: Looks::OF_PAIRS,
+        };
         let (screening, confirmation) = (rule(terms.alpha), rule(terms.confirmation_alpha));
         let (budget, flagged) = (terms.verdict_seconds, None);
         Self { confirmation, budget, stage: Stage::new(screening), flagged, screening }

@@ -6,10 +6,11 @@
 //! process.
 
 use super::bench::{Bench, Config};
+use super::classify::per_run;
 use super::layouts::Layouts;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
-use super::schedule::{Ended, Figures};
+use super::schedule::{Ended, Figures, pairs_per_layout};
 use super::screen::{self, Settled};
 use super::work::{Comparison, clock_bias, uncertainty};
 use crate::error::Result;
@@ -23,6 +24,8 @@ use std::time::Instant;
 const NEEDED: f64 = 1.3 * stats::FIRST_LOOK as f64;
 /// What a child's call of nothing may take, ns: it finds the caches without the code that it calls.
 const NOTHING_NS: f64 = 1_000.0;
+/// Fewer ns than this are a line of memory that was not in the caches: no threshold below it.
+const LEAST_NS: f64 = 50.0;
 /// Of a test that is repeated, a first call is judged apart if it differs by this fraction of base more than later calls do,
 /// and by so many ns: a few page faults.
 const APART: f64 = 0.05;
@@ -79,6 +82,7 @@ fn settled(bench: &Bench, task: Task, capture: Capture, pilot: &PairEnd, note: S
         equal_seeds: equal_seeds && bench.seeds.are_given(),
         comparison: Comparison::for_pilot(pilot),
         clock_bias: clock_bias(pilot),
+        least_change: LEAST_NS / per_run(&pilot.sides.base, pilot.shape).max(LEAST_NS),
     }
 }
 
@@ -117,7 +121,7 @@ fn obstacle(config: &Config, pilot: &PairEnd) -> Option<&'static str> {
 /// A first call that seems to differ although later calls do not, or not as much.
 pub struct Flagged {
     settled: Settled,
-    verdict: Verdict,
+    figures: Figures,
 }
 
 /// Compares the first calls of a test that was measured by its later ones: one pair, and as many as it takes if that
@@ -148,10 +152,8 @@ pub fn look(
     let settled = settled(bench, task, way.capture, &end, String::new(), equal_seeds);
     let settled = Settled { matched: way.matched, notes: Vec::new(), ..settled };
     let figures = screen::measure(bench, &judged(config), programs, &settled, config.alpha, None, random)?;
-    Ok(figures.ok().filter(|figures| is_changed(config, figures, later)).map(|figures| Flagged {
-        settled: Settled { pairs_per_layout: super::schedule::pairs_per_layout(&figures, config), ..settled },
-        verdict: figures.verdict,
-    }))
+    let flagged = figures.ok().filter(|figures| is_changed(config, figures, later));
+    Ok(flagged.map(|figures| Flagged { settled, figures }))
 }
 
 /// Measures a flagged first call once more, on layouts drawn at random, and joins what comes of it with what was said of
@@ -165,9 +167,11 @@ pub fn confirm(
     later: &mut Ended,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
-    let fresh = screen::measure(bench, &judged(config), programs, &flagged.settled, alpha, layouts, random)?;
+    let pairs_per_layout = if layouts.is_some() { pairs_per_layout(&flagged.figures, config, alpha) } else { 1 };
+    let settled = Settled { pairs_per_layout, ..flagged.settled.clone() };
+    let fresh = screen::measure(bench, &judged(config), programs, &settled, alpha, layouts, random)?;
     let (Ok(fresh), Ok(figures)) = (fresh, &mut later.result) else { return Ok(()) };
-    if fresh.verdict != flagged.verdict || !is_changed(config, &fresh, figures) {
+    if fresh.verdict != flagged.figures.verdict || !is_changed(config, &fresh, figures) {
         return Ok(());
     }
     let (first, rest) = (&fresh.measured, &figures.measured);

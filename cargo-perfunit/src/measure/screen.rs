@@ -5,7 +5,7 @@ use super::beside::{Beside, Rules};
 use super::classify::{Class, classify, first_failure, per_run, runs};
 use super::failures::Failures;
 use super::first_calls;
-use super::layouts::{self, Layouts};
+use super::layouts::Layouts;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
 use super::schedule::Figures;
@@ -13,14 +13,12 @@ use super::whole_process::{self, Asked};
 use super::work::{Comparison, Differs, Work, clock_bias};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides, Verdict};
+use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides};
 use crate::stats::{self, Looks, Rule, Sequential, Step};
 use std::time::{Duration, Instant};
 
-/// Below this a cycle is several percent of the time.
-const TINY_NS: f64 = 50.0;
-/// A difference of fewer ns than this is a handful of cycles, as a moved loop makes them: shown, not judged.
-const FEWEST_NS: f64 = 3.0;
+/// Fewer ns than this are a cycle, which any edit costs or saves: no threshold below it.
+const LEAST_NS: f64 = 0.3;
 /// A cold call is noisier than any repeated one: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
 /// As is a whole process, of which much is not the test: no threshold below this.
@@ -53,6 +51,8 @@ pub struct Settled {
     pub comparison: Comparison,
     /// What reading the clock can do to a pair's log ratio.
     pub clock_bias: f64,
+    /// The smallest change that counts of so short a test, as a fraction of base.
+    pub least_change: f64,
 }
 
 impl Settled {
@@ -107,10 +107,21 @@ pub fn settle(
     let capture = if whole { Capture::Runner } else { Capture::Macro };
     let equal_seeds = equal_seeds && bench.seeds.are_given();
     let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
+    let least_change = LEAST_NS / per_run(&end.sides.base, end.shape).max(LEAST_NS);
     match class {
         Class::Steady(shape) => {
             let (pairs_per_layout, matched, notes, task) = (1, true, apart, Task::Steady(shape));
-            Ok(Ok(Settled { task, capture, pairs_per_layout, matched, notes, equal_seeds, comparison, clock_bias }))
+            Ok(Ok(Settled {
+                task,
+                capture,
+                pairs_per_layout,
+                matched,
+                notes,
+                equal_seeds,
+                comparison,
+                clock_bias,
+                least_change,
+            }))
         }
         Class::NotRepeatable(why) => {
             let why = format!("not repeatable in one process ({why})");
@@ -197,29 +208,30 @@ pub fn on_both(reason: Reason) -> Reason {
 }
 
 /// Measures until the rule decides, the budget ends or pairs fail. With layouts the unit of replication is a layout
-/// drawn at random, with the mean of a few pairs; without it is the pair.
+/// drawn at random, with the mean of a few pairs; without it is the pair. The stricter the level of a change, the longer.
 pub fn measure(
     bench: &Bench,
     config: &Config,
     programs: &Programs<'_>,
     settled: &Settled,
-    alpha: f64,
+    alpha_of_change: f64,
     mut layouts: Option<&mut Layouts>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Figures, Reason>> {
     let (mode, threshold) = match settled.task {
         Task::Cold => (Mode::Cold, config.threshold.max(COLD_THRESHOLD)),
-        Task::Fork(..) => (Mode::FirstCall, config.threshold),
+        Task::Fork(..) => (Mode::FirstCall, config.threshold.max(settled.least_change)),
         Task::Process => (Mode::Process, config.threshold.max(PROCESS_THRESHOLD)),
-        _ => (Mode::Steady, config.threshold),
+        _ => (Mode::Steady, config.threshold.max(settled.least_change)),
     };
-    let looks = if layouts.is_some() { Looks::up_to_last(layouts::MOST) } else { Looks::OF_PAIRS };
+    let looks = if layouts.is_some() { Looks::of_layouts(alpha_of_change) } else { Looks::OF_PAIRS };
+    let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
     let rule = if settled.matched {
-        Rule { alpha, threshold, bias: settled.clock_bias, looks }
+        rule
     } else {
-        let bias = LAYOUT_BIAS + settled.clock_bias;
-        Rule { alpha, threshold: threshold.max(UNMATCHED_THRESHOLD), bias, looks }
+        Rule { threshold: threshold.max(UNMATCHED_THRESHOLD), bias: LAYOUT_BIAS + rule.bias, ..rule }
     };
+    let budget = config.per_test_budget.mul_f64(stats::effort(alpha_of_change));
     let per_unit = if layouts.is_some() { settled.pairs_per_layout } else { 1 };
     let started = Instant::now();
     let linked = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took);
@@ -228,7 +240,7 @@ pub fn measure(
         layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took.saturating_sub(linked))
     };
     let end = |linking: Duration| {
-        let end = started + config.per_test_budget + linking;
+        let end = started + budget + linking;
         config.deadline.map_or(end, |deadline| deadline.min(end))
     };
     let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
@@ -277,6 +289,9 @@ pub fn measure(
     let mut figures = figures(&pairs, &decision, mode, settled);
     figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.units() * per_unit).max(1) as f64;
     figures.measured.threshold = rule.threshold;
+    if mode == Mode::Steady && settled.least_change > config.threshold {
+        figures.notes.push(format!("judged from {LEAST_NS} ns on, about a cycle of the processor"));
+    }
     if config.metering.is_some() {
         figures.metrics = pairs.beside.metrics(&rules);
         if settled.task == Task::Process {
@@ -383,13 +398,7 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         threshold: 0.0,
         sample: pairs.sample(used),
     };
-    let mut notes = settled.notes.clone();
-    let mut verdict = decision.verdict;
-    let few_cycles = base_ns.max(head_ns) < TINY_NS && (head_ns - base_ns).abs() < FEWEST_NS;
-    if few_cycles && matches!(verdict, Verdict::Slower | Verdict::Faster) {
-        verdict = Verdict::ChangedBelowThreshold;
-        notes.push(format!("a few cycles ({:+.1} ns of {base_ns:.1} ns): shown, not judged", head_ns - base_ns));
-    }
     let spread = stats::spread(pairs.sequential.log_ratios());
-    Figures { verdict, measured, spread, seconds_per_pair: 0.0, notes, metrics: Metrics::new() }
+    let (verdict, notes, metrics) = (decision.verdict, settled.notes.clone(), Metrics::new());
+    Figures { verdict, measured, spread, seconds_per_pair: 0.0, notes, metrics }
 }

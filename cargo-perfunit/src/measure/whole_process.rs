@@ -91,6 +91,7 @@ pub fn settle(
         equal_seeds: bench.seeds.are_given(),
         comparison: Comparison::Quantiles,
         clock_bias: 0.0,
+        least_change: 0.0,
     }))
 }
 

@@ -1,7 +1,12 @@
 //! After how many values to look: 8, 16, 32 and so on up to the last.
 
+use super::family::effort;
+
 /// The fewest values that an interval is made of.
 pub const FIRST_LOOK: usize = 8;
+
+/// Most layouts at the level of a few tests.
+const MOST_LAYOUTS: f64 = 64.0;
 
 /// The planned looks. A look in between would spend alpha that nobody has set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,9 +18,9 @@ impl Looks {
     /// At pairs on one layout.
     pub const OF_PAIRS: Self = Self { last: 512 };
 
-    /// Twice as many values from look to look, up to so many.
-    pub fn up_to_last(last: usize) -> Self {
-        Self { last: last.max(FIRST_LOOK) }
+    /// At layouts, where a change is claimed at this level: the stricter, the more of them.
+    pub fn of_layouts(alpha_of_change: f64) -> Self {
+        Self { last: (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize }
     }
 
     /// Values of the last one.
@@ -51,7 +56,7 @@ mod tests {
 
     #[track_caller]
     fn check(last: usize, expected: &[usize]) {
-        let looks = Looks::up_to_last(last);
+        let looks = Looks { last };
         assert_eq!(looks.all().collect::<Vec<_>>(), expected);
         assert_eq!((looks.count(), looks.last()), (expected.len(), expected[expected.len() - 1]));
         assert!(expected.iter().all(|look| looks.contains(*look)) && !looks.contains(9));
@@ -59,12 +64,18 @@ mod tests {
 
     #[test]
     fn looks_double_up_to_the_last() {
-        check(1, &[8]);
         check(8, &[8]);
         check(64, &[8, 16, 32, 64]);
         check(77, &[8, 16, 32, 77]);
         check(99, &[8, 16, 32, 64, 99]);
         check(512, &[8, 16, 32, 64, 128, 256, 512]);
+    }
+
+    #[test]
+    fn a_stricter_level_has_more_layouts() {
+        let last = |tests: f64| Looks::of_layouts(0.01 / tests).last();
+        assert_eq!((last(1.0), last(10.0)), (64, 64));
+        assert!(64 < last(30.0) && last(30.0) < last(1000.0) && last(1000.0) < 128);
     }
 
     #[test]

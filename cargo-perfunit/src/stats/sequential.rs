@@ -10,7 +10,8 @@
 //! both sides alike: the log ratio of sides that could swap names is symmetric around 0.
 //!
 //! The threshold is compared with the estimate, not with the interval: a true change somewhat below it may be flagged
-//! (never a test without change, up to alpha), and what is flagged early looks larger than it is.
+//! (never a test without change, up to alpha), and what is flagged early looks larger than it is. An interval that nearly
+//! holds 0 flags nothing.
 
 use super::estimate::{Estimate, Interval};
 use super::looks::Looks;
@@ -22,9 +23,11 @@ pub const POWER: f64 = 0.99;
 /// What counts as a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// Probability, over all looks, that the interval decided upon misses the true change; for an unchanged test, of a
-    /// false alarm in either direction.
+    /// Probability, over all looks, that the interval decided upon misses the true change.
     pub alpha: f64,
+    /// The same of the interval by which a test counts as slower or faster: for an unchanged test, of a false alarm. At
+    /// most `alpha`; less where many tests share an error rate.
+    pub alpha_of_change: f64,
     /// The smallest change that is gated, as a fraction of base: 0.1 flags head at 1.1 times base and more, and at 0.9
     /// times base and less.
     pub threshold: f64,
@@ -40,12 +43,13 @@ pub struct Rule {
 pub struct Decision {
     /// The answer; never `NotMeasured`.
     pub verdict: Verdict,
-    /// The change with the interval of the deciding look, at its part of alpha.
+    /// The change with the interval of the deciding look: that by which it counts as slower or faster if the estimate is
+    /// at or beyond the threshold, else that by which it does not.
     pub change: Change,
     /// The smallest slowdown, as a fraction of base, that this look would have shown with probability [`POWER`].
     pub detectable: f64,
-    /// Two-sided p value of "no change", times the number of looks: it may be compared with alpha, and is at most alpha
-    /// exactly when the interval excludes 0. It knows of pairs only, not of a bias.
+    /// Two-sided p value of "no change", times the number of looks: it may be compared with the level of the interval, and
+    /// is at most that exactly when the interval excludes 0. It knows of pairs only, not of a bias.
     pub p_value: f64,
     /// Values used.
     pub values: usize,
@@ -112,7 +116,8 @@ impl Sequential {
 
 /// What is clear at a look, of all its values:
 ///
-/// - interval excludes 0 and the estimate is at or beyond the threshold: `Slower` or `Faster`;
+/// - the estimate is at or beyond the threshold, and the interval at `alpha_of_change` is far from 0, its nearer end by half
+///   of the threshold and a quarter of the estimate: `Slower` or `Faster`;
 /// - interval excludes 0 and lies inside the threshold: `ChangedBelowThreshold`;
 /// - interval holds 0 and lies inside the threshold: `Same`.
 ///
@@ -122,12 +127,17 @@ pub fn look(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
         return None;
     }
     let found = Found::of(rule, log_ratios)?;
-    found.verdict().map(|verdict| found.decision(verdict))
+    found.verdict(When::UnderWay).map(|verdict| found.decision(verdict))
 }
 
 /// How much narrower than hoped for an interval must stay before more values count as hopeless: the standard error that the
 /// forecast rests on is itself an estimate.
 const DOUBT: f64 = 2.0;
+
+/// How far the interval of a change has to be from 0, as a part of the threshold.
+const FAR_BY_THRESHOLD: f64 = 0.5;
+/// The same as a part of the estimate, as long as there are further looks.
+const FAR_BY_ESTIMATE: f64 = 0.25;
 
 /// Whether going on is pointless after a look at which nothing was clear: with `affordable` values in all no further look is
 /// reached, or the interval at the last one would still be far too wide to decide anything.
@@ -142,7 +152,7 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
         standard_error: now.standard_error * (values as f64 / last as f64).sqrt(),
         degrees_of_freedom: now.degrees_of_freedom * last as f64 / values as f64,
     };
-    let interval = then.interval(alpha_per_look(rule));
+    let interval = then.interval(per_look(rule, rule.alpha));
     let half = (interval.high - interval.low) / 2.0 + rule.bias;
     // Either 0 or the threshold must fall out of it.
     let enough = now.mean.abs().max(rule.threshold.ln_1p() - now.mean.abs());
@@ -153,91 +163,100 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
 ///
 /// Only the values up to the last look count, the rest is dropped: the end of the budget is not a planned look, and using
 /// it as one would break the union bound. With fewer values than the first look asks for the figures describe all of them,
-/// but the verdict is `Inconclusive` whatever they say.
+/// but the verdict is `Inconclusive` whatever they say. Otherwise it is what is clear, where a change need only be far from
+/// 0 by the threshold; and what is not clear is `Inconclusive`.
 pub fn conclude(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     match rule.looks.up_to(log_ratios.len()) {
-        Some(values) => Found::of(rule, &log_ratios[..values]).map(|found| found.decision(found.last_word())),
+        Some(values) => Found::of(rule, &log_ratios[..values]).map(|found| {
+            let verdict = found.verdict(When::AtTheEnd).unwrap_or(Verdict::Inconclusive);
+            found.decision(verdict)
+        }),
         None => Found::of(rule, log_ratios).map(|found| found.decision(Verdict::Inconclusive)),
     }
 }
 
-/// The level of the [`Rule`] that confirms flagged tests on fresh pairs: min(0.1 %, alpha / tests measured).
-///
-/// By Bonferroni the probability of even one false alarm in the whole run is then about alpha at most if screening let
-/// everything through; screening, on other pairs, divides it by another hundred.
-pub fn confirmation_alpha(alpha: f64, tests_measured: usize) -> f64 {
-    (alpha / tests_measured.max(1) as f64).min(0.001)
+/// What is said in the end of a test with this verdict when fresh values say this: their verdict, unless the two contradict
+/// each other.
+pub fn on_fresh_values(first: Verdict, fresh: Verdict) -> Verdict {
+    match (first, fresh) {
+        (Verdict::Slower, Verdict::Faster) | (Verdict::Faster, Verdict::Slower) => Verdict::Inconclusive,
+        _ => fresh,
+    }
 }
 
-/// What is said in the end of a test with this verdict when fresh values say this: only what was seen twice is a change.
-pub fn on_fresh_values(first: Verdict, fresh: Verdict) -> Verdict {
-    match fresh {
-        Verdict::Same | Verdict::ChangedBelowThreshold => fresh,
-        _ if fresh == first => fresh,
-        _ => Verdict::Inconclusive,
-    }
+/// Whether another layout of the code may say something else than the one that said this, where its place matters. What noise
+/// alone leaves open stays so.
+pub fn rests_on_layout(verdict: Verdict, change: &Change, threshold: f64) -> bool {
+    verdict != Verdict::Inconclusive || (change.high - change.low) / 2.0 < threshold
+}
+
+/// Whether more values can come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    UnderWay,
+    AtTheEnd,
 }
 
 /// An estimate seen through the rule.
 struct Found<'a> {
     rule: &'a Rule,
     estimate: Estimate,
-    /// On the logarithmic scale, where 0 is "no change" without rounding.
-    interval: Interval,
     values: usize,
 }
 
 impl<'a> Found<'a> {
     fn of(rule: &'a Rule, log_ratios: &[f64]) -> Option<Self> {
-        let estimate = Estimate::of(log_ratios)?;
-        let Interval { estimate: mean, low, high } = estimate.interval(alpha_per_look(rule));
-        let interval = Interval { estimate: mean, low: low - rule.bias, high: high + rule.bias };
-        Some(Self { rule, estimate, interval, values: log_ratios.len() })
+        Some(Self { rule, estimate: Estimate::of(log_ratios)?, values: log_ratios.len() })
     }
 
-    /// What is clear; `None` if more values may tell.
-    fn verdict(&self) -> Option<Verdict> {
-        let Change { estimate, low, high } = self.change();
+    /// What is clear.
+    fn verdict(&self, when: When) -> Option<Verdict> {
         let threshold = self.rule.threshold;
-        let inside = -threshold < low && high < threshold;
-        match self.excludes_zero() {
-            true if estimate >= threshold => Some(Verdict::Slower),
-            true if estimate <= -threshold => Some(Verdict::Faster),
-            true if inside => Some(Verdict::ChangedBelowThreshold),
-            false if inside => Some(Verdict::Same),
-            _ => None,
+        let Change { estimate, low, high } = self.change();
+        if self.is_beyond() {
+            let from_zero = if estimate > 0.0 { low } else { -high };
+            let by_estimate = if when == When::UnderWay { FAR_BY_ESTIMATE * estimate.abs() } else { 0.0 };
+            let is_far = from_zero > 0.0 && from_zero >= by_estimate.max(FAR_BY_THRESHOLD * threshold);
+            return is_far.then_some(if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster });
         }
+        let is_inside = -threshold < low && high < threshold;
+        let excludes_zero = low > 0.0 || high < 0.0;
+        is_inside.then_some(if excludes_zero { Verdict::ChangedBelowThreshold } else { Verdict::Same })
     }
 
-    /// What is left to say when there will be no more values.
-    fn last_word(&self) -> Verdict {
-        let unclear = if self.excludes_zero() { Verdict::ChangedBelowThreshold } else { Verdict::Inconclusive };
-        self.verdict().unwrap_or(unclear)
+    /// Whether the estimate is at or beyond the threshold; of threshold 0 a change of nothing is not.
+    fn is_beyond(&self) -> bool {
+        let estimate = self.estimate.mean.exp_m1();
+        estimate.abs() >= self.rule.threshold && estimate != 0.0
     }
 
-    fn excludes_zero(&self) -> bool {
-        self.interval.low > 0.0 || self.interval.high < 0.0
+    /// The level of the interval that matters.
+    fn level(&self) -> f64 {
+        let alpha = if self.is_beyond() { self.rule.alpha_of_change } else { self.rule.alpha };
+        per_look(self.rule, alpha)
     }
 
     /// From logarithms of a ratio to fractions of base.
     fn change(&self) -> Change {
-        let Interval { estimate, low, high } = self.interval;
-        Change { estimate: estimate.exp_m1(), low: low.exp_m1(), high: high.exp_m1() }
+        let Interval { estimate, low, high } = self.estimate.interval(self.level());
+        let bias = self.rule.bias;
+        Change { estimate: estimate.exp_m1(), low: (low - bias).exp_m1(), high: (high + bias).exp_m1() }
     }
 
     fn decision(&self, verdict: Verdict) -> Decision {
+        let level = per_look(self.rule, self.rule.alpha_of_change);
         Decision {
             verdict,
             change: self.change(),
-            detectable: (self.estimate.detectable(alpha_per_look(self.rule), POWER) + self.rule.bias).exp_m1(),
+            detectable: (self.estimate.detectable(level, POWER) + self.rule.bias).exp_m1(),
             p_value: (self.estimate.p_value() * self.rule.looks.count() as f64).min(1.0),
             values: self.values,
         }
     }
 }
 
-fn alpha_per_look(rule: &Rule) -> f64 {
-    rule.alpha / rule.looks.count() as f64
+fn per_look(rule: &Rule, alpha: f64) -> f64 {
+    alpha / rule.looks.count() as f64
 }
 
 #[cfg(test)]

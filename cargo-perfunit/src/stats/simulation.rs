@@ -4,6 +4,7 @@
 //! than claimed by more than chance allows. `docs/measurements.md` shows the tables of
 //! `cargo test --release simulated_tables -- --ignored --nocapture`.
 
+mod confirmed;
 mod noise;
 
 use super::{Decision, Estimate, Looks, Rule, Sequential, Step, confirmation_alpha, on_fresh_values};
@@ -32,7 +33,7 @@ fn decide(rule: &Rule, change: f64, deviation: f64, noise: &mut Noise) -> Decisi
 }
 
 fn rule(threshold: f64) -> Rule {
-    Rule { alpha: ALPHA, threshold, bias: 0.0, looks: Looks::OF_PAIRS }
+    Rule { alpha: ALPHA, alpha_of_change: ALPHA, threshold, bias: 0.0, looks: Looks::OF_PAIRS }
 }
 
 /// Counts over experiments of one kind.
@@ -173,7 +174,7 @@ fn coverage_table(experiments: usize, looks: &[usize], shapes: &[Shape]) -> (Str
 fn two_step(runs: usize, shape: Shape) -> (Tally, usize, Tally) {
     const TESTS: usize = 200;
     let screening = rule(0.01);
-    let confirmation = Rule { alpha: confirmation_alpha(ALPHA, TESTS), ..screening };
+    let confirmation = Rule { alpha_of_change: confirmation_alpha(ALPHA, TESTS), ..screening };
     let mut noise = Noise::new(shape, SEED);
     let mut screened = Tally::default();
     let mut confirmed = 0;
@@ -307,4 +308,10 @@ fn simulated_tables() {
     }
     let changes = [0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.05];
     println!("{}", power_table(10_000, 0.02, &[0.005, 0.02, 0.05], &changes, Shape::Normal));
+}
+
+#[test]
+#[ignore = "minutes in release; for the tables in the docs"]
+fn simulated_tables_of_the_whole_rule() {
+    println!("{}", confirmed::table(2_000));
 }

@@ -2,7 +2,7 @@
 
 use super::facts::SCRATCH;
 use super::noise::AgainstItself;
-use crate::build::{Harness, SideBuild, TestExecutable};
+use crate::build::{Harness, Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::measure::{Bench, Config, Placement, Subject, measure_all};
@@ -61,8 +61,9 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         env: BTreeMap::new(),
         harness: Harness::Runner,
         link: None,
+        libraries: BTreeMap::new(),
     };
-    let side = SideBuild { folder: folder.to_owned(), executables: Vec::new() };
+    let side = SideBuild { folder: folder.to_owned(), executables: Vec::new(), inputs: Inputs::default() };
     let subject = Subject {
         terms: None,
         test: TestId { target, name: NAME.to_owned() },

@@ -115,6 +115,9 @@ impl Layouts {
         let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
             return Ok(Err("what it was linked from is not known".to_owned()));
         };
+        if let Some(library) = changed_library(executables)? {
+            return Ok(Err(format!("{library}, which the tests load, differs, and libraries are not linked again")));
+        }
         let outputs = paths(&self.folder.join("first"), self.known.len());
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
@@ -126,6 +129,18 @@ impl Layouts {
         };
         Ok(Ok(Target { matched, first: at(executables, outputs), figures }))
     }
+}
+
+/// A shared library with other code in head than in base, by file name.
+fn changed_library(executables: Sides<&TestExecutable>) -> Result<Option<&String>> {
+    let Sides { base, head } = executables.map(|executable| &executable.libraries);
+    for name in base.keys().chain(head.keys()) {
+        match (base.get(name), head.get(name)) {
+            (Some(base), Some(head)) if fs::same_content(base, head)? => {}
+            _ => return Ok(Some(name)),
+        }
+    }
+    Ok(None)
 }
 
 /// Paths of equal length: they are on the stack of the process. `deps`, as tests may look beside themselves.

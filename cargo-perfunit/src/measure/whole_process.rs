@@ -184,7 +184,9 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, lim
     let mut sides = Sides::<SideEnd>::default();
     let mut timed_out = None;
     for side in [starter, starter.other()] {
+        let entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let end = one(bench, &mut command(bench, programs, side, asked, pads), limit)?;
+        drop(entered);
         process::kill_leftovers();
         if end.status.is_none() {
             timed_out = Some(side).filter(|_| !interrupt::requested());

@@ -5,7 +5,7 @@ use super::candidates::{Candidate, Candidates, not_measured};
 use super::environment;
 use super::options::{Measuring, Options};
 use super::setup::Setup;
-use crate::build::TestExecutable;
+use crate::build::{InPlace, TestExecutable, share_libraries};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::measure::{
@@ -80,6 +80,8 @@ pub fn measure(
     // Both sides see the same files: otherwise two workloads would be compared.
     let data = built.pairing.tests_of;
     checkout(setup, built, data)?;
+    share_libraries(&built.sides)?;
+    bench.made = Some(InPlace::put(&built.sides, &setup.ours)?);
     let AllEnded { tests: mut ended, layouts } = round(setup, &bench, &config, built, &candidates.chosen)?;
     note_writes(setup, built, data, &mut warnings)?;
     with_other_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;

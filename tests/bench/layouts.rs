@@ -14,6 +14,7 @@ mod invocation;
 mod kept;
 mod literals;
 mod nulls;
+mod processes;
 mod repository;
 mod rows;
 #[expect(dead_code, reason = "null edits are not judged by certainty")]
@@ -53,6 +54,9 @@ struct Arguments {
     /// Edit modules that no other test uses, and measure all tests but their own.
     #[arg(long, conflicts_with = "hot")]
     unrelated: bool,
+    /// Take for the sample a crate whose tests a harness of its own runs, each in a process.
+    #[arg(long, requires = "sample", requires = "unrelated")]
+    processes: bool,
     /// Edits that count.
     #[arg(long, default_value_t = 20, value_name = "N")]
     edits: usize,
@@ -71,7 +75,8 @@ fn main() -> Result<()> {
 fn run(arguments: &Arguments) -> Result<()> {
     let subject = &arguments.subject;
     let work = subject.place.work()?;
-    let Copy { tree, commit } = subject.copy(work.as_ref(), workloads::write)?;
+    let Copy { tree, commit } =
+        subject.copy(work.as_ref(), if arguments.processes { processes::write } else { workloads::write })?;
     let tool = subject.place.tool(&["--threshold".to_owned(), arguments.threshold.clone()])?;
     let sources = Sources::read(&tree, Scope { below: subject.below.clone(), dependencies: Vec::new() })?;
     let trial = Trial {

@@ -124,6 +124,16 @@ fn only_the_terminal_prints() {
     none(broken, "results and notes go through term.rs");
 }
 
+#[test]
+fn temporary_files_have_names_that_nobody_can_foresee() {
+    let others = sources().into_iter().filter(|(path, _)| path != "cargo-perfunit/src/fs.rs" && !is_test(path));
+    let broken = others.flat_map(|(path, text)| {
+        let uses = code(&text).filter(|(_, line)| line.contains("temp_dir()"));
+        uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()
+    });
+    none(broken, "the temporary folder is shared with others: take fs::temporary_dir");
+}
+
 /// True if the line calls the macro, and not only has it in a string or as part of a longer name.
 fn calls(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {

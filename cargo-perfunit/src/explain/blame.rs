@@ -38,6 +38,16 @@ pub struct Charge {
     pub calling_ns: BTreeMap<u64, f64>,
 }
 
+impl Charge {
+    /// What is called more or less often, if that is most of the charge: of several functions the one that costs most.
+    pub fn called_otherwise(&self) -> Option<u64> {
+        let direction = self.change.estimate.signum();
+        let calls: f64 = self.calling_ns.values().sum();
+        let costliest = self.calling_ns.iter().max_by(|a, b| (direction * a.1).total_cmp(&(direction * b.1)));
+        costliest.filter(|_| direction * calls > direction * self.own_ns).map(|(callee, _)| *callee)
+    }
+}
+
 /// All charges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Charges {
@@ -296,21 +306,30 @@ mod tests {
         check("b 2/1 x 10, b>c 1 x 4", "b 4/3 x 10, b>c 2 x 4", &[("b", 24.0)]);
     }
 
-    /// What the first to pay is charged with for its own calls, and for making more or fewer of them.
-    fn parts_of_first(base: &str, head: &str) -> (f64, f64) {
-        let charge = &charged(base, head).charges[0];
-        (charge.own_ns, charge.calling_ns.values().sum())
+    #[test]
+    fn what_is_most_of_a_charge_is_calls_of_all_together_or_its_own() {
+        let first = |own: f64| {
+            let head = format!("a 1 x {own}, a>b 2 x 25, a>c 2 x 24");
+            charged("a 1 x 5, a>b 1 x 25, a>c 1 x 24", &head).charges[0].called_otherwise()
+        };
+        assert_eq!(first(5.0), Some(3));
+        assert_eq!(first(45.0), Some(3));
+        assert_eq!(first(65.0), None);
     }
 
     #[test]
     fn deeper_recursion_is_more_calls_whatever_a_call_takes_at_that_depth() {
         // Beyond some depth processors mispredict each return; below a probe's precision a call may seem to take nothing.
         for (shallow, deep) in [(1.0, 1.0), (1.0, 3.0), (1.7, 40.0), (3.0, 1.0), (0.0, 3.0), (-0.2, 3.0)] {
-            let (own, calls) = parts_of_first(&format!("b 21/20 x {shallow}"), &format!("b 401/400 x {deep}"));
+            let (shallow_tree, deep_tree) = (format!("b 21/20 x {shallow}"), format!("b 401/400 x {deep}"));
+            let parts = |charge: &Charge| (charge.own_ns, charge.calling_ns.values().sum::<f64>());
+            let charged_with = |base, head| charged(base, head).charges.swap_remove(0);
+            let charged = charged_with(&shallow_tree, &deep_tree);
+            let (own, calls) = parts(&charged);
             assert!((own - 21.0 * (deep - shallow)).abs() < 1e-9 && (calls - 380.0 * deep).abs() < 1e-9);
-            assert!(calls > own, "{shallow} {deep}: {own} {calls}");
+            assert_eq!(charged.called_otherwise(), Some(3), "{shallow} {deep}: {own} {calls}");
             // Back again it is the same with the other sign.
-            let back = parts_of_first(&format!("b 401/400 x {deep}"), &format!("b 21/20 x {shallow}"));
+            let back = parts(&charged_with(&deep_tree, &shallow_tree));
             assert!((own + back.0).abs() < 1e-9 && (calls + back.1).abs() < 1e-9, "{back:?}");
         }
     }

@@ -147,11 +147,8 @@ impl Catalogue<'_> {
         changed: &dyn Fn(&Function) -> Option<String>,
     ) -> Option<Blamed> {
         let function = self.place(charge.key)?;
-        let direction = charge.change.estimate.signum();
-        let calling = charge.calling_ns.iter().max_by(|a, b| (direction * a.1).total_cmp(&(direction * b.1)));
         let calls = all_calls(merged, charge.key);
-        let callee = calling.filter(|(_, ns)| direction * **ns > direction * charge.own_ns);
-        let callee = callee.and_then(|(callee, _)| Some((*callee, self.place(*callee)?)));
+        let callee = charge.called_otherwise().and_then(|callee| Some((callee, self.place(callee)?)));
         Some(Blamed {
             function,
             blame: callee.map_or(Blame::ItsOwn, |(_, place)| Blame::CallsOf(place)),

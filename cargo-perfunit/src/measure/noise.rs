@@ -2,7 +2,7 @@
 //! judgement pure.
 //!
 //! What others do is no reason to drop a pair. Both processes of a pair suffer alike, the quantiles leave out what is
-//! disturbed, and a rule that drops pairs by the time they lost was seen to gain nothing (docs/measurements.md). It is
+//! disturbed, and a rule that drops pairs by the time they lost was seen to gain nothing. It is
 //! a reason to move to a quieter core between two tests, and to tell the user why it took so long.
 
 use super::kernel::{self, TICK, Ticks};

@@ -1,6 +1,9 @@
 use super::*;
 
+use std::hint::black_box;
+
 #[test]
 fn black_is_dark() {
-    assert_eq!(exposure(&[0; 2000]), 0);
+    // Opaque: of pixels that are all known the compiler leaves no loop.
+    assert_eq!(exposure(black_box(&[0; 2000])), 0);
 }

@@ -54,6 +54,7 @@ fn graph() -> Graph {
             .into(),
         outside: vec!["fuzz".to_owned()],
         named_by: [("testdata/a.json".to_owned(), ["mid".to_owned()].into())].into(),
+        started_by: [("app".to_owned(), ["helper".to_owned()].into())].into(),
     }
 }
 
@@ -111,7 +112,7 @@ fn test_code_of_a_library_reaches_its_own_tests() {
 
 #[test]
 fn a_binary_reaches_the_tests_that_can_start_it() {
-    check("app/src/main.rs", "fn f() {}", "fn f() { 1 }", &["app::bin/app", "app::cli", "app::other"]);
+    check("app/src/main.rs", "fn f() {}", "fn f() { 1 }", &["app::bin/app", "app::cli", "app::other", "helper"]);
 }
 
 #[test]

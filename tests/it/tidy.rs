@@ -9,7 +9,8 @@ use std::path::Path;
 const LONGEST_FILE: usize = 600;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 21] = [
+const MAY_BE_UNSAFE: [&str; 22] = [
+    "cargo-perfunit/src/build/made.rs",
     "cargo-perfunit/src/doctor/counters.rs",
     "cargo-perfunit/src/execution/available.rs",
     "cargo-perfunit/src/execution/ptrace.rs",

@@ -34,6 +34,7 @@ mod pieces;
 mod program;
 mod read;
 mod shapes;
+mod starts;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -46,4 +47,5 @@ pub use names::stable as stable_name;
 pub use operations::Operations;
 pub use program::{Program, link};
 pub use read::{Unreadable, read};
+pub use starts::starting;
 pub use unit::Unit;

@@ -3,7 +3,7 @@
 use super::digest::{Digest, Hash, Table};
 use super::names;
 use super::unit::{Binding, Edge, Kind, To, Unit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The inputs of one link, with their references resolved.
@@ -188,6 +188,23 @@ impl Program {
             _ => None,
         };
         self.targets(atom).filter_map(code).collect()
+    }
+
+    /// Atoms and lists: their numbers end here.
+    pub(super) fn node_count(&self) -> u32 {
+        self.atom_count() + self.lists.len() as u32
+    }
+
+    /// The hashes of such names as the link does not define.
+    pub(super) fn names_outside(&self, is_wanted: impl Fn(&str) -> bool) -> BTreeSet<Hash> {
+        let units = self.units.iter().zip(&self.meanings);
+        let all =
+            units.flat_map(|(unit, meanings)| (0..).zip(meanings).map(|(id, meaning)| (unit.names.get(id), meaning)));
+        let outside = all.filter_map(|(name, meaning)| match meaning {
+            Meaning::Outside(hash) if is_wanted(name) => Some(*hash),
+            _ => None,
+        });
+        outside.collect()
     }
 
     /// The atom that the link defines by a name.

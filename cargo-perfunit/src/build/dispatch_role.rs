@@ -5,13 +5,20 @@
 
 use crate::error::{Error, Result};
 use crate::fs;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Name of the folder, beside `build` and `sides`.
 const FOLDER: &str = "bin-exe";
+/// The last bytes of a stand-in.
+const MARK: &[u8; 17] = b"perfunit-stand-in";
+/// The executable of this process, even if it was removed.
+const OWN: &str = "/proc/self/exe";
 /// Environment variable of measured processes: the folder of their side.
 pub const SIDE_VARIABLE: &str = "PERFUNIT_SIDE_DIR";
 
@@ -31,25 +38,48 @@ pub fn install(built: &Path) -> Result<()> {
         return Ok(());
     }
     let own = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
+    let mut bytes = fs::read(&own)?;
+    bytes.extend(mark(place.file_name().unwrap_or_default()));
     fs::remove_file(&place)?;
-    fs::copy(&own, &place)
+    fs::write(&place, bytes)?;
+    fs::make_executable(&place)
+}
+
+/// What a stand-in ends with: a test may copy it, and the copy has to know what it stands for.
+fn mark(name: &OsStr) -> Vec<u8> {
+    let length = (name.len() as u64).to_le_bytes();
+    [name.as_bytes(), &length, MARK.as_slice()].concat()
+}
+
+/// The name of the binary that this process stands for, if it was started as a stand-in.
+fn stands_for(executable: &Path) -> Option<OsString> {
+    const END: usize = size_of::<u64>() + MARK.len();
+    let mut file = File::open(executable).ok()?;
+    let mut end = [0; END];
+    file.seek(SeekFrom::End(-(END as i64))).ok()?;
+    file.read_exact(&mut end).ok()?;
+    let (length, found) = end.split_at(size_of::<u64>());
+    let length = i64::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok().filter(|_| found == MARK)?;
+    file.seek(SeekFrom::End((-(END as i64)).checked_sub(length)?)).ok()?;
+    let mut name = vec![0; usize::try_from(length).ok()?];
+    file.read_exact(&mut name).ok()?;
+    Some(OsString::from_vec(name))
 }
 
 /// True if this process was started as a stand-in.
 pub fn is_dispatched() -> bool {
-    std::env::current_exe()
-        .is_ok_and(|path| path.parent().is_some_and(|dir| dir.ends_with(Path::new("perfunit").join(FOLDER))))
+    stands_for(Path::new(OWN)).is_some()
 }
 
 /// The role's main: becomes the binary of the caller's side. Returns only on failure.
 pub fn dispatch(arguments: impl Iterator<Item = OsString>) -> Error {
-    let Ok(own) = std::env::current_exe() else { return Error::setup("cannot find our own executable") };
-    let name = own.file_name().unwrap_or_default();
+    let Some(name) = stands_for(Path::new(OWN)) else { return Error::setup("cannot read our own executable") };
     let Some(side) = std::env::var_os(SIDE_VARIABLE).map(PathBuf::from).or_else(side_of_ancestors) else {
-        return Error::setup(format!("{} was not started by a measured test", own.display()));
+        return Error::setup(format!("the stand-in of {} was not started by a measured test", name.display()));
     };
-    let mut command = Command::new(side.join(name));
-    Error::setup(format!("cannot start {}: {}", side.join(name).display(), command.args(arguments).exec()))
+    let binary = side.join(name);
+    let mut command = Command::new(&binary);
+    Error::setup(format!("cannot start {}: {}", binary.display(), command.args(arguments).exec()))
 }
 
 /// For tests that clear the environment: the side whose executable is among our ancestors.
@@ -67,4 +97,22 @@ fn side_of_ancestors() -> Option<PathBuf> {
         process = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_stand_in_knows_what_it_stands_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("perfunit/build/release/own-binary");
+        install(&place).unwrap();
+        let copy = dir.path().join("another name");
+        fs::copy(&dispatcher_path(&place), &copy).unwrap();
+        assert_eq!(stands_for(&copy).unwrap(), "own-binary");
+        assert_eq!(stands_for(&std::env::current_exe().unwrap()), None);
+        fs::write(&copy, "short").unwrap();
+        assert_eq!(stands_for(&copy), None);
+    }
 }

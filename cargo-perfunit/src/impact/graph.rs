@@ -21,6 +21,8 @@ pub struct Graph {
     pub outside: Vec<String>,
     /// For changed data files the folders of other packages than their own whose code names them.
     pub named_by: BTreeMap<String, BTreeSet<String>>,
+    /// By the folder of a package those of packages whose code names a binary of it: all their tests may start it.
+    pub started_by: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// A local package.

@@ -292,7 +292,7 @@ impl<'a> Sources<'a> {
         let mut targets = BTreeMap::new();
         for (position, package) in self.graph.packages.iter().enumerate().filter(|(_, package)| package.member) {
             let here = &self.packages[position];
-            let shared = self.through_dependencies(position);
+            let shared = &self.through_dependencies(position) | &self.through_programs(package);
             for (own, target) in here.targets.iter().zip(&package.targets).filter(|(_, target)| target.has_tests) {
                 let mut causes: CauseSet = own | &shared;
                 if matches!(target.id.kind, TargetKind::Test | TargetKind::Bench) {
@@ -304,6 +304,19 @@ impl<'a> Sources<'a> {
             }
         }
         Reached { targets, nowhere: self.nowhere.into_iter().collect() }
+    }
+
+    /// Causes in the binaries that the code of this package names.
+    fn through_programs(&self, package: &PackageNode) -> CauseSet {
+        let started = self.graph.started_by.iter().filter(|(_, by)| by.contains(&package.dir));
+        let mut causes = CauseSet::new();
+        for (dir, _) in started {
+            for position in (0..self.packages.len()).filter(|position| self.graph.packages[*position].dir == *dir) {
+                causes.extend(&self.packages[position].binaries);
+                causes.extend(self.through_dependencies(position));
+            }
+        }
+        causes
     }
 
     /// Causes for all targets of a package: its own, its library's, and those of the libraries below.

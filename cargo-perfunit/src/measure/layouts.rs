@@ -82,6 +82,7 @@ impl Layouts {
                 fs::remove_file(&head.path)?;
             }
             let outputs = paths(&self.folder.join("drawn"), number);
+            put_beside(executables, &outputs)?;
             let seed = self.seed.wrapping_add(number as u64);
             match known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path))? {
                 Ok(figures) => known.figures = known.figures.worse(figures),
@@ -119,6 +120,7 @@ impl Layouts {
             return Ok(Err(format!("{library}, which the tests load, differs, and libraries are not linked again")));
         }
         let outputs = paths(&self.folder.join("first"), self.known.len());
+        put_beside(executables, &outputs)?;
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
         let places = outputs.as_ref().map(PathBuf::as_path);
@@ -129,6 +131,19 @@ impl Layouts {
         };
         Ok(Ok(Target { matched, first: at(executables, outputs), figures }))
     }
+}
+
+/// Puts what lies beside cargo's `deps` where a test looks for it, seen from its executable: the workspace's binaries.
+fn put_beside(executables: Sides<&TestExecutable>, outputs: &Sides<PathBuf>) -> Result<()> {
+    for side in Side::BOTH {
+        let above = |path: &Path| path.ancestors().nth(2).map(Path::to_owned);
+        let (Some(from), Some(to)) = (above(&executables.get(side).path), above(outputs.get(side))) else { continue };
+        let is_new = |path: &PathBuf| path.is_file() && path.file_name().is_some_and(|name| !to.join(name).exists());
+        for path in fs::list_dir(&from)?.into_iter().filter(is_new) {
+            fs::link_or_copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
+        }
+    }
+    Ok(())
 }
 
 /// A shared library with other code in head than in base, by file name.

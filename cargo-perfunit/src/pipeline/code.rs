@@ -58,6 +58,11 @@ pub enum TestCode {
         /// Positions in `places`, nearest first.
         places: Vec<usize>,
     },
+    /// It can start programs, and this binary, in words, differs.
+    Starts {
+        /// What differs.
+        binary: String,
+    },
     /// It was not found in the objects.
     Unknown,
 }
@@ -65,6 +70,16 @@ pub enum TestCode {
 impl TargetCode {
     fn unknown(why: String) -> Self {
         Self { unknown: Some(why), ..Self::default() }
+    }
+
+    /// Cargo names the package's binaries to integration tests only; others may find one by its place.
+    fn note_starting(&mut self, programs: &Sides<binary::Program>, tests: &BTreeSet<String>, binary: &str) {
+        let starting = programs.as_ref().map(|program| binary::starting(program, tests));
+        for test in starting.base.union(&starting.head) {
+            if let Some(code) = self.tests.get_mut(test).filter(|code| **code == TestCode::Same) {
+                *code = TestCode::Starts { binary: binary.to_owned() };
+            }
+        }
     }
 
     /// True if a test cannot have changed.
@@ -78,9 +93,13 @@ impl TargetCode {
             let named = places.iter().take(NAMED).filter_map(|place| self.places.get(*place));
             return Some(Why { path: path.clone(), changed: named.map(|place| place.function.clone()).collect() });
         }
-        let name = self.besides.first()?;
-        let changed = self.besides.iter().map(|name| ChangedFunction { name: name.clone(), data: None }).collect();
-        Some(Why { path: vec![test.to_owned(), name.clone()], changed })
+        let others: Vec<&String> = match self.tests.get(test) {
+            Some(TestCode::Starts { binary }) => vec![binary],
+            _ => self.besides.iter().collect(),
+        };
+        let name = others.first()?;
+        let changed = others.iter().map(|name| ChangedFunction { name: (*name).clone(), data: None }).collect();
+        Some(Why { path: vec![test.to_owned(), (*name).clone()], changed })
     }
 
     /// The places that a test must pass to have changed; `None` if passing them is not the only way.
@@ -123,9 +142,18 @@ impl<'a> Comparer<'a> {
         }
         let paths = executables.map(|executable| executable.path.as_path());
         let libraries = Libraries::of(self.sides, paths)?;
-        let mut code = match self.programs(executables.map(|executable| executable.link.as_deref()), &libraries)? {
+        let links = executables.map(|executable| executable.link.as_deref());
+        let binary = self.changed_binary()?.map(|name| format!("main of the binary {name}"));
+        let is_told_of_binaries = matches!(target.kind, TargetKind::Test | TargetKind::Bench);
+        let mut code = match self.programs(links, &libraries)? {
             Ok(programs) if executables.head.harness == Harness::Own => target_code(compare_mains(&programs, tests)),
-            Ok(programs) => target_code(binary::compare(&programs, tests)),
+            Ok(programs) => {
+                let mut code = target_code(binary::compare(&programs, tests));
+                if let Some(binary) = binary.as_ref().filter(|_| !is_told_of_binaries) {
+                    code.note_starting(&programs, tests, binary);
+                }
+                code
+            }
             Err(why) => TargetCode::unknown(why),
         };
         code.in_libraries = !libraries.links.base.is_empty();
@@ -134,9 +162,7 @@ impl<'a> Comparer<'a> {
         code.besides.extend(variables.iter().map(|name| format!("the variable {name}")));
         let made = besides::made(self.sides, executables)?;
         code.besides.extend(made.iter().map(|name| format!("{name} in OUT_DIR")));
-        if matches!(target.kind, TargetKind::Test | TargetKind::Bench) {
-            code.besides.extend(self.changed_binary()?.map(|name| format!("main of the binary {name}")));
-        }
+        code.besides.extend(binary.filter(|_| is_told_of_binaries));
         self.remembered.insert(target, &code);
         Ok(code)
     }

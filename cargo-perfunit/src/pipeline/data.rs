@@ -4,7 +4,7 @@ use super::rules::{Data, TestRules};
 use super::setup::Setup;
 use crate::git::{FileSet, Repository};
 use crate::impact::{Cause, Graph, PackageNode};
-use crate::model::{Sides, TargetId};
+use crate::model::{Sides, TargetId, TargetKind};
 use crate::source::{ChangedInput, InputKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,15 +64,14 @@ pub fn named_by(setup: &Setup, graph: &Graph, diff: &SourceDiff) -> BTreeMap<Str
     if !data.iter().any(|input| graph.packages.iter().any(|package| is_other(&input.path, package))) {
         return named;
     }
-    let texts: BTreeMap<&str, Vec<u8>> =
-        graph.packages.iter().map(|package| (package.dir.as_str(), rust_of(setup, graph, &package.dir))).collect();
+    let parts = parts(setup, graph);
     for ChangedInput { path, .. } in data {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let folder = folder.rsplit('/').next().unwrap_or_default();
         let home = graph.nearest_package(path).map(|position| graph.packages[position].dir.as_str());
         let home = home.and_then(|dir| dir.rsplit('/').next()).unwrap_or_default();
         for package in graph.packages.iter().filter(|package| is_other(path, package)) {
-            let names = |part: &str| texts.get(package.dir.as_str()).is_some_and(|text| has_in_path(text, part));
+            let names = |part: &str| parts.get(package.dir.as_str()).is_some_and(|parts| parts.contains(part));
             if (names(name) || names(folder)) && (home.is_empty() || names(home)) {
                 named.entry(path.clone()).or_default().insert(package.dir.clone());
             }
@@ -85,36 +84,61 @@ fn is_of(graph: &Graph, path: &str, dir: &str) -> bool {
     graph.nearest_package(path).is_some_and(|position| graph.packages[position].dir == dir)
 }
 
-/// True if a text in the code has this as a part of a path: between quotes and slashes.
-fn has_in_path(code: &[u8], part: &str) -> bool {
-    let is_end = |byte: Option<&u8>| matches!(byte, Some(b'"' | b'/' | b'\\'));
-    let found = |at: usize| {
-        at.checked_sub(1).is_some_and(|before| is_end(code.get(before))) && is_end(code.get(at + part.len()))
-    };
-    !part.is_empty() && code.windows(part.len()).enumerate().any(|(at, window)| window == part.as_bytes() && found(at))
+/// By the folder of each package with binaries those of the packages whose code names one of them.
+pub fn started_by(setup: &Setup, graph: &Graph) -> BTreeMap<String, BTreeSet<String>> {
+    let mut started: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let programs = |package: &PackageNode| package.targets.iter().any(|target| target.id.kind == TargetKind::Bin);
+    if !graph.packages.iter().any(programs) {
+        return started;
+    }
+    let parts = parts(setup, graph);
+    for package in &graph.packages {
+        let binaries = package.targets.iter().filter(|target| target.id.kind == TargetKind::Bin);
+        for binary in binaries.map(|target| &target.id.name) {
+            let by = parts.iter().filter(|(_, parts)| parts.contains(binary)).map(|(dir, _)| (*dir).to_owned());
+            started.entry(package.dir.clone()).or_default().extend(by);
+        }
+    }
+    started.retain(|_, by| !by.is_empty());
+    started
 }
 
-/// The Rust code of a package in both versions.
-fn rust_of(setup: &Setup, graph: &Graph, dir: &str) -> Vec<u8> {
-    let is_here = |path: &str| is_of(graph, path, dir);
-    rust(&setup.repository, &setup.files, &is_here)
+/// What can be a part of a path in the code of each package, in both versions, by its folder.
+fn parts<'a>(setup: &Setup, graph: &'a Graph) -> BTreeMap<&'a str, BTreeSet<String>> {
+    let mut parts: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    each_rust_file(&setup.repository, &setup.files, |path, text| {
+        if let Some(position) = graph.nearest_package(path) {
+            let known = parts.entry(&graph.packages[position].dir).or_default();
+            parts_of_paths(&String::from_utf8_lossy(&text), known);
+        }
+    });
+    parts
+}
+
+/// Adds what stands between quotes and slashes.
+fn parts_of_paths(code: &str, parts: &mut BTreeSet<String>) {
+    /// Names of files are not longer.
+    const LONGEST: usize = 255;
+    let mut found: Vec<&str> = code.split(['"', '/', '\\']).skip(1).collect();
+    found.pop();
+    let is_name = |part: &&str| (1..=LONGEST).contains(&part.len()) && !part.contains('\n');
+    parts.extend(found.into_iter().filter(is_name).map(str::to_owned));
 }
 
 /// All Rust code of both sides, to look for file names in.
 pub fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
-    rust(repository, files, &|_| true)
+    let mut all = Vec::new();
+    each_rust_file(repository, files, |_, text| all.extend(text));
+    all
 }
 
-fn rust(repository: &Repository, files: &Sides<FileSet>, wanted: &dyn Fn(&str) -> bool) -> Vec<u8> {
-    let mut text = Vec::new();
+fn each_rust_file(repository: &Repository, files: &Sides<FileSet>, mut each: impl FnMut(&str, Vec<u8>)) {
     let mut seen = BTreeSet::new();
     for (path, entry) in files.base.entries.iter().chain(&files.head.entries) {
-        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-        if is_rust && wanted(&path.to_string_lossy()) && seen.insert(entry.id) {
-            text.extend(repository.read(entry, path).unwrap_or_default());
+        if path.extension().is_some_and(|extension| extension == "rs") && seen.insert((path, entry.id)) {
+            each(&path.to_string_lossy(), repository.read(entry, path).unwrap_or_default());
         }
     }
-    text
 }
 
 #[cfg(test)]
@@ -123,7 +147,11 @@ mod tests {
 
     #[test]
     fn a_file_is_named_by_a_part_of_a_path() {
-        let names = |code: &str, part: &str| has_in_path(code.as_bytes(), part);
+        let names = |code: &str, part: &str| {
+            let mut parts = BTreeSet::new();
+            parts_of_paths(code, &mut parts);
+            parts.contains(part)
+        };
         assert!(names("open(\"../testdata/words.csv\")", "words.csv"));
         assert!(names("root.join(\"testdata\").read_dir()", "testdata"));
         assert!(!names("let testdata = \"words.csv.gz\";", "testdata"));

@@ -249,8 +249,9 @@ fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<
     }
     let outside = outside_packages(&setup.files.head, workspace);
     let external = external(setup, workspace, diff)?;
-    let mut graph = Graph { root: workspace.root.clone(), packages, external, outside, named_by: BTreeMap::new() };
+    let mut graph = Graph { root: workspace.root.clone(), packages, external, outside, ..Graph::default() };
     graph.named_by = data::named_by(setup, &graph, diff);
+    graph.started_by = data::started_by(setup, &graph);
     Ok((graph, files))
 }
 

@@ -1,6 +1,6 @@
 //! Edits of Rust code.
 
-use super::support::{between, changed, changed_by, edit, rust, same};
+use super::support::{between, changed, changed_by, edit, programs, rust, same};
 use crate::binary::{Code, What};
 
 /// Two tests, a function of each, and one that both use.
@@ -22,6 +22,24 @@ mod tests {
 "#;
 
 const BOTH: [&str; 2] = ["tests::one", "tests::two"];
+
+#[test]
+fn tests_that_can_start_programs_are_known() {
+    let unit = rust(
+        r#"
+        #[inline(never)] fn run(program: &str) -> bool { std::process::Command::new(program).status().is_ok() }
+        unsafe extern "C" { fn execv(path: *const i8, arguments: *const *const i8) -> i32; }
+        mod tests {
+            #[test] fn by_std() { let way: fn(&str) -> bool = super::run; assert!(!std::hint::black_box(way)("/none")); }
+            #[test] fn by_the_c_library() { assert!(unsafe { super::execv(c"".as_ptr(), [std::ptr::null()].as_ptr()) } < 0); }
+            #[test] fn not_at_all() { assert_eq!("a".repeat(3).len(), 3); }
+        }"#,
+    );
+    let names = ["tests::by_std", "tests::by_the_c_library", "tests::not_at_all"].map(str::to_owned);
+    let program = programs(&[&unit], &[]).base;
+    let found = crate::binary::starting(&program, &names.clone().into());
+    assert_eq!(found, [names[0].clone(), names[1].clone()].into());
+}
 
 #[test]
 fn a_constant_in_the_form_of_a_source_location_is_data() {

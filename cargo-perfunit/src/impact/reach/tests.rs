@@ -54,10 +54,15 @@ fn graph() -> Graph {
             .into(),
         outside: vec!["fuzz".to_owned()],
         named_by: [("testdata/a.json".to_owned(), ["mid".to_owned()].into())].into(),
+        started_by: [].into(),
     }
 }
 
 fn reached(changes: &[(&str, &str, &str)]) -> Reached {
+    reached_in(&graph(), changes)
+}
+
+fn reached_in(graph: &Graph, changes: &[(&str, &str, &str)]) -> Reached {
     let changes: Vec<_> = changes
         .iter()
         .map(|(path, base, head)| FileChange {
@@ -66,7 +71,7 @@ fn reached(changes: &[(&str, &str, &str)]) -> Reached {
             head: (!head.is_empty()).then(|| head.as_bytes().to_vec()),
         })
         .collect();
-    reach(&graph(), &diff(&changes, &|_| false))
+    reach(graph, &diff(&changes, &|_| false))
 }
 
 #[track_caller]
@@ -176,6 +181,19 @@ fn rust_outside_the_module_tree_is_an_input() {
     check("core/tests/ui/fail.rs", "fn f() {}", "fn f() { 1 }", &["core", "core::it"]);
     check("core/tests/gone.rs", "fn f() {}", "", &[]);
     check("fuzz/main.rs", "fn f() {}", "fn f() { 1 }", &[]);
+}
+
+#[test]
+fn a_binary_reaches_the_tests_of_packages_that_name_it() {
+    let started_by = [("app".to_owned(), ["helper".to_owned()].into())].into();
+    let graph = Graph { started_by, ..graph() };
+    for path in ["app/src/main.rs", "mid/src/lib.rs"] {
+        let reached = reached_in(&graph, &[(path, "fn f() {}", "fn f() { 1 }")]);
+        assert!(reached.targets.keys().any(|target| target.package == "helper"), "{path}: {reached:?}");
+    }
+    assert!(
+        !reached(&[("app/src/main.rs", "fn f() {}", "fn f() { 1 }")]).targets.keys().any(|t| t.package == "helper")
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod diff;
 mod doctor;
+mod executed;
 mod explain;
 mod filters;
 mod harmless;

@@ -1,6 +1,7 @@
 //! The executables of one side, kept so that the same version is not built twice.
 
 use super::capture_role::{Invocation, users_environment};
+use super::inputs::Traces;
 use super::rustc_role::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::cache;
@@ -110,6 +111,8 @@ pub(super) struct Artifacts {
     pub tests: Vec<(PathBuf, TargetKind, String)>,
     /// Binaries of the workspace.
     pub binaries: Vec<PathBuf>,
+    /// Where it is written what was read.
+    pub traces: Traces,
 }
 
 /// A side built earlier under this key.

@@ -8,18 +8,22 @@
 mod capture_role;
 mod dispatch_role;
 mod embedded;
+mod inputs;
 mod invoke;
 mod kept;
+mod key;
 mod link;
 mod listing;
 mod own_harness;
 mod rustc_role;
 mod toolchain;
+mod unify;
 
 pub use capture_role::{RUNNER_ARGUMENT, capture};
 pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
 pub use invoke::{BuildFailure, Built, Options, Request, build};
 pub use kept::{Harness, SideBuild, TestExecutable, stand_in};
+pub use key::cargo_home;
 pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink};
 pub use listing::{Found, list_tests};
 pub use own_harness::list_own_tests;

@@ -1,19 +1,21 @@
 //! Runs cargo on one side of the shadow tree.
 
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
+use super::fingerprint::Fingerprint;
 use super::kept::{self, Artifacts, SideBuild};
+use super::key::side_key;
 use super::made;
 use super::toolchain::Toolchain;
-use crate::cache::{self, KeyBuilder};
+use super::unify;
+use crate::cache;
 use crate::error::{Error, ExitCode, Result};
-use crate::model::{TargetId, TargetKind};
+use crate::model::TargetId;
 use crate::progress::Progress;
 use crate::workspace::Cargo;
 use crate::{fs, interrupt, process, term, workspace};
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -43,9 +45,12 @@ pub struct Request<'a> {
     pub targets: &'a BTreeSet<TargetId>,
     /// Folders in the tree of the packages, by name: a name alone may also be that of a dependency.
     pub package_folders: &'a BTreeMap<String, PathBuf>,
-    /// Build all test targets of the packages instead of naming them: cargo then leaves out those whose features are
-    /// not enabled instead of failing.
+    /// The packages that the user asked for, as far as this side has them, with their targets that hold tests.
+    pub packages: &'a BTreeMap<String, BTreeSet<TargetId>>,
+    /// The targets are all that their packages have.
     pub whole_packages: bool,
+    /// One of the targets is only built with certain features.
+    pub requires_features: bool,
     /// Our folder below cargo's target folder.
     pub ours: &'a Path,
     /// Cargo's target folder for this build, below `build` in ours.
@@ -84,7 +89,9 @@ pub fn build(
 ) -> Result<Built> {
     let sides = request.ours.join("sides");
     let key = side_key(toolchain, options, request)?;
-    if let Some(build) = kept::load(&sides, &key) {
+    if let Some(read) = Fingerprint::load(request.ours, &key)
+        && let Some(build) = kept::load(&sides, &read.key(&key)?)
+    {
         return Ok(Built::Done(build));
     }
     made::put_back(request.ours)?;
@@ -92,7 +99,9 @@ pub fn build(
     fs::remove_dir_all(&notes)?;
     cache::private_dir(&notes)?;
     let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
-    let run = |form| run(&mut command(cargo, toolchain, options, request, &notes, form), workspace, progress);
+    let selection = unify::selection(cargo, options, request)?;
+    let run =
+        |form| run(&mut command(cargo, toolchain, options, request, &notes, &selection, form), workspace, progress);
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
         end = run(RunnerForm::List)?;
@@ -104,7 +113,9 @@ pub fn build(
                 return Err(Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host))
                     .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target"));
             }
-            kept::keep(&sides, &key, &artifacts, &invocations).map(Built::Done)
+            let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
+            read.save(request.ours, &key)?;
+            kept::keep(&sides, &read.key(&key)?, &artifacts, &invocations).map(Built::Done)
         }
         Err(failure) if is_full(request.ours, &failure.output) => {
             term::eprint(&failure.output);
@@ -175,39 +186,13 @@ impl RunnerForm {
     }
 }
 
-/// Everything that decides what the executables are.
-fn side_key(toolchain: &Toolchain, options: &Options, request: &Request<'_>) -> Result<String> {
-    let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(format!(
-        "{options:?} {:?} {} {}",
-        request.targets,
-        request.whole_packages,
-        request.manifest.display()
-    ));
-    for config in &request.config_files {
-        key = key.with(fs::read_if_exists(config)?.unwrap_or_default());
-    }
-    let mut variables: Vec<_> =
-        std::env::vars_os().filter(|(name, _)| decides_build(&name.to_string_lossy())).collect();
-    variables.sort();
-    for (name, value) in variables {
-        key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
-    }
-    key.finish()
-}
-
-fn decides_build(variable: &str) -> bool {
-    let prefixes = ["CARGO_PROFILE_", "CARGO_BUILD_", "CARGO_TARGET_", "CARGO_ENCODED_", "CARGO_CFG_"];
-    let names = ["RUSTFLAGS", "RUSTC", "RUSTC_WRAPPER", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "AR"];
-    variable != "CARGO_TARGET_DIR"
-        && (prefixes.iter().any(|prefix| variable.starts_with(prefix)) || names.contains(&variable))
-}
-
 fn command(
     cargo: &Cargo,
     toolchain: &Toolchain,
     options: &Options,
     request: &Request<'_>,
     notes: &Path,
+    selection: &[String],
     runner: RunnerForm,
 ) -> Command {
     let mut command = cargo.command();
@@ -215,75 +200,38 @@ fn command(
         if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
     command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
     command.args(["--profile", &options.profile]);
-    command.arg("--manifest-path").arg(&request.manifest);
+    configured(&mut command, request);
     command.arg("--target-dir").arg(request.target_dir);
-    for config in &request.config_files {
-        command.arg("--config").arg(config);
-    }
     // Last, so that a runner of the project does not run the tests now.
     let triple = target_triple(options)
         .or_else(|| std::env::var("CARGO_BUILD_TARGET").ok())
         .unwrap_or_else(|| cargo.host.clone());
     command.args(&options.arguments);
     command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
-    command.args(selection(request));
+    command.args(selection);
     command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
     if std::env::var_os(INSTA_ROOT).is_none()
         && let Some(root) = request.manifest.parent()
     {
         command.env(INSTA_ROOT, root);
     }
-    // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
-    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Has cargo read the manifest of the tree, and the configuration of the project.
+pub(super) fn configured(command: &mut Command, request: &Request<'_>) {
+    command.arg("--manifest-path").arg(&request.manifest);
+    for config in &request.config_files {
+        command.arg("--config").arg(config);
+    }
+    // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
+    command.current_dir("/");
 }
 
 fn target_triple(options: &Options) -> Option<String> {
     let position = options.arguments.iter().position(|argument| argument == "--target")?;
     options.arguments.get(position + 1).cloned()
-}
-
-/// Cargo's flags for the targets.
-fn selection(request: &Request<'_>) -> Vec<String> {
-    let packages: BTreeSet<_> = request.targets.iter().map(|target| &target.package).collect();
-    let specification = |package: &String| {
-        request
-            .package_folders
-            .get(package)
-            .map_or_else(|| package.clone(), |folder| format!("path+{}#{package}", file_url(folder)))
-    };
-    let mut flags: Vec<String> =
-        packages.into_iter().flat_map(|package| ["--package".to_owned(), specification(package)]).collect();
-    if request.whole_packages {
-        flags.push("--tests".to_owned());
-        return flags;
-    }
-    let mut named = BTreeSet::new();
-    for target in request.targets {
-        let (flag, name) = match target.kind {
-            TargetKind::Lib => ("--lib", None),
-            TargetKind::Bin => ("--bin", Some(&target.name)),
-            TargetKind::Test => ("--test", Some(&target.name)),
-            TargetKind::Example => ("--example", Some(&target.name)),
-            TargetKind::Bench => ("--bench", Some(&target.name)),
-        };
-        named.insert((flag, name));
-    }
-    flags.extend(named.into_iter().flat_map(|(flag, name)| std::iter::once(flag.to_owned()).chain(name.cloned())));
-    flags
-}
-
-/// RFC 8089, as the `url` crate that cargo uses writes it for a Unix path.
-fn file_url(path: &Path) -> String {
-    let mut url = String::from("file://");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(byte) {
-            url.push(char::from(*byte));
-        } else {
-            let _ = write!(url, "%{byte:02X}");
-        }
-    }
-    url
 }
 
 /// What cargo says on stdout.
@@ -304,9 +252,9 @@ fn read_messages(child: &mut Child) -> Result<Messages> {
     let Some(stdout) = child.stdout.take() else { return Ok(messages) };
     for message in Message::parse_stream(BufReader::new(stdout)) {
         match message.map_err(|error| Error::setup(format!("cannot read cargo's messages: {error}")))? {
-            Message::BuildScriptExecuted(script) => messages.artifacts.reported.add_script(&script),
             Message::CompilerArtifact(artifact) => {
                 messages.artifacts.reported.add_artifact(&artifact);
+                messages.artifacts.traces.add_compiled(artifact.filenames.iter().map(AsRef::as_ref));
                 let Some(executable) = artifact.executable else { continue };
                 let target = &artifact.target;
                 if artifact.profile.test {
@@ -318,6 +266,10 @@ fn read_messages(child: &mut Child) -> Result<Messages> {
                 } else if target.is_bin() {
                     messages.artifacts.binaries.push(executable.into());
                 }
+            }
+            Message::BuildScriptExecuted(script) => {
+                messages.artifacts.reported.add_script(&script);
+                messages.artifacts.traces.add_script(script.out_dir.into(), &script.package_id.repr);
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 messages.roots.insert(message.target.src_path.into());
@@ -373,25 +325,5 @@ mod tests {
         assert!(only_tests("error: could not compile `demo` (bin \"demo\" test) due to 2 previous errors\n"));
         assert!(!only_tests("error: could not compile `demo` (lib) due to 1 previous error\n"));
         assert!(!only_tests("error: failed to select a version for `x`\n"));
-    }
-
-    #[test]
-    fn named_targets_become_cargo_flags() {
-        let id = |kind, name: &str| TargetId { package: "demo".to_owned(), kind, name: name.to_owned() };
-        let targets = BTreeSet::from([id(TargetKind::Lib, "demo"), id(TargetKind::Test, "it")]);
-        let folders = BTreeMap::from([("demo".to_owned(), PathBuf::from("/a tree"))]);
-        let request = |whole_packages| Request {
-            content_key: "",
-            manifest: PathBuf::new(),
-            config_files: Vec::new(),
-            targets: &targets,
-            package_folders: &folders,
-            whole_packages,
-            ours: Path::new("/t"),
-            target_dir: Path::new("/t/build"),
-        };
-        let package = "--package path+file:///a%20tree#demo";
-        assert_eq!(selection(&request(false)).join(" "), format!("{package} --lib --test it"));
-        assert_eq!(selection(&request(true)).join(" "), format!("{package} --tests"));
     }
 }

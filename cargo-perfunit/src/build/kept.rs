@@ -2,6 +2,7 @@
 
 use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
+use super::fingerprint::Traces;
 use super::inputs::{Inputs, Reported};
 use super::rustc_role::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
@@ -122,6 +123,8 @@ pub(super) struct Artifacts {
     pub binaries: Vec<PathBuf>,
     /// What else was built.
     pub reported: Reported,
+    /// Where it is written what was read.
+    pub traces: Traces,
 }
 
 /// A side built earlier under this key.

@@ -9,6 +9,7 @@ use crate::{cache, fs, interrupt, process};
 use nix::sys::personality::{self, Persona};
 use nix::sys::resource::{Resource, setrlimit};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -37,6 +38,8 @@ pub struct Program<'a> {
     pub places: &'a Places,
     /// `TMPDIR` of its tests; emptied before each.
     pub temporary: &'a Path,
+    /// Set besides what cargo and the user set: the seed of this run.
+    pub variables: &'a [(&'static str, OsString)],
 }
 
 /// How often Ctrl-C is looked for.
@@ -104,6 +107,7 @@ fn command(program: &Program<'_>, test: &str) -> Command {
         .current_dir(&executable.cwd)
         .env_clear()
         .envs(executable.environment())
+        .envs(program.variables.iter().cloned())
         .env("TMPDIR", program.temporary)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

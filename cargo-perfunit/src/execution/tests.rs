@@ -76,7 +76,12 @@ impl Stories {
             harness: Harness::Libtest,
         };
         let places = Places::read(&self.executable).unwrap();
-        let program = Program { executable: &executable, places: &places, temporary: &temporary.path().join("tmp") };
+        let program = Program {
+            executable: &executable,
+            places: &places,
+            temporary: &temporary.path().join("tmp"),
+            variables: &[],
+        };
         let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
         let executed = run(&program, test, &symbols, limit, |command| {
             command.spawn().map_err(|error| Error::setup(error.to_string()))

@@ -13,7 +13,8 @@ use crate::model::{Side, Sides, TargetId};
 use crate::progress::Progress;
 use crate::shadow::Injections;
 use crate::term;
-use std::collections::BTreeSet;
+use crate::workspace::{Package, Target};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Both sides, built.
@@ -151,20 +152,25 @@ impl Job<'_> {
             return Ok(Built::Done(SideBuild::empty(&setup.ours)));
         }
         setup.tree.checkout(&setup.repository, files, &injections.iter().collect())?;
-        let content_key = KeyBuilder::default().with(files.key()).with(format!("{injections:?}")).finish()?;
+        let content_key = injections.iter().fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish()?;
         let package_folders = selected
             .workspace
             .packages
             .iter()
             .map(|package| (package.name.clone(), setup.tree.path(&package.dir).components().collect()))
             .collect();
+        let built: BTreeSet<&str> = targets.iter().map(|target| target.package.as_str()).collect();
+        let built = selected.workspace.packages.iter().filter(|package| built.contains(package.name.as_str()));
+        let built: Vec<&Target> = built.flat_map(tested).collect();
         let request = Request {
             content_key: &content_key,
             manifest: setup.tree.path(Path::new(&selected.workspace.root).join("Cargo.toml")),
             config_files: config_files(setup, files),
             targets: &there,
             package_folders: &package_folders,
-            whole_packages: whole_packages(selected, targets),
+            packages: &packages(files, selected),
+            whole_packages: built.iter().all(|target| targets.contains(&target.id)),
+            requires_features: built.iter().any(|target| target.requires_features && targets.contains(&target.id)),
             ours: &setup.ours,
             target_dir: &target_dir,
         };
@@ -186,24 +192,24 @@ fn there(files: &FileSet, selected: &Selected, targets: &BTreeSet<TargetId>) -> 
     targets.intersection(&found).cloned().collect()
 }
 
-/// Naming targets is only for when some of a package's are left out, and only if none needs a feature: cargo refuses to
-/// build a named target whose features are off, and silently leaves it out otherwise.
-fn whole_packages(selected: &Selected, targets: &BTreeSet<TargetId>) -> bool {
-    let packages: BTreeSet<&str> = targets.iter().map(|target| target.package.as_str()).collect();
-    let tested = || {
-        let built = selected.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
-        built.flat_map(|package| &package.targets).filter(|target| target.tested)
-    };
-    tested().all(|target| targets.contains(&target.id))
-        || tested().any(|target| target.requires_features && targets.contains(&target.id))
+/// The packages that the user asked for, as far as a version has them.
+fn packages(files: &FileSet, selected: &Selected) -> BTreeMap<String, BTreeSet<TargetId>> {
+    let has = |package: &&Package| files.entries.contains_key(&Path::new(&package.dir).join("Cargo.toml"));
+    let asked = selected.workspace.packages.iter().filter(|package| selected.packages.contains(&package.name));
+    asked
+        .filter(has)
+        .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
+        .collect()
+}
+
+fn tested(package: &Package) -> impl Iterator<Item = &Target> {
+    package.targets.iter().filter(|target| target.tested)
 }
 
 /// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
 /// in the version being built. Those of `/` and of `CARGO_HOME` cargo finds by itself.
 fn config_files(setup: &Setup, files: &FileSet) -> Vec<PathBuf> {
-    let home = std::env::var_os("CARGO_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let home = build::cargo_home();
     let root = setup.repository.root();
     let start = setup.location.manifest.parent().unwrap_or(root);
     let mut found = Vec::new();

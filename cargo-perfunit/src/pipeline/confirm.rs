@@ -1,4 +1,4 @@
-//! Leaves out the tests that can reach changed code but do not execute it: one run of each, under breakpoints.
+//! Leaves out the tests that can reach changed code but do not execute it: some runs of each, under breakpoints.
 
 use super::build::BuiltSides;
 use super::candidates::{Candidate, Candidates, not_measured};
@@ -7,19 +7,26 @@ use super::measure::checkout;
 use super::options::Options;
 use super::remembered::Remembered;
 use super::setup::Setup;
-use crate::build::InPlace;
+use crate::build::{InPlace, TestExecutable};
+use crate::cache::KeyBuilder;
 use crate::error::Result;
 use crate::execution::{self, Executed, Places, Program};
 use crate::fs;
 use crate::interrupt;
+use crate::measure::Seeds;
 use crate::model::{Capture, Reason, Side, Sides, TargetId};
 use crate::progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A run that takes longer than this is not worth waiting for: the test is measured.
 const LONGEST: Duration = Duration::from_secs(10);
+/// Runs on each side before it is said that a test does not execute the change: what a test does may depend on random
+/// numbers, on the time, or on which of its threads is first. One that comes by in every second run is missed in one
+/// case of 64.
+const ROUNDS: u64 = 3;
 
 /// Runs the chosen tests and leaves out those that come by no changed place. Returns what the user should know.
 pub fn confirm(
@@ -29,9 +36,12 @@ pub fn confirm(
     candidates: &mut Candidates,
     deadline: Option<Instant>,
 ) -> Result<Option<String>> {
-    let in_question: BTreeSet<usize> = (0..candidates.chosen.len())
-        .filter(|index| candidates.places_of(&candidates.chosen[*index]).is_some())
-        .collect();
+    let mut in_question = BTreeMap::new();
+    for (index, candidate) in candidates.chosen.iter().enumerate() {
+        if candidates.places_of(candidate).is_some() {
+            in_question.insert(index, surroundings(built, &candidate.test.target)?);
+        }
+    }
     if in_question.is_empty() {
         return Ok(None);
     }
@@ -39,13 +49,17 @@ pub fn confirm(
         return Ok(Some(format!("which tests execute the change was not looked at: {why}")));
     }
     let mut remembered = Remembered::load(&setup.ours, &built.sides)?;
-    let fresh = in_question.iter().any(|index| remembered.executed(&candidates.chosen[*index].test).is_none());
+    let is_known = |(index, surroundings): (&usize, &String)| {
+        remembered.executed(&candidates.chosen[*index].test, surroundings).is_some()
+    };
+    let fresh = !in_question.iter().all(is_known);
     if fresh {
         checkout(setup, built, built.pairing.tests_of)?;
     }
     let progress = Progress::bar(setup.terminal, "Tracing", in_question.len());
     let mut tracer = Tracer {
         built,
+        seeds: Seeds::new(built.seeds.clone().filter(|_| options.measuring.equal_seeds)),
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, &setup.ours)?,
         temporary: setup.ours.join("tmp").join("traced"),
@@ -54,18 +68,21 @@ pub fn confirm(
     // Half of what is left: the rest is for measuring.
     let deadline = deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
     let mut idle = BTreeMap::new();
-    for index in in_question {
-        if interrupt::requested() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+    for (index, surroundings) in in_question {
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             break;
         }
         let candidate = &candidates.chosen[index];
         progress.message(candidate.test.to_string());
         let places = candidates.places_of(candidate).unwrap_or_default();
-        let executed = match remembered.executed(&candidate.test) {
+        let executed = match remembered.executed(&candidate.test, &surroundings) {
             Some(known) => known,
             None => tracer.executes(candidate, &places)?,
         };
-        remembered.insert_executed(&candidate.test, executed);
+        if interrupt::requested() {
+            break;
+        }
+        remembered.insert_executed(&candidate.test, surroundings, executed);
         if !executed {
             idle.insert(index, places.len());
         }
@@ -81,8 +98,27 @@ pub fn confirm(
     Ok(None)
 }
 
+/// Key of what the tests of a target can see, besides their code, when they run: environment, folder, and whose files are
+/// in it (what these are, the keys of the sides say).
+fn surroundings(built: &BuiltSides, target: &TargetId) -> Result<String> {
+    let mut key = KeyBuilder::default().with(built.pairing.tests_of.to_string());
+    for side in Side::BOTH {
+        let Some(executable) = executable(built, side, target) else { continue };
+        key = key.with(executable.cwd.as_os_str().as_encoded_bytes());
+        for (name, value) in executable.environment() {
+            key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
+        }
+    }
+    key.finish()
+}
+
+fn executable<'a>(built: &'a BuiltSides, side: Side, target: &TargetId) -> Option<&'a TestExecutable> {
+    built.sides.get(side).executables.iter().find(|executable| executable.target == *target)
+}
+
 struct Tracer<'a> {
     built: &'a BuiltSides,
+    seeds: Seeds,
     places: BTreeMap<(TargetId, Side), Places>,
     made: InPlace,
     temporary: PathBuf,
@@ -90,9 +126,10 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    /// True unless a run on each side came by no changed place.
+    /// True unless all runs on both sides came by no changed place.
     ///
-    /// Until a place is passed both sides do the same, so one run would do for a test that does the same every time.
+    /// Until a place is passed both sides do the same, so each run is one more for both, with random numbers of its own.
+    /// They are the same ones every time, so that the same versions get the same answer.
     fn executes(&mut self, candidate: &Candidate, places: &[&Place]) -> Result<bool> {
         let union = |of: fn(&Place) -> &BTreeSet<String>| places.iter().flat_map(|place| of(place)).cloned().collect();
         let symbols: Sides<BTreeSet<String>> =
@@ -100,25 +137,33 @@ impl Tracer<'_> {
         if places.iter().any(|place| place.base.is_empty() && place.head.is_empty()) {
             return Ok(true);
         }
-        for side in [Side::Head, Side::Base] {
-            if self.on_side(candidate, side, symbols.get(side))? != Executed::No {
+        let runs = (0..ROUNDS).flat_map(|_| [Side::Head, Side::Base]);
+        for (seed, side) in (1..).zip(runs) {
+            if self.on_side(candidate, side, symbols.get(side), NonZeroU64::new(seed))? != Executed::No {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn on_side(&mut self, candidate: &Candidate, side: Side, symbols: &BTreeSet<String>) -> Result<Executed> {
+    fn on_side(
+        &mut self,
+        candidate: &Candidate,
+        side: Side,
+        symbols: &BTreeSet<String>,
+        seed: Option<NonZeroU64>,
+    ) -> Result<Executed> {
         let target = &candidate.test.target;
-        let executables = &self.built.sides.get(side).executables;
-        let Some(executable) = executables.iter().find(|executable| executable.target == *target) else {
+        let Some(executable) = executable(self.built, side, target) else {
             return Ok(Executed::Unknown("it was not built".to_owned()));
         };
         let key = (target.clone(), side);
         if !self.places.contains_key(&key) {
             self.places.insert(key.clone(), Places::read(&executable.path)?);
         }
-        let program = Program { executable, places: &self.places[&key], temporary: &self.temporary };
+        let variables = self.seeds.variables(seed, &executable.environment());
+        let program =
+            Program { executable, places: &self.places[&key], temporary: &self.temporary, variables: &variables };
         let _entered = self.made.enter(side)?;
         execution::executes(&program, &candidate.test.name, symbols, self.limit)
     }

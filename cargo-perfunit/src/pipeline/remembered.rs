@@ -1,4 +1,5 @@
-//! Answers about two built sides that were found before. The sides' keys are of content, so the answers stay true.
+//! Answers about two built sides that were found before. The sides' keys are of content, so the answers about code stay
+//! true; those about runs hold in the surroundings in which the tests ran.
 
 use super::code::TargetCode;
 use crate::build::SideBuild;
@@ -26,8 +27,15 @@ pub struct Remembered {
 struct Answers {
     /// By target.
     targets: BTreeMap<String, TargetCode>,
-    /// By test: whether a run of it came by a changed place.
-    executed: BTreeMap<String, bool>,
+    /// By test: whether runs of it came by a changed place, the last time that it was traced.
+    executed: BTreeMap<String, Traced>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Traced {
+    /// Key of what the test could see besides its code. Of another environment nothing is known.
+    surroundings: String,
+    executed: bool,
 }
 
 /// Where the answers about these sides are.
@@ -57,15 +65,17 @@ impl Remembered {
         self.is_new = true;
     }
 
-    /// Whether a run of this test came by a changed place.
-    pub fn executed(&self, test: &TestId) -> Option<bool> {
-        self.answers.executed.get(&test.to_string()).copied()
+    /// Whether runs of this test in these surroundings came by a changed place.
+    pub fn executed(&self, test: &TestId, surroundings: &str) -> Option<bool> {
+        let traced = self.answers.executed.get(&test.to_string())?;
+        (traced.surroundings == surroundings).then_some(traced.executed)
     }
 
-    /// Notes whether it did.
-    pub fn insert_executed(&mut self, test: &TestId, executed: bool) {
-        let before = self.answers.executed.insert(test.to_string(), executed);
-        self.is_new |= before != Some(executed);
+    /// Notes whether they did.
+    pub fn insert_executed(&mut self, test: &TestId, surroundings: String, executed: bool) {
+        let traced = Traced { surroundings, executed };
+        let before = self.answers.executed.insert(test.to_string(), traced.clone());
+        self.is_new |= before != Some(traced);
     }
 
     /// Writes down what is new.

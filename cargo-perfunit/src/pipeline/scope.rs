@@ -9,8 +9,16 @@ use crate::workspace::{Package, Target, Workspace};
 use globset::{Glob, GlobMatcher};
 use std::collections::BTreeSet;
 
+/// What cargo would test.
+pub struct InScope {
+    /// The packages, also those without tests.
+    pub packages: BTreeSet<String>,
+    /// The targets that hold tests.
+    pub targets: BTreeSet<TargetId>,
+}
+
 /// All of them; an error for a name or pattern that means none.
-pub fn targets(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<BTreeSet<TargetId>> {
+pub fn find(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<InScope> {
     let scope = &options.scope;
     let members: Vec<&Package> = workspace.packages.iter().filter(|package| package.member).collect();
     let (chosen, excluded) = (specs(&scope.packages, &members)?, specs(&scope.exclude, &members)?);
@@ -23,7 +31,8 @@ pub fn targets(setup: &Setup, options: &Options, workspace: &Workspace) -> Resul
             chosen.iter().any(|spec| spec.takes(package))
         }
     };
-    let targets: Vec<&Target> = members.iter().filter(wanted).flat_map(|package| &package.targets).collect();
+    let packages: Vec<&&Package> = members.iter().filter(wanted).collect();
+    let targets: Vec<&Target> = packages.iter().flat_map(|package| &package.targets).collect();
     let kinds = kinds(scope, &targets)?;
     let has = |target: &&&Target| {
         kinds.is_empty()
@@ -31,7 +40,10 @@ pub fn targets(setup: &Setup, options: &Options, workspace: &Workspace) -> Resul
                 *kind == target.id.kind && name.as_ref().is_none_or(|name| name.takes(&target.id.name))
             })
     };
-    Ok(targets.iter().filter(|target| target.tested).filter(has).map(|target| target.id.clone()).collect())
+    Ok(InScope {
+        packages: packages.iter().map(|package| package.name.clone()).collect(),
+        targets: targets.iter().filter(|target| target.tested).filter(has).map(|target| target.id.clone()).collect(),
+    })
 }
 
 /// A name, or a pattern of names.

@@ -3,7 +3,7 @@
 use super::data;
 use super::options::Options;
 use super::rules::{Data, TestRules};
-use super::scope;
+use super::scope::{self, InScope};
 use super::setup::Setup;
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Request};
@@ -27,6 +27,8 @@ pub struct Selected {
     pub targets: BTreeMap<TargetId, String>,
     /// Targets in scope that hold tests.
     pub in_scope: BTreeSet<TargetId>,
+    /// Packages in scope, also those without tests: what they need of others decides the features of these.
+    pub packages: BTreeSet<String>,
     /// Files of each target and side.
     pub target_files: TargetFiles,
     /// Changed files that the tests of a target may read when they run.
@@ -93,7 +95,7 @@ impl Selected {
 pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
     let mut diff = source_diff(setup)?;
     let (workspace, root) = load_workspace(setup, options)?;
-    let mut in_scope = scope::targets(setup, options, &workspace)?;
+    let InScope { packages, targets: mut in_scope } = scope::find(setup, options, &workspace)?;
     let mut rules = TestRules::new(setup, options, &workspace, &root)?;
     if !in_scope.is_empty() {
         in_scope.retain(|target| rules.may_take(target));
@@ -109,6 +111,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             diff,
             targets: BTreeMap::new(),
             in_scope,
+            packages,
             target_files: TargetFiles::new(),
             data_files: BTreeMap::new(),
             graph: Graph::default(),
@@ -147,6 +150,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
         diff,
         targets,
         in_scope,
+        packages,
         target_files,
         data_files,
         graph,

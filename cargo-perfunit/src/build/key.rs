@@ -1,0 +1,219 @@
+//! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
+
+use super::invoke::{Options, Request};
+use super::toolchain::Toolchain;
+use crate::cache::KeyBuilder;
+use crate::error::{Error, Result};
+use crate::fs;
+use crate::model::TargetId;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// What cargo's configuration says that no build depends on; some of it is secret.
+const UNBUILT: [&str; 11] = [
+    "alias",
+    "cache",
+    "cargo-new",
+    "credential-alias",
+    "doc",
+    "future-incompat-report",
+    "http",
+    "net",
+    "registries",
+    "registry",
+    "term",
+];
+/// Deeper than this nobody includes configuration files, unless in circles.
+const DEEPEST: usize = 8;
+
+/// Settings of cargo and of what its build scripts commonly run: the build script need not say that it reads them.
+const PREFIXES: [&str; 9] = [
+    "BINDGEN_EXTRA_CLANG_ARGS",
+    "CARGO_BUILD_",
+    "CARGO_CFG_",
+    "CARGO_ENCODED_",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "CARGO_UNSTABLE_",
+    "CMAKE",
+    "PKG_CONFIG",
+];
+const NAMES: [&str; 16] = [
+    "CARGO_INCREMENTAL",
+    "CLANG_PATH",
+    "COMPILER_PATH",
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "CRATE_CC_NO_DEFAULTS",
+    "C_INCLUDE_PATH",
+    "GCC_EXEC_PREFIX",
+    "LIBCLANG_PATH",
+    "LIBRARY_PATH",
+    "LLVM_CONFIG_PATH",
+    "RUSTC",
+    "RUSTC_BOOTSTRAP",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+    "SDKROOT",
+];
+/// Read alone, after `HOST_` or `TARGET_`, and before `_` with a triple.
+const TOOLS: [&str; 13] = [
+    "AR",
+    "ARFLAGS",
+    "CC",
+    "CFLAGS",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "CXXSTDLIB",
+    "LD",
+    "LDFLAGS",
+    "NVCC",
+    "RANLIB",
+    "RANLIBFLAGS",
+];
+
+/// What of a request decides the build.
+#[derive(Serialize)]
+struct Recipe<'a> {
+    options: &'a Options,
+    targets: &'a BTreeSet<TargetId>,
+    packages: Vec<&'a String>,
+    whole_packages: bool,
+    requires_features: bool,
+    manifest: &'a Path,
+}
+
+/// The key of what is known before a build.
+pub(super) fn side_key(toolchain: &Toolchain, options: &Options, request: &Request<'_>) -> Result<String> {
+    let recipe = Recipe {
+        options,
+        targets: request.targets,
+        packages: request.packages.keys().collect(),
+        whole_packages: request.whole_packages,
+        requires_features: request.requires_features,
+        manifest: &request.manifest,
+    };
+    let recipe = serde_json::to_vec(&recipe).map_err(|error| Error::setup(error.to_string()))?;
+    let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(recipe);
+    let given = options.arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]));
+    let files = implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given);
+    for file in files {
+        key = configuration(key, &file, DEEPEST)?;
+    }
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_build(name)).collect();
+    variables.sort();
+    for (name, value) in variables {
+        key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
+    }
+    key.finish()
+}
+
+/// The user's own folder of cargo.
+pub fn cargo_home() -> Option<PathBuf> {
+    let given = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
+}
+
+/// The files that cargo reads without being told: it is started from `/`.
+fn implicit_configuration() -> Vec<PathBuf> {
+    let folders = [Some(PathBuf::from("/.cargo")), cargo_home()];
+    // The name without extension is the older one and wins if both exist.
+    let file =
+        |folder: PathBuf| ["config", "config.toml"].map(|name| folder.join(name)).into_iter().find(|f| f.is_file());
+    folders.into_iter().flatten().filter_map(file).collect()
+}
+
+/// Adds what a configuration file, and those that it includes, say about builds.
+fn configuration(key: KeyBuilder, file: &Path, depth: usize) -> Result<KeyBuilder> {
+    if !file.is_file() {
+        return Ok(key);
+    }
+    let content = fs::read(file)?;
+    let table = std::str::from_utf8(&content).ok().and_then(|text| text.parse::<Table>().ok());
+    let Some(mut table) = table else { return Ok(key.with(content)) };
+    table.retain(|name, _| !UNBUILT.contains(&name));
+    // A table is sorted by its keys.
+    let mut key = key.with(table.to_string());
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    for included in table.get("include").map(included).unwrap_or_default().into_iter().filter(|_| depth > 0) {
+        key = configuration(key, &folder.join(included), depth - 1)?;
+    }
+    Ok(key)
+}
+
+/// A path, or a list of paths or of tables with a path.
+fn included(include: &Value) -> Vec<&str> {
+    match include {
+        Value::String(path) => vec![path],
+        Value::Table(table) => table.get("path").and_then(Value::as_str).into_iter().collect(),
+        Value::Array(list) => list.iter().flat_map(included).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn decides_build(variable: &OsStr) -> bool {
+    let variable = variable.to_string_lossy();
+    let tool = variable.strip_prefix("HOST_").or_else(|| variable.strip_prefix("TARGET_")).unwrap_or(&variable);
+    let is_tool = TOOLS.iter().any(|name| {
+        tool.strip_prefix(name)
+            .is_some_and(|triple| triple.is_empty() || (triple.starts_with('_') && is_triple(triple)))
+    });
+    variable != "CARGO_TARGET_DIR"
+        && (is_tool || NAMES.contains(&&*variable) || PREFIXES.iter().any(|prefix| variable.starts_with(prefix)))
+}
+
+/// `_x86_64-unknown-linux-gnu`, also with underscores only.
+fn is_triple(suffix: &str) -> bool {
+    suffix.split(['_', '-']).count() >= 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_compilers_count_for_host_and_target_and_with_a_triple() {
+        let decides = |name: &str| decides_build(OsStr::new(name));
+        for name in ["CC", "HOST_CC", "TARGET_CFLAGS", "CFLAGS_x86_64-unknown-linux-gnu", "AR_aarch64_apple_darwin"] {
+            assert!(decides(name), "{name}");
+        }
+        for name in ["PKG_CONFIG_PATH", "CMAKE_TOOLCHAIN_FILE", "CARGO_PROFILE_BENCH_LTO", "RUSTFLAGS", "CPATH"] {
+            assert!(decides(name), "{name}");
+        }
+        for name in ["CARGO_TARGET_DIR", "CC_REPORTER_ID", "LDAP", "ARCH", "HOME", "TARGET_HOST", "AR_KEY"] {
+            assert!(!decides(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn of_configuration_what_no_build_reads_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = |text: &str| {
+            let file = folder.path().join("config.toml");
+            fs::write(&file, text).unwrap();
+            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish().unwrap()
+        };
+        let plain = key("[build]\nrustflags = ['-Cdebuginfo=1']\n");
+        assert_eq!(plain, key("# words\n[term]\ncolor = 'never'\n[build]\nrustflags = [ '-Cdebuginfo=1' ]\n"));
+        assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=2']\n"));
+        assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=1']\n[env]\nX = '1'\n"));
+        assert_ne!(key("not TOML"), key("not TOML either"));
+    }
+
+    #[test]
+    fn included_configuration_counts_even_in_a_circle() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        fs::write(&file, "include = ['more.toml', { path = 'most.toml', optional = true }]\n").unwrap();
+        let key = |text: &str| {
+            fs::write(&folder.path().join("more.toml"), text).unwrap();
+            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish().unwrap()
+        };
+        assert_ne!(key("[env]\nX = '1'\n"), key("[env]\nX = '2'\n"));
+        assert_ne!(key("include = 'config.toml'\n"), key("include = 'config.toml'\n[env]\nX = '2'\n"));
+    }
+}

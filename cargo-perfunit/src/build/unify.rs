@@ -1,0 +1,246 @@
+//! Which packages to name to cargo, so that all features are those of the packages that the user asked for.
+//!
+//! Cargo enables in a package what any of the packages on the command line needs of it. A build of fewer packages
+//! may so have fewer features, and fewer tests. Naming all costs what cargo builds of the others, so only those
+//! are named that make a difference; which these are cargo's own resolver says (`cargo tree`).
+
+use super::invoke::{Options, Request, configured};
+use crate::error::{Error, Result};
+use crate::model::{TargetId, TargetKind};
+use crate::process;
+use crate::workspace::Cargo;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+/// So many questions are worth less than building what may be needless.
+const MOST_QUESTIONS: usize = 40;
+
+/// Cargo's flags for packages and targets.
+pub(super) fn selection(cargo: &Cargo, options: &Options, request: &Request<'_>) -> Result<Vec<String>> {
+    let packages = packages(request, &mut |packages| resolved(cargo, options, request, packages))?;
+    Ok(flags(request, &packages))
+}
+
+/// A package and the features that are enabled in it, as `cargo tree` prints both.
+type Features = BTreeSet<(String, String)>;
+
+/// The packages to name: those with targets to build, and those without which these would be built otherwise.
+/// `resolved` tells what is enabled if packages are named; nothing if cargo refuses them.
+fn packages<'a>(
+    request: &Request<'a>,
+    resolved: &mut dyn FnMut(&BTreeSet<&'a str>) -> Result<Option<Features>>,
+) -> Result<BTreeSet<&'a str>> {
+    let needed: BTreeSet<&str> = request.targets.iter().map(|target| target.package.as_str()).collect();
+    let mut named: BTreeSet<&str> = needed.iter().copied().chain(request.packages.keys().map(String::as_str)).collect();
+    if named == needed {
+        return Ok(needed);
+    }
+    let Some(wanted) = resolved(&named)? else { return Ok(needed) };
+    if resolved(&needed)?.is_some_and(|features| is_part(&features, &wanted)) {
+        return Ok(needed);
+    }
+    let dispensable = |package: &&str| !needed.contains(package) && costs(request, package);
+    let dispensable: Vec<&str> = named.iter().copied().filter(dispensable).collect();
+    for package in dispensable.into_iter().take(MOST_QUESTIONS) {
+        named.remove(package);
+        if !resolved(&named)?.is_some_and(|features| is_part(&features, &wanted)) {
+            named.insert(package);
+        }
+    }
+    Ok(named)
+}
+
+/// True if what is enabled in some packages is what is enabled in them among others.
+fn is_part(some: &Features, all: &Features) -> bool {
+    let packages: BTreeSet<&str> = some.iter().map(|(package, _)| package.as_str()).collect();
+    all.iter().filter(|(package, _)| packages.contains(package.as_str())).eq(some)
+}
+
+/// True if cargo builds something of a package besides what is asked for.
+fn costs(request: &Request<'_>, package: &str) -> bool {
+    let is_built = |target: &TargetId| {
+        let alike = |asked: &TargetId| match asked.kind {
+            TargetKind::Lib => target.kind == TargetKind::Lib,
+            kind => target.kind == kind && target.name == asked.name,
+        };
+        request.requires_features || request.targets.iter().any(alike)
+    };
+    request.packages.get(package).is_some_and(|targets| targets.iter().any(is_built))
+}
+
+fn resolved(
+    cargo: &Cargo,
+    options: &Options,
+    request: &Request<'_>,
+    packages: &BTreeSet<&str>,
+) -> Result<Option<Features>> {
+    let mut command = cargo.command();
+    command.args(["tree", "--color", "never", "--prefix", "none", "--format", "{p}\t{f}"]);
+    configured(&mut command, request);
+    let mut arguments = options.arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--jobs" {
+            arguments.next();
+        } else {
+            command.arg(argument);
+        }
+    }
+    command.args(packages.iter().flat_map(|package| ["--package".to_owned(), specification(request, package)]));
+    // What is wrong, the build will say.
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let output = process::spawn(&mut command)?.wait_with_output();
+    let output = output.map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
+    Ok(output.status.success().then(|| features(&String::from_utf8_lossy(&output.stdout))))
+}
+
+/// A package that was shown before with all that is below it is marked.
+fn features(lines: &str) -> Features {
+    let lines = lines.lines().filter_map(|line| line.split_once('\t'));
+    lines
+        .map(|(package, features)| (package.to_owned(), features.trim_end_matches("(*)").trim_end().to_owned()))
+        .collect()
+}
+
+fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
+    let named = packages.iter().flat_map(|package| ["--package".to_owned(), specification(request, package)]);
+    let mut flags: Vec<String> = named.collect();
+    let needs_all = packages.iter().all(|package| request.targets.iter().any(|target| target.package == *package));
+    // Cargo refuses to build a named target whose features are off, and silently leaves it out otherwise.
+    if request.requires_features || (request.whole_packages && needs_all) {
+        flags.push("--tests".to_owned());
+        return flags;
+    }
+    let mut named = BTreeSet::new();
+    for target in request.targets {
+        let (flag, name) = match target.kind {
+            TargetKind::Lib => ("--lib", None),
+            TargetKind::Bin => ("--bin", Some(&target.name)),
+            TargetKind::Test => ("--test", Some(&target.name)),
+            TargetKind::Example => ("--example", Some(&target.name)),
+            TargetKind::Bench => ("--bench", Some(&target.name)),
+        };
+        named.insert((flag, name));
+    }
+    flags.extend(named.into_iter().flat_map(|(flag, name)| std::iter::once(flag.to_owned()).chain(name.cloned())));
+    flags
+}
+
+/// A name alone may also be that of a dependency.
+fn specification(request: &Request<'_>, package: &str) -> String {
+    let folder = request.package_folders.get(package);
+    folder.map_or_else(|| package.to_owned(), |folder| format!("path+{}#{package}", file_url(folder)))
+}
+
+/// RFC 8089, as the `url` crate that cargo uses writes it for a Unix path.
+fn file_url(path: &Path) -> String {
+    let mut url = String::from("file://");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(byte) {
+            url.push(char::from(*byte));
+        } else {
+            let _ = write!(url, "%{byte:02X}");
+        }
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    fn id(package: &str, kind: TargetKind, name: &str) -> TargetId {
+        TargetId { package: package.to_owned(), kind, name: name.to_owned() }
+    }
+
+    /// A workspace: `demo`, what needs a feature of it, and what does not.
+    struct Story {
+        targets: BTreeSet<TargetId>,
+        packages: BTreeMap<String, BTreeSet<TargetId>>,
+        folders: BTreeMap<String, PathBuf>,
+    }
+
+    impl Story {
+        fn new(targets: &[TargetId]) -> Self {
+            let library = |package: &str| BTreeSet::from([id(package, TargetKind::Lib, package)]);
+            let packages = ["demo", "needy", "other"].map(|package| (package.to_owned(), library(package)));
+            let folders = BTreeMap::from([("demo".to_owned(), PathBuf::from("/a tree"))]);
+            Self { targets: targets.iter().cloned().collect(), packages: packages.into(), folders }
+        }
+
+        fn request(&self) -> Request<'_> {
+            Request {
+                content_key: "",
+                manifest: PathBuf::new(),
+                config_files: Vec::new(),
+                targets: &self.targets,
+                package_folders: &self.folders,
+                packages: &self.packages,
+                whole_packages: false,
+                requires_features: false,
+                ours: Path::new("/t"),
+                target_dir: Path::new("/t/build"),
+            }
+        }
+
+        /// The packages that are named, and how often cargo was asked, if `needy` enables such a feature.
+        fn named(&self, feature: &str) -> (Vec<&str>, usize) {
+            let mut asked = 0;
+            let request = self.request();
+            let named = packages(&request, &mut |packages| {
+                asked += 1;
+                let has = |name: &str| packages.contains(name);
+                let demo = if has("needy") { feature } else { "" };
+                let others = packages.iter().map(|package| ((*package).to_owned(), String::new()));
+                let others = others.filter(|(package, _)| package != "demo");
+                Ok(Some(others.chain([("demo".to_owned(), demo.to_owned())]).collect()))
+            });
+            let named = named.unwrap();
+            (self.packages.keys().map(String::as_str).filter(|package| named.contains(package)).collect(), asked)
+        }
+    }
+
+    #[test]
+    fn who_enables_features_is_named_as_well() {
+        let story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
+        assert_eq!(story.named(""), (vec!["demo"], 2));
+        // Without `needy`, without `other`.
+        assert_eq!(story.named("fast"), (vec!["demo", "needy"], 4));
+        // Cargo builds nothing of the others.
+        let story = Story::new(&[id("demo", TargetKind::Test, "it")]);
+        assert_eq!(story.named("fast"), (vec!["demo", "needy", "other"], 2));
+    }
+
+    #[test]
+    fn nothing_is_asked_where_all_packages_are_built() {
+        let mut story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
+        story.packages.retain(|package, _| package == "demo");
+        assert_eq!(story.named("fast"), (vec!["demo"], 0));
+    }
+
+    #[test]
+    fn the_same_package_may_have_features_for_build_scripts_and_others_for_code() {
+        let lines = "a v1 (/a)\tx,y\nb v1\t\nb v1\tz\na v1 (/a)\tx,y (*)\n";
+        let all = features(lines);
+        assert_eq!(all.len(), 3);
+        assert!(is_part(&features("a v1 (/a)\tx,y\n"), &all));
+        assert!(!is_part(&features("b v1\t\n"), &all));
+    }
+
+    #[test]
+    fn named_targets_become_cargo_flags() {
+        let story = Story::new(&[id("demo", TargetKind::Lib, "demo"), id("demo", TargetKind::Test, "it")]);
+        let flags =
+            |request: &Request<'_>, packages: &[&str]| flags(request, &packages.iter().copied().collect()).join(" ");
+        let package = "--package path+file:///a%20tree#demo";
+        assert_eq!(flags(&story.request(), &["demo"]), format!("{package} --lib --test it"));
+        let whole = Request { whole_packages: true, ..story.request() };
+        assert_eq!(flags(&whole, &["demo"]), format!("{package} --tests"));
+        assert_eq!(flags(&whole, &["demo", "needy"]), format!("{package} --package needy --lib --test it"));
+        let requires = Request { requires_features: true, ..story.request() };
+        assert_eq!(flags(&requires, &["demo", "needy"]), format!("{package} --package needy --tests"));
+    }
+}

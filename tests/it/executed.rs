@@ -1,0 +1,71 @@
+//! What a run of a test says about other runs of it.
+
+use crate::support::{Project, Run};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// A library whose tests take the changed way or the other one, as `ways` decides; `rounds` is what changes.
+fn library(rounds: u32, tests: &str) -> String {
+    format!(
+        r"
+#[inline(never)]
+pub fn changed(seed: u64) -> u64 {{
+    (0..{rounds}).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
+}}
+#[inline(never)]
+pub fn unchanged(seed: u64) -> u64 {{
+    (0..100).fold(seed | 1, |state, round| (state ^ state << 9 ^ state >> 5).wrapping_add(round))
+}}
+#[inline(never)]
+pub fn walk(seed: u64, is_detour: bool) -> u64 {{
+    if is_detour {{ changed(seed) }} else {{ unchanged(seed) }}
+}}
+#[cfg(test)]
+mod tests {{
+{tests}
+}}
+"
+    )
+}
+
+fn project(tests: &str) -> Project {
+    Project::library(&library(500, tests), &library(1500, tests))
+}
+
+/// The tests that `list` would measure.
+fn selected(run: &Run) -> BTreeSet<String> {
+    let document = run.json();
+    let tests = document["tests"].as_array().unwrap().iter().filter(|test| test["selected"] == true);
+    tests.map(|test| test["name"].as_str().unwrap().to_owned()).collect()
+}
+
+const LIST: [&str; 4] = ["list", "HEAD~1", "--message-format", "json"];
+
+#[test]
+fn a_test_that_takes_the_changed_way_only_at_times_is_measured() {
+    let mut tests = String::from(
+        "fn draw(number: u64) -> bool {
+            use std::hash::BuildHasher;
+            std::collections::hash_map::RandomState::new().hash_one(number) % 4 != 0
+        }\n",
+    );
+    for number in 0..40 {
+        let _ = writeln!(tests, "#[test] fn draws_{number}() {{ super::walk(2, draw({number})); }}");
+    }
+    let project = project(&tests);
+    assert_eq!(selected(&project.perfunit(LIST).expect(0)).len(), 40);
+}
+
+#[test]
+fn what_a_test_did_in_another_environment_says_nothing() {
+    let tests = r#"#[test] fn may_go_round() { super::walk(2, std::env::var_os("DETOUR").is_some()); }"#;
+    let project = project(tests);
+    let list = |detour: Option<&str>| {
+        let mut command = Project::tool(project.path());
+        command.args(LIST).env_remove("DETOUR").envs(detour.map(|value| ("DETOUR", value)));
+        selected(&Run::of(command).expect(0))
+    };
+    assert_eq!(list(None), BTreeSet::new());
+    assert_eq!(list(Some("1")), BTreeSet::from(["tests::may_go_round".to_owned()]));
+    assert_eq!(list(None), BTreeSet::new());
+}

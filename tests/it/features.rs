@@ -1,0 +1,86 @@
+//! Features are those that cargo enables for the packages that were asked for, whatever of these a change reaches.
+
+use crate::support::{Project, Run};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// A workspace: `engine` has a test behind a feature; `user`, without tests, enables it; `other` needs no feature of it;
+/// `apart`, without tests as well, does not need it at all.
+fn workspace(resolver: &str) -> Project {
+    let project = Project::empty();
+    let members = "members = [\"engine\", \"user\", \"other\", \"apart\"]";
+    project.write("Cargo.toml", format!("[workspace]\n{members}\nresolver = \"{resolver}\"\n"));
+    let package = |name: &str, more: &str| {
+        let text = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}");
+        project.write(format!("{name}/Cargo.toml"), text);
+    };
+    package("engine", "[features]\nturbo = []\n");
+    package("user", "[lib]\ntest = false\n[dependencies]\nengine = { path = \"../engine\", features = [\"turbo\"] }\n");
+    package("apart", "[features]\nbare = []\n");
+    package("other", "[dependencies]\nengine = { path = \"../engine\" }\n");
+    project.write("user/src/lib.rs", "pub fn go() -> u64 { engine::run(1) }\n");
+    project.write("apart/src/lib.rs", "");
+    project.write("other/src/lib.rs", "#[test] fn stands() {}\n");
+    project.write("engine/src/lib.rs", engine(500));
+    project.commit("base");
+    project.write("engine/src/lib.rs", engine(1500));
+    project
+}
+
+fn engine(rounds: u32) -> String {
+    crate::source(rounds)
+        + "pub fn run(seed: u64) -> u64 { slow(seed) }
+#[cfg(all(test, feature = \"turbo\"))]
+mod turbo {
+    #[test] fn runs() { assert_ne!(super::run(1), super::run(2)); }
+}
+"
+}
+
+/// The names of all tests that the tool finds.
+fn found(project: &Project, arguments: &[&str]) -> BTreeSet<String> {
+    let list = ["list", "HEAD", "--message-format", "json"];
+    let document = project.perfunit(list.iter().chain(arguments)).expect(0).json();
+    let tests = document["tests"].as_array().unwrap().iter();
+    tests.map(|test| test["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The names of all tests that cargo finds.
+fn listed(project: &Project, arguments: &[&str]) -> BTreeSet<String> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--lib"]).args(arguments).args(["--", "--list", "--format", "terse"]);
+    command.current_dir(project.path());
+    Project::isolate(&mut command);
+    let run = Run::of(command).expect(0);
+    run.stdout.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
+}
+
+#[test]
+fn packages_without_tests_enable_features_of_others() {
+    for resolver in ["1", "2"] {
+        let project = workspace(resolver);
+        let all = found(&project, &["--workspace"]);
+        assert_eq!(all, listed(&project, &["--workspace"]), "resolver {resolver}");
+        assert!(all.contains("turbo::runs"), "{all:?}");
+        let few = found(&project, &["--package", "engine"]);
+        assert_eq!(few, listed(&project, &["--package", "engine"]), "resolver {resolver}");
+        assert!(!few.contains("turbo::runs"), "{few:?}");
+    }
+}
+
+#[test]
+fn a_feature_may_be_one_of_another_package_than_the_changed_one() {
+    let project = workspace("2");
+    let arguments = ["--package", "engine", "--package", "apart", "--features", "bare"];
+    assert_eq!(found(&project, &arguments), listed(&project, &arguments));
+}
+
+#[test]
+fn what_makes_no_difference_is_not_built() {
+    let project = workspace("2");
+    project.write("apart/src/lib.rs", "#[test] fn breaks() { let number: u64 = \"\"; }\n");
+    project.write("engine/src/lib.rs", engine(500));
+    project.commit("apart does not build");
+    project.write("engine/src/lib.rs", engine(1500));
+    assert!(found(&project, &["--workspace"]).contains("turbo::runs"));
+}

@@ -1,0 +1,157 @@
+//! A version that was built before is used again only where everything that its build read is as it was.
+
+use crate::support::{Project, Run};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A library with a function that an edit changes, and one that is as heavy as the world around the project says.
+fn library(rounds: u32, weight: &str) -> String {
+    format!(
+        r"
+#[inline(never)]
+pub fn edited(seed: u64) -> u64 {{
+    (0..{rounds}).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
+}}
+#[inline(never)]
+pub fn weighed(seed: u64) -> u64 {{
+    (0..WEIGHT).fold(seed | 1, |state, round| (state ^ state << 9 ^ state >> 5).wrapping_add(round))
+}}
+const WEIGHT: u64 = {weight};
+#[cfg(test)]
+mod tests {{
+    #[test] fn edits() {{ assert_ne!(super::edited(1), super::edited(3)); }}
+    #[test] fn weighs() {{ assert_ne!(super::weighed(1), super::weighed(3)); }}
+}}
+"
+    )
+}
+
+/// What lies around a project.
+struct World {
+    project: Project,
+    /// Outside of the repository.
+    outside: tempfile::TempDir,
+    weight: &'static str,
+}
+
+impl World {
+    /// With `weight` as an expression of the library, and such a build script.
+    fn new(weight: &'static str, build_script: &str) -> Self {
+        let world = Self { project: Project::empty(), outside: tempfile::tempdir().unwrap(), weight };
+        world.project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        if !build_script.is_empty() {
+            world.project.write("build.rs", build_script);
+        }
+        world
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.outside.path().join(name)
+    }
+
+    /// The tests that `list` would measure after an edit of the working tree.
+    fn selected(&self, rounds: u32, environment: &[(&str, &Path)]) -> BTreeSet<String> {
+        self.project.write("src/lib.rs", library(rounds, self.weight));
+        let mut command = Project::tool(self.project.path());
+        command.args(["list", "HEAD", "--message-format", "json"]).envs(environment.iter().copied());
+        let document = Run::of(command).expect(0).json();
+        let tests = document["tests"].as_array().unwrap().iter().filter(|test| test["selected"] == true);
+        tests.map(|test| test["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Builds the last commit and an edit of it, changes the world, and expects of another edit that it alone differs.
+    #[track_caller]
+    fn check(&self, before: &[(&str, &Path)], change: impl FnOnce(), after: &[(&str, &Path)]) {
+        self.project.write("src/lib.rs", library(500, self.weight));
+        self.project.commit("base");
+        let edited = BTreeSet::from(["tests::edits".to_owned()]);
+        assert_eq!(self.selected(1000, before), edited);
+        change();
+        assert_eq!(self.selected(1500, after), edited);
+    }
+}
+
+#[test]
+fn a_variable_that_code_reads() {
+    let world = World::new(r#"match option_env!("WEIGHT") { Some(_) => 300, None => 100 }"#, "");
+    world.check(&[], || (), &[("WEIGHT", Path::new("heavy"))]);
+}
+
+#[test]
+fn a_file_outside_of_the_repository_that_code_includes() {
+    let world = World::new(r#"include!(concat!(env!("OUTSIDE"), "/weight"))"#, "");
+    let file = world.file("weight");
+    std::fs::write(&file, "100").unwrap();
+    let environment = [("OUTSIDE", world.outside.path())];
+    world.check(&environment, || std::fs::write(&file, "3000").unwrap(), &environment);
+}
+
+/// A build script that hands a number on, and what it says that it reads.
+fn build_script(number: &str, reads: &str) -> String {
+    format!("fn main() {{\n println!(\"cargo:rustc-env=NUMBER={{}}\", {number});\n{reads}\n}}\n")
+}
+
+/// The length of what the build script handed on.
+const NUMBER: &str = "100 * env!(\"NUMBER\").len() as u64";
+
+#[test]
+fn a_variable_that_a_build_script_reads() {
+    let script = build_script(
+        r#"std::env::var("WEIGHT").unwrap_or_default().len()"#,
+        r#"println!("cargo:rerun-if-env-changed=WEIGHT");"#,
+    );
+    let world = World::new(NUMBER, &script);
+    world.check(&[], || (), &[("WEIGHT", Path::new("a dozen chars"))]);
+}
+
+#[test]
+fn a_variable_of_compilers_that_a_build_script_reads_in_silence() {
+    let script = build_script(
+        r#"std::env::var("TARGET_CFLAGS").unwrap_or_default().len()"#,
+        r#"println!("cargo:rerun-if-changed=src/lib.rs");"#,
+    );
+    let world = World::new(NUMBER, &script);
+    world.check(&[], || (), &[("TARGET_CFLAGS", Path::new("-DMORE_THAN_TEN"))]);
+}
+
+#[test]
+fn a_file_outside_of_the_repository_that_a_build_script_reads() {
+    let script = build_script(
+        r#"std::fs::read_to_string(std::env::var("OUTSIDE").unwrap() + "/weight").unwrap()"#,
+        r#"println!("cargo:rerun-if-changed={}/weight", std::env::var("OUTSIDE").unwrap());"#,
+    );
+    let world = World::new(NUMBER, &script);
+    let file = world.file("weight");
+    std::fs::write(&file, "1").unwrap();
+    let environment = [("OUTSIDE", world.outside.path())];
+    world.check(&environment, || std::fs::write(&file, "1234").unwrap(), &environment);
+}
+
+#[test]
+fn a_package_outside_of_the_repository() {
+    let world = World::new("outside::WEIGHT", "");
+    std::fs::create_dir(world.file("src")).unwrap();
+    std::fs::write(world.file("Cargo.toml"), "[package]\nname = \"outside\"\nversion = \"0.1.0\"\n").unwrap();
+    let write = |weight: u32| {
+        std::fs::write(world.file("src/lib.rs"), format!("pub const WEIGHT: u64 = {weight};\n")).unwrap();
+    };
+    write(100);
+    let manifest = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\n";
+    let path = world.outside.path().display();
+    world.project.write("Cargo.toml", format!("{manifest}outside = {{ path = \"{path}\" }}\n"));
+    world.check(&[], || write(3000), &[]);
+}
+
+#[test]
+fn the_users_own_configuration_of_cargo() {
+    let world = World::new(r#"match option_env!("WEIGHT") { Some(_) => 300, None => 100 }"#, "");
+    // What is downloaded stays where it is.
+    let real = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let real = real.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cargo"));
+    for part in ["registry", "git"].iter().filter(|part| real.join(part).exists()) {
+        std::os::unix::fs::symlink(real.join(part), world.file(part)).unwrap();
+    }
+    let home = [("CARGO_HOME", world.outside.path())];
+    let configure = || std::fs::write(world.file("config.toml"), "[env]\nWEIGHT = \"heavy\"\n").unwrap();
+    world.check(&home, configure, &home);
+}

@@ -62,3 +62,31 @@ fn a_linker_that_cannot_place_functions_is_named() {
     let summary = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
     assert!(summary.contains("code lies where the linker put it in sample"), "{summary}");
 }
+
+/// The work of `hot` in a loop of its own, which no shift puts where the other one is.
+fn rewritten() -> String {
+    let source = source(SHORT);
+    let start = source.find("    let mut sum = 0;").unwrap();
+    let end = source[start..].find("    sum\n").unwrap() + start;
+    let body = "    let mut sum = 0;\n    let mut place = values.len();\n    while place > 0 {\n        place -= 1;\n        \
+                values[place] = values[place].rotate_right(9).wrapping_add(limit);\n        \
+                sum = sum.wrapping_add(values[place] / (limit | 1));\n    }\n";
+    format!("{}{body}{}", &source[..start], &source[end..])
+}
+
+#[test]
+fn what_rests_on_code_without_a_common_place_is_judged_over_layouts() {
+    let layouts = |head: &str| {
+        let project = Project::library(&source(SHORT), head);
+        // Whatever the two loops take: it is no change that counts.
+        let document = project.diff(&["--threshold", "90%", "--per-test-budget", "30s"]).expect(0).json();
+        let tests = document["tests"].as_array().unwrap();
+        let test = tests.iter().find(|test| test["name"] == "tests::sums").unwrap();
+        let layout = layout(&document).clone();
+        (test["layouts"].as_u64().unwrap(), layout["changed"] == layout["anchored"], document.to_string())
+    };
+    let (one, anchored, document) = layouts(&source(LONG));
+    assert!(one == 1 && anchored, "{document}");
+    let (many, anchored, document) = layouts(&rewritten());
+    assert!(many >= 8 && !anchored, "{document}");
+}

@@ -5,7 +5,7 @@ use super::source::{At, Source, Sourced};
 use super::values::{Features, Gates, Limit, Threshold, Time, Value};
 use super::words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};
 use crate::error::{Error, Result};
-use crate::model::Metric;
+use crate::model::{DEFAULT_THRESHOLD, Metric};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::ops::Range;
@@ -102,7 +102,7 @@ fn variable_of(key: &str) -> String {
 
 settings! {
     /// Smallest change that counts as slower or faster.
-    threshold: Threshold, "threshold", Threshold(0.02);
+    threshold: Threshold, "threshold", Threshold(DEFAULT_THRESHOLD);
     /// The metrics that decide whether a test got slower or faster. The others are measured and shown.
     metrics: Gates, "metrics", Gates(vec![Metric::Time]);
     /// Longest whole run, builds included; what did not fit is listed.

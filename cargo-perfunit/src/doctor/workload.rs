@@ -6,7 +6,7 @@ use crate::build::{Harness, Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::measure::{Bench, Config, Placement, Subject, measure_all};
-use crate::model::{Sides, TargetId, TargetKind, TestId};
+use crate::model::{DEFAULT_THRESHOLD, Sides, TargetId, TargetKind, TestId};
 use crate::progress::Progress;
 use perfunit_runtime::page::TEST_VARIABLE;
 use std::collections::BTreeMap;
@@ -19,7 +19,6 @@ const NAME: &str = "perfunit doctor";
 /// More would not tell more.
 const BUDGET: Duration = Duration::from_secs(2);
 /// As in `diff`.
-const THRESHOLD: f64 = 0.02;
 const ALPHA: f64 = 0.01;
 /// Entries of the map that the workload fills.
 const ENTRIES: u64 = 200;
@@ -74,7 +73,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         timeout: Duration::from_secs(10),
         per_test_budget: BUDGET,
         deadline: None,
-        threshold: THRESHOLD,
+        threshold: DEFAULT_THRESHOLD,
         alpha: ALPHA,
         others: 0,
         seed: fastrand::u64(..),

@@ -135,6 +135,7 @@ pub mod tests {
             effect: EffectSize { d: 1.0, class: EffectClass::Large },
             mode: Mode::Steady,
             threshold: 0.1,
+            asked: 0.1,
             sample: Sample::default(),
         };
         let (notes, metrics) = (Vec::new(), Metrics::new());

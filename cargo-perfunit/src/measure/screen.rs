@@ -17,8 +17,8 @@ use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Re
 use crate::stats::{self, Looks, Rule, Sequential, Step};
 use std::time::{Duration, Instant};
 
-/// Fewer ns than this are a cycle, which any edit costs or saves: no threshold below it.
-const LEAST_NS: f64 = 0.3;
+/// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
+const LEAST_NS: f64 = 1.0;
 /// A cold call is noisier than any repeated one: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
 /// As is a whole process, of which much is not the test: no threshold below this.
@@ -288,9 +288,9 @@ pub fn measure(
     let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };
     let mut figures = figures(&pairs, &decision, mode, settled);
     figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.units() * per_unit).max(1) as f64;
-    figures.measured.threshold = rule.threshold;
+    (figures.measured.threshold, figures.measured.asked) = (rule.threshold, config.threshold);
     if mode == Mode::Steady && settled.least_change > config.threshold {
-        figures.notes.push(format!("judged from {LEAST_NS} ns on, about a cycle of the processor"));
+        figures.notes.push(format!("judged from {LEAST_NS} ns on, a few cycles of the processor"));
     }
     if config.metering.is_some() {
         figures.metrics = pairs.beside.metrics(&rules);
@@ -396,6 +396,7 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         effect: stats::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
         mode,
         threshold: 0.0,
+        asked: 0.0,
         sample: pairs.sample(used),
     };
     let spread = stats::spread(pairs.sequential.log_ratios());

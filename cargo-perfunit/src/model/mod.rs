@@ -31,5 +31,5 @@ pub use profile::{Profile, ProfileNode};
 pub use sample::Sample;
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
-pub use verdict::{Mode, Reason, Verdict};
+pub use verdict::{DEFAULT_THRESHOLD, Mode, Reason, Verdict};
 pub use why::{ChangedFunction, Why};

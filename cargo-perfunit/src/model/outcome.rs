@@ -36,8 +36,28 @@ pub struct Measured {
     /// The smallest change that was judged, as a fraction of base: the run's, or more where less cannot be told.
     #[serde(deserialize_with = "super::float::one")]
     pub threshold: f64,
+    /// The smallest change that was to be judged: the run's threshold or the test's own. Not a number in runs that were saved
+    /// without.
+    #[serde(default = "unknown", deserialize_with = "super::float::one")]
+    pub asked: f64,
     /// The estimates behind the interval, and the times behind these.
     pub sample: Sample,
+}
+
+fn unknown() -> f64 {
+    f64::NAN
+}
+
+impl Measured {
+    /// Whether a change of the size that was asked for would have been reported: less was not judged, or, where nothing could
+    /// be said, not to be seen. (Of a test that is the same the interval excludes such a change.)
+    fn is_insensitive(&self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Slower | Verdict::Faster | Verdict::NotMeasured => false,
+            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked,
+            Verdict::ChangedBelowThreshold | Verdict::Same => self.threshold > self.asked,
+        }
+    }
 }
 
 /// Everything to say about one test.
@@ -207,6 +227,13 @@ impl Run {
         let own = self.outcomes.iter().filter_map(|outcome| outcome.gates.as_ref()).flatten();
         let all: Vec<Metric> = self.gates.iter().chain(own).copied().collect();
         Metric::ALL.into_iter().filter(|metric| all.contains(metric)).collect()
+    }
+
+    /// The tests judged by their time that could not have shown a change of the size that was asked for.
+    pub fn insensitive(&self) -> impl Iterator<Item = &Measured> {
+        let by_time = self.outcomes.iter().filter(|outcome| self.gates_of(outcome).contains(&Metric::Time));
+        let known = by_time.filter_map(|outcome| Some((outcome.measured.as_ref()?, outcome.verdict)));
+        known.filter(|(measured, verdict)| measured.is_insensitive(*verdict)).map(|(measured, _)| measured)
     }
 
     /// How many tests have this verdict.

@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The smallest change that counts unless the user says otherwise, as a fraction of base.
+pub const DEFAULT_THRESHOLD: f64 = 0.02;
+
 /// The answer for one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -216,7 +219,7 @@ impl fmt::Display for Reason {
             Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Reason::Interrupted => f.write_str("interrupted"),
-            Reason::NotConfirmed => f.write_str("a change was seen but did not show again on fresh pairs"),
+            Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
             Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
             Reason::MetricUnknown { metric, detail } => write!(f, "{metric} decides and is not known: {detail}"),
             Reason::Filtered => f.write_str("excluded by the filter"),

@@ -4,7 +4,7 @@ use crate::build;
 use crate::config::Rules;
 use crate::git::Request;
 use crate::measure::{Instructions, Placement, Terms};
-use crate::model::{Engine, Metric, Partition, Strategy, TargetKind};
+use crate::model::{DEFAULT_THRESHOLD, Engine, Metric, Partition, Strategy, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -189,7 +189,7 @@ impl Default for Measuring {
     /// As without any option, but for the seed, which is then drawn.
     fn default() -> Self {
         Self {
-            threshold: 0.02,
+            threshold: DEFAULT_THRESHOLD,
             alpha: 0.01,
             timeout: Duration::from_secs(10),
             budget: None,

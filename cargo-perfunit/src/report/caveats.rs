@@ -11,6 +11,19 @@ pub fn measured(run: &Run) -> usize {
     run.outcomes.len() - run.count(Verdict::NotMeasured)
 }
 
+/// How many of the measured tests could not have shown the change that was asked for, if any.
+pub fn insensitive(run: &Run) -> Option<String> {
+    let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked).collect();
+    let first = *asked.first()?;
+    let all = count(measured(run), "test");
+    let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {
+        format!("a change of {}", threshold(first))
+    } else {
+        "the change that counts for them".to_owned()
+    };
+    Some(format!("{} of {all} could not have shown {change}", asked.len()))
+}
+
 /// Writes all that apply, gravest first.
 pub fn write(run: &Run, screen: &mut Screen) {
     if run.interrupted {
@@ -122,8 +135,10 @@ pub(super) fn counted(warnings: &[String]) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::LayoutMatch;
+    use crate::model::{LayoutMatch, Measured, Metric};
+    use crate::report::TextOptions;
     use crate::report::format::{Glyphs, without_escapes};
+    use crate::report::json::Document;
     use crate::report::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
 
     #[track_caller]
@@ -136,6 +151,28 @@ mod tests {
     #[test]
     fn a_clean_run_has_none() {
         check(&run(vec![outcome("a", Verdict::Same, Some(figures(1e3, 0.0)))]), "");
+    }
+
+    #[test]
+    fn tests_that_could_not_have_shown_the_change_are_counted() {
+        let with = |verdict, threshold, detectable| {
+            outcome("a", verdict, Some(Measured { detectable, threshold, ..figures(1e3, 0.0) }))
+        };
+        // Of those that are the same the interval excludes such a change.
+        let sensitive =
+            [with(Verdict::Same, 0.1, 0.3), with(Verdict::Slower, 0.2, 0.3), with(Verdict::Inconclusive, 0.1, 0.05)];
+        assert_eq!(insensitive(&run(sensitive.to_vec())), None);
+        let mut outcomes = sensitive.to_vec();
+        outcomes.extend([with(Verdict::Same, 0.2, 0.05), with(Verdict::Inconclusive, 0.1, 0.3)]);
+        let mut run = run(outcomes);
+        let expected = "2 of 5 tests could not have shown a change of 10 %";
+        assert_eq!(insensitive(&run).as_deref(), Some(expected));
+        let text = without_escapes(&crate::report::text::render(&run, &TextOptions::default()));
+        assert!(text.lines().nth(2).is_some_and(|line| line.trim() == format!("Limits  {expected}")), "{text}");
+        assert_eq!(Document::from(&run).summary.insensitive, 2);
+        // Time does not decide: nobody asked for a change of it.
+        run.gates = vec![Metric::Allocations];
+        assert_eq!(insensitive(&run), None);
     }
 
     #[test]

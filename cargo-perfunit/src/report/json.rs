@@ -155,6 +155,9 @@ pub struct Summary {
     pub verdicts: Verdicts,
     /// Tests with figures.
     pub measured: usize,
+    /// Those judged by their time that could not have shown a change of the threshold.
+    #[serde(default)]
+    pub insensitive: usize,
     /// Tests found in the built targets.
     pub found: usize,
     /// Gate, as a fraction of base.
@@ -316,6 +319,7 @@ impl From<&Run> for Summary {
         Self {
             verdicts,
             measured: run.outcomes.len() - verdicts.not_measured,
+            insensitive: run.insensitive().count(),
             found: run.selection.found,
             threshold: finite(run.threshold),
             gates: run.gates.iter().map(|metric| metric.name().to_owned()).collect(),
@@ -402,7 +406,7 @@ mod tests {
                     "slower": 2, "faster": 1, "changed-below-threshold": 2, "same": 1, "inconclusive": 1,
                     "not-measured": 3,
                 },
-                "measured": 7, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
+                "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
                 "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
             },
             "warnings": ["git is slow today"],

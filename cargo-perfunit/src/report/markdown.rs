@@ -35,6 +35,9 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     }
     let words = Words::of(&run.all_gates());
     let mut page = format!("{MARKER}\n### {}\n\n{}\n", heading(run, words), compared(run));
+    if let Some(insensitive) = caveats::insensitive(run) {
+        let _ = writeln!(page, "\n**{insensitive}.**");
+    }
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
     }

@@ -52,6 +52,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         effect: EffectSize { d: 4.2, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.1,
+        asked: 0.1,
         sample: sample(base_ns, estimate),
     }
 }

@@ -47,6 +47,9 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(&run.base, &run.head, &mut screen);
     tests(run, &mut screen);
+    if let Some(insensitive) = caveats::insensitive(run) {
+        screen.status("Limits", WARN, &Text::plain(insensitive));
+    }
     shards::write(run, &mut screen);
     if detail == Detail::Full {
         circumstances(run, &mut screen);
@@ -271,9 +274,16 @@ fn same_line(run: &Run, screen: &mut Screen) {
         let text = Text::new(STRONG, count(same.len(), "test")).and(format!(": no change of {}", gates.join(", ")));
         screen.status("Same", GOOD, &text);
     }
-    for (bits, same) in by_threshold {
+    // Each small test has its own.
+    let own = by_threshold.split_off(&(run.threshold.to_bits() + 1));
+    let range = own.first_key_value().zip(own.last_key_value()).map(|((low, _), (high, _))| (*low, *high));
+    let own = range.map(|range| (range, own.into_values().flatten().collect()));
+    let by_threshold = by_threshold.into_iter().map(|(bits, same)| ((bits, bits), same));
+    for ((low, high), same) in by_threshold.chain(own) {
+        let [low, high] = [low, high].map(|bits| threshold(f64::from_bits(bits)));
+        let range = if low == high { low } else { format!("{low} to {high}") };
         let text = Text::new(STRONG, count(same.len(), "test"))
-            .and(format!(": no change of {} or more", threshold(f64::from_bits(bits))))
+            .and(format!(": no change of {range} or more"))
             .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
         screen.status("Same", GOOD, &text);
     }

@@ -144,6 +144,7 @@ fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64,
         effect: EffectSize { d: change * 60.0, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.02,
+        asked: 0.02,
         sample: Sample { estimates, batches },
     };
     let changed = ChangedFunction { name: "mycrate::lexer::word".into(), data: None };

@@ -1,13 +1,14 @@
 //! Who compares, and how: all of them measure a pair before the next pair comes.
 
 use super::kept;
-use super::pairs::{DEFAULT_THRESHOLD, Pair};
+use super::pairs::Pair;
 use super::program::Said;
 use super::project::{Built, Project};
 use super::rows::{Key, Row};
 use super::tango::Design;
 use super::tool::Tool;
 use super::{Result, criterion, divan, ours, pinned, tango};
+use cargo_perfunit::model::DEFAULT_THRESHOLD;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;

@@ -2,12 +2,10 @@
 
 use super::Result;
 use super::project::{OPERATIONS, Version};
+use cargo_perfunit::model::DEFAULT_THRESHOLD;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// The largest threshold that the tool is asked for: its default, as a fraction.
-pub const DEFAULT_THRESHOLD: f64 = 0.02;
 
 /// Base, and a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -53,6 +53,9 @@ pub fn header(run: &Run, out: &mut Markup) {
                 });
             }
         });
+        if let Some(insensitive) = caveats::insensitive(run) {
+            out.words("p", "", &insensitive);
+        }
         if let Some(because) = &run.selection.nothing_because {
             out.words("p", "", &one_line(because));
         }
@@ -261,7 +264,7 @@ fn stages(stages: &Stages) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Metric, Outcome};
+    use crate::model::{Measured, Metric, Outcome};
     use crate::report::samples::{full, measured, outcome, run};
 
     #[track_caller]
@@ -282,6 +285,14 @@ mod tests {
         let mut nothing = run(vec![]);
         nothing.selection.nothing_because = Some("only comments changed".into());
         assert_eq!(headline(&nothing), "No test can have changed");
+    }
+
+    #[test]
+    fn what_could_not_have_shown_the_change_stands_in_front() {
+        let cold = Measured { threshold: 0.3, ..measured(1e3, 0.0) };
+        let mut page = Markup::default();
+        header(&run(vec![outcome("a", Verdict::Same, Some(cold))]), &mut page);
+        assert!(page.finish().contains("1 of 1 test could not have shown a change of 10 %"));
     }
 
     #[test]

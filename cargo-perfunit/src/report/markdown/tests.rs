@@ -71,6 +71,13 @@ fn shown(html: &str) -> String {
 }
 
 #[test]
+fn what_could_not_have_shown_the_change_stands_in_front() {
+    let cold = Measured { threshold: 0.3, ..measured(1e3, 0.0) };
+    let page = told(&run(vec![outcome("a", Verdict::Same, Some(cold))]));
+    assert!(page.contains("\n**1 of 1 test could not have shown a change of 10 %.**\n"), "{page}");
+}
+
+#[test]
 fn tables_have_the_rows_and_cells_that_they_should() {
     let run = samples::whole();
     let rows = cells(&told(&run));

@@ -38,6 +38,8 @@ pub struct Case {
     #[serde(default)]
     reason: BTreeMap<String, String>,
     #[serde(default)]
+    bound: BTreeMap<String, f64>,
+    #[serde(default)]
     note: BTreeMap<String, String>,
     #[serde(skip)]
     path: PathBuf,
@@ -108,7 +110,9 @@ impl Case {
     /// Runs `diff` on the two commits; the differences between what came out and what was expected, one a line.
     pub fn check(&self, project: &Project) -> Result<(), String> {
         let mut arguments = vec!["diff", "HEAD~1", "--message-format", "json", "--explain", "never"];
-        arguments.extend(["--per-test-budget", "3s"]);
+        if !self.arguments.iter().any(|argument| argument == "--per-test-budget") {
+            arguments.extend(["--per-test-budget", "3s"]);
+        }
         arguments.extend(self.arguments.iter().map(String::as_str));
         let attempt = || {
             let run = project.perfunit_in(&self.folder, &arguments);
@@ -175,6 +179,11 @@ impl Case {
             if let Some(key) = key(&|key| self.note.contains_key(key)) {
                 let expected = std::slice::from_ref(&self.note[&key]);
                 problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]));
+            }
+            if let Some(key) = key(&|key| self.bound.contains_key(key))
+                && test["bound"]["ratio"].as_f64().is_none_or(|ratio| ratio < self.bound[&key])
+            {
+                problems.push(format!("{full}: bound {} instead of {} or more", test["bound"], self.bound[&key]));
             }
             if let Some(key) = key(&|key| self.verdict.contains_key(key)) {
                 if !self.verdict[&key].contains(verdict) {

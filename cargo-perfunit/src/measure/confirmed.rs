@@ -113,6 +113,7 @@ pub mod tests {
             mode: Mode::Steady,
             threshold: 0.1,
             sample: Sample::default(),
+            bound: None,
         };
         let (notes, metrics) = (Vec::new(), Metrics::new());
         Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }

@@ -4,7 +4,7 @@ use super::bench::{Bench, Config};
 use super::beside::{Beside, Rules};
 use super::classify::{Class, classify, first_failure, per_run, runs};
 use super::layouts::{self, Layouts};
-use super::lockstep::{self, PairEnd, Task};
+use super::lockstep::{self, PairEnd, Shape, Task};
 use super::running::{Pads, Programs};
 use super::schedule::Figures;
 use super::whole_process::{self, Asked};
@@ -53,6 +53,8 @@ pub struct Settled {
     pub comparison: Comparison,
     /// What reading the clock can do to a pair's log ratio.
     pub clock_bias: f64,
+    /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
+    pub ns: Sides<f64>,
 }
 
 impl Settled {
@@ -107,9 +109,12 @@ pub fn settle(
     let capture = if whole { Capture::Runner } else { Capture::Macro };
     let equal_seeds = equal_seeds && bench.seeds.are_given();
     let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
+    let ns =
+        |shape: Option<Shape>| end.sides.as_ref().map(|side| shape.map_or(side.first_ns, |shape| per_run(side, shape)));
     let settled = |task, notes| {
         let (pairs_per_layout, matched) = (1, true);
-        Ok(Ok(Settled { task, capture, pairs_per_layout, matched, notes, equal_seeds, comparison, clock_bias }))
+        let ns = ns(matches!(task, Task::Steady(_)).then_some(end.shape));
+        Ok(Ok(Settled { task, capture, pairs_per_layout, matched, notes, equal_seeds, comparison, clock_bias, ns }))
     };
     match class {
         Class::Steady(shape) => settled(Task::Steady(shape), apart),
@@ -191,6 +196,15 @@ pub fn on_both(reason: Reason) -> Reason {
     }
 }
 
+/// What is compared by this task.
+pub fn mode(task: Task) -> Mode {
+    match task {
+        Task::Cold => Mode::Cold,
+        Task::Process => Mode::Process,
+        _ => Mode::Steady,
+    }
+}
+
 /// Measures until the rule decides, the budget ends or pairs fail. With layouts the unit of replication is a layout
 /// drawn at random, with the mean of a few pairs; without it is the pair.
 pub fn measure(
@@ -202,10 +216,11 @@ pub fn measure(
     mut layouts: Option<&mut Layouts>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Figures, Reason>> {
-    let (mode, threshold) = match settled.task {
-        Task::Cold => (Mode::Cold, config.threshold.max(COLD_THRESHOLD)),
-        Task::Process => (Mode::Process, config.threshold.max(PROCESS_THRESHOLD)),
-        _ => (Mode::Steady, config.threshold),
+    let mode = mode(settled.task);
+    let threshold = match mode {
+        Mode::Cold => config.threshold.max(COLD_THRESHOLD),
+        Mode::Process => config.threshold.max(PROCESS_THRESHOLD),
+        Mode::Steady => config.threshold,
     };
     let rule = if settled.matched {
         Rule { alpha, threshold, bias: settled.clock_bias }
@@ -392,6 +407,7 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         mode,
         threshold: 0.0,
         sample: pairs.sample(used),
+        bound: None,
     };
     let mut notes = settled.notes.clone();
     let mut verdict = decision.verdict;

@@ -20,6 +20,7 @@ mod mann_whitney;
 mod proportion;
 mod quantile;
 mod robust;
+mod separation;
 mod sequential;
 #[cfg(test)]
 mod simulation;
@@ -32,5 +33,6 @@ pub use mann_whitney::{RankSum, mann_whitney};
 pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
+pub use separation::{Calls, SEPARATION};
 pub use sequential::{Decision, LOOKS, Look, POWER, Rule, conclude, confirmation_alpha, is_hopeless, look};
 pub use welch::{Welch, mean_interval, welch};

@@ -34,21 +34,15 @@ pub struct Entry {
 
 /// Writes an archive; what was there before stays until it is complete. Returns its size in bytes.
 pub fn pack(archive: &Path, note: &[u8], entries: &[Entry]) -> Result<u64> {
-    let draft = archive.with_extension(format!("tmp{}", std::process::id()));
-    if let Some(folder) = archive.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let packed = pack_to(&draft, note, entries).and_then(|()| fs::rename(&draft, archive));
-    if packed.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    packed?;
+    let draft = fs::draft(archive)?;
+    pack_to(draft.as_file(), note, entries, archive)?;
+    fs::persist(draft, archive)?;
     Ok(fs::metadata(archive)?.len())
 }
 
-fn pack_to(draft: &Path, note: &[u8], entries: &[Entry]) -> Result<()> {
-    let failed = |error: io::Error| fs::failed("write", draft)(error);
-    let mut encoder = zstd::Encoder::new(fs::create(draft)?, LEVEL).map_err(failed)?;
+fn pack_to(draft: &File, note: &[u8], entries: &[Entry], archive: &Path) -> Result<()> {
+    let failed = |error: io::Error| fs::failed("write", archive)(error);
+    let mut encoder = zstd::Encoder::new(draft, LEVEL).map_err(failed)?;
     encoder.include_checksum(true).map_err(failed)?;
     encoder.long_distance_matching(true).map_err(failed)?;
     encoder.window_log(WINDOW).map_err(failed)?;

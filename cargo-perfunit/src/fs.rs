@@ -3,7 +3,9 @@
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use tempfile::{NamedTempFile, TempDir};
 
 /// What a failed operation says.
 pub fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
@@ -61,13 +63,34 @@ pub fn append(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
 
 /// Writes a file so that a reader or a crash sees the old content or the new, never a part.
 pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
-    let temporary = path.with_extension(format!("tmp{}", std::process::id()));
-    let written = write(&temporary, contents).and_then(|()| rename(&temporary, path));
-    if written.is_err() {
-        // On a full disk a part of it may be there.
-        let _ = remove_file(&temporary);
-    }
-    written
+    let mut draft = draft(path)?;
+    draft.write_all(contents.as_ref()).map_err(failed("write", path))?;
+    persist(draft, path)
+}
+
+/// A new file beside this path, removed when it is dropped. Its name is random: the folder may be shared with others, who
+/// could lay a link where they expect us to write.
+pub fn draft(path: &Path) -> Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    create_dir_all(folder)?;
+    // As any new file, of which the umask takes away what the user wants.
+    let permissions = fs::Permissions::from_mode(0o666);
+    tempfile::Builder::new().permissions(permissions).tempfile_in(folder).map_err(failed("write", path))
+}
+
+/// Gives a draft its name.
+pub fn persist(draft: NamedTempFile, path: &Path) -> Result<()> {
+    draft.persist(path).map(drop).map_err(|refused| failed("create", path)(refused.error))
+}
+
+/// A new folder below the temporary one that nobody else can enter, removed when it is dropped.
+pub fn temporary_dir(prefix: &str) -> Result<TempDir> {
+    let permissions = fs::Permissions::from_mode(0o700);
+    let made = tempfile::Builder::new().prefix(prefix).permissions(permissions).tempdir();
+    made.map_err(|error| {
+        Error::setup(format!("cannot create a folder in {}: {error}", std::env::temp_dir().display()))
+            .hint("name a writable folder for temporary files in TMPDIR")
+    })
 }
 
 /// Renames a file or folder.
@@ -140,7 +163,6 @@ pub fn remove_dir_all(path: &Path) -> Result<()> {
 
 /// Gives the owner access to a folder and those below, as far as that is possible. Links are not followed.
 fn unlock(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -166,7 +188,6 @@ pub fn list_dir(path: &Path) -> Result<Vec<std::path::PathBuf>> {
 
 /// Lets the user run a file.
 pub fn make_executable(path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed("make executable", path))
 }
 

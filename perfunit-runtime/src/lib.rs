@@ -33,6 +33,8 @@ mod request;
 #[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]
+mod streams;
+#[cfg(target_os = "linux")]
 mod sys;
 
 /// The door for generated code: `perfunit-macros` and the runner. No one else may rely on it.

@@ -21,6 +21,8 @@ pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
 /// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits. That library then stands first
 /// in [`PRELOAD_VARIABLE`].
 pub const SEED_VARIABLE: &str = "PERFUNIT_SEED";
+/// Environment variable: 16 hexadecimal digits, over which the library in `seeds` writes where its streams come from.
+pub const STREAM_VARIABLE: &str = "PERFUNIT_STREAM";
 /// Environment variable: 16 hexadecimal digits, over which the library in `meter` writes where its counters are. That
 /// library then stands in [`PRELOAD_VARIABLE`], before the one in `seeds`.
 pub const METER_VARIABLE: &str = "PERFUNIT_METER";
@@ -28,7 +30,7 @@ pub const METER_VARIABLE: &str = "PERFUNIT_METER";
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0005;
+pub const MAGIC: u64 = 0x7065_7266_756e_0006;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -50,6 +52,11 @@ pub const METER: u32 = 4;
 pub const INSTRUCTIONS: u32 = 8;
 /// In [`Page::flags`], with [`METER`]: the process runs in callgrind; have it write its counts after each reading.
 pub const CALLGRIND: u32 = 16;
+
+/// In [`Page::flags`]: each repetition is a first call, in a child forked from the process just before the test's body.
+pub const FORK: u32 = 32;
+/// In [`Page::flags`], with [`FORK`]: the whole test function is the body, for the macro did not capture it.
+pub const WHOLE: u32 = 64;
 
 /// In [`Page::core`]: wherever the scheduler likes.
 pub const ANY_CORE: u32 = u32::MAX;
@@ -95,6 +102,17 @@ pub mod heap {
     pub const OWN_ALLOCATOR: u32 = 2;
 }
 
+/// How a forked child ended; [`SideArea::child_status`]. Anything else is what `waitpid` says of one that did not come to
+/// its end.
+pub mod child {
+    /// It has not ended, or was never started.
+    pub const RUNNING: u32 = 0;
+    /// Its call passed.
+    pub const PASSED: u32 = u32::MAX;
+    /// Its call failed.
+    pub const FAILED: u32 = u32::MAX - 1;
+}
+
 /// How far a process got. The tool reads it after the process has ended.
 pub mod state {
     /// Not yet in the test.
@@ -111,6 +129,10 @@ pub mod state {
     pub const FAILED_LATER: u32 = 5;
     /// The page is not of this runtime's version.
     pub const WRONG_VERSION: u32 = 6;
+    /// The process has threads that a forked child would lack: no call was made.
+    pub const THREADS: u32 = 7;
+    /// The system does not let the process fork: no call was made.
+    pub const NO_FORK: u32 = 8;
 }
 
 /// What one process writes.
@@ -143,8 +165,8 @@ pub struct SideArea {
     pub no_instructions: AtomicU32,
     /// 1 if the kernel counts bytes read and written.
     pub io_is_counted: AtomicU32,
-    /// Unused; keeps the layout free of padding.
-    pub reserved: AtomicU32,
+    /// How the last forked child ended: one of [`child`].
+    pub child_status: AtomicU32,
     /// Panic message, UTF-8, cut.
     pub message: [AtomicU8; MESSAGE_LEN],
     /// Time of each batch, ns.

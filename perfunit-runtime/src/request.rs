@@ -1,6 +1,8 @@
 //! What the tool asks of this process, by environment variables that are equally long on both sides.
 
-use crate::page::{LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE};
+use crate::page::{
+    LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE, STREAM_VARIABLE, TEST_VARIABLE,
+};
 use std::env;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -38,6 +40,7 @@ pub(crate) fn page_descriptor() -> Option<(usize, i32)> {
 pub(crate) fn forget() {
     env::remove_var(SERVE_VARIABLE);
     env::remove_var(TEST_VARIABLE);
+    env::remove_var(STREAM_VARIABLE);
     for variable in [METER_VARIABLE, SEED_VARIABLE] {
         if env::var_os(variable).is_some() {
             env::remove_var(variable);
@@ -48,7 +51,16 @@ pub(crate) fn forget() {
 
 /// Where the library in `meter` counts, if it is there.
 pub(crate) fn counters() -> Option<usize> {
-    usize::from_str_radix(&env::var(METER_VARIABLE).ok()?, 16).ok().filter(|address| *address != 0)
+    address(METER_VARIABLE)
+}
+
+/// Where the streams of the library in `seeds` come from, if it is there.
+pub(crate) fn streams() -> Option<usize> {
+    address(STREAM_VARIABLE)
+}
+
+fn address(variable: &str) -> Option<usize> {
+    usize::from_str_radix(&env::var(variable).ok()?, 16).ok().filter(|address| *address != 0)
 }
 
 /// Our libraries stand first; what the user loads stays.

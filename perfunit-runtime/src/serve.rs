@@ -1,10 +1,12 @@
 //! Serves one test in lockstep with the process of the other version, then ends the process.
 
+mod forked;
+
 use crate::calibrate::calibrate;
 use crate::clock::Clock;
 use crate::page::{
-    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN, METER,
-    NOTHING, PILOT, SETTLING_CALLS,
+    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN,
+    METER, NOTHING, PILOT, SETTLING_CALLS,
 };
 use crate::probe::Tree;
 use crate::readings::Gauges;
@@ -34,6 +36,8 @@ struct Seat {
     should_panic: bool,
     /// Where a preloaded library counts.
     counters: Option<usize>,
+    /// Where a preloaded library's random numbers come from.
+    streams: Option<usize>,
     /// Set in a process that counts, before the first call.
     gauges: OnceLock<Gauges>,
     /// Where the probes of an instrumented program leave their figures.
@@ -90,7 +94,11 @@ pub fn take_over<T: Termination>(body: fn() -> T) {
     }
     // Opaque, so that the body is neither inlined into the loop nor hoisted out of it.
     let body = black_box(body);
-    serve(seat, &move |runs| (0..runs).fold(true, |passed, _| passed & (body().report() == ExitCode::SUCCESS)), None)
+    let body = move |runs| (0..runs).fold(true, |passed, _| passed & (body().report() == ExitCode::SUCCESS));
+    if forked::is_asked(seat, false) {
+        forked::serve(seat, &body);
+    }
+    serve(seat, &body, None)
 }
 
 /// Called by the runner: serves the test function `function`, in a thread named like libtest's.
@@ -117,9 +125,18 @@ fn whole_function(seat: &'static Seat, function: fn() -> Result<(), String>) {
     begin(seat);
     let function = black_box(function);
     let body = move |runs| (0..runs).fold(true, |passed, _| passed & function().is_ok());
+    if forked::is_asked(seat, true) {
+        TAKEN.store(true, Release);
+        seat.area().whole_function.store(1, Relaxed);
+        forked::serve(seat, &body);
+    }
     let first = first_call(seat, &body);
     TAKEN.store(true, Release);
     seat.area().whole_function.store(1, Relaxed);
+    if forked::is_asked(seat, false) {
+        // The macro was to take it over, and did not.
+        leave(seat, state::NO_FORK);
+    }
     serve(seat, &body, Some(first))
 }
 
@@ -135,7 +152,7 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
         // Before anything is counted. A container may refuse: then we run where the tool let us start.
         sys::stay_on(core as usize);
     }
-    let counters = request::counters();
+    let (counters, streams) = (request::counters(), request::streams());
     // Programs that the test starts are not part of the protocol.
     request::forget();
     let common = page.common.load(Relaxed);
@@ -143,13 +160,13 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
         page.sides[side].settled.store(1, Relaxed);
     }
     let tree = probe::open(tree_descriptor(page, &page.sides[side]));
-    Some(Seat { page, side, should_panic, counters, gauges: OnceLock::new(), tree })
+    Some(Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree })
 }
 
 /// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none.
 fn tree_descriptor(page: &Page, area: &SideArea) -> Option<i32> {
     let descriptor = area.tree.load(Relaxed);
-    if descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER) != 0 {
+    if descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER | FORK) != 0 {
         sys::close_file(descriptor);
         return None;
     }

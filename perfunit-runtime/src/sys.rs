@@ -3,6 +3,9 @@
 #![allow(unsafe_code, reason = "system calls")]
 
 use crate::page::{Page, PAGE_BYTES};
+
+pub use crate::page::PAGE;
+
 use std::ffi::{c_char, c_int, c_long, c_void};
 use std::sync::atomic::AtomicU32;
 
@@ -22,6 +25,10 @@ extern "C" {
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
     fn sched_setaffinity(process: c_int, length: usize, cores: *const c_void) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
+    fn fork() -> c_int;
+    fn getpid() -> c_int;
+    fn prctl(option: c_int, ...) -> c_int;
+    fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn _exit(status: c_int) -> !;
 }
 
@@ -39,12 +46,19 @@ const CLOCK_PROCESS_CPUTIME_ID: c_int = 2;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
 const MADV_POPULATE_READ: c_int = 22;
+const MADV_POPULATE_WRITE: c_int = 23;
+const PR_SET_PDEATHSIG: c_int = 1;
+const SIGKILL: c_long = 9;
 const FUTEX_WAIT: c_int = 0;
 const FUTEX_WAKE: c_int = 1;
 #[cfg(target_arch = "x86_64")]
 const SYS_FUTEX: c_long = 202;
 #[cfg(not(target_arch = "x86_64"))]
 const SYS_FUTEX: c_long = 98;
+#[cfg(target_arch = "x86_64")]
+const SYS_GETTID: c_long = 186;
+#[cfg(not(target_arch = "x86_64"))]
+const SYS_GETTID: c_long = 178;
 
 /// Maps the page that the tool shares and closes its descriptor, so that the test does not see it.
 pub fn map_page(descriptor: i32) -> Option<&'static Page> {
@@ -131,6 +145,69 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { _exit(status) }
 }
 
+/// Who returns from [`fork`].
+pub enum Forked {
+    /// The new process.
+    Child,
+    /// The old one, with the id of the new one.
+    Parent(i32),
+    /// The old one; there is no new one.
+    Refused,
+}
+
+/// Forks this process as libc does, with the handlers of whoever asked to be told.
+pub fn fork_process() -> Forked {
+    // SAFETY: our caller sees to it that no other thread holds what the child needs.
+    match unsafe { fork() } {
+        0 => Forked::Child,
+        id if id > 0 => Forked::Parent(id),
+        _ => Forked::Refused,
+    }
+}
+
+/// Waits for a child and returns its status, as `waitpid` has it; 0 where the program has its children reaped unseen.
+pub fn wait_for(id: i32) -> u32 {
+    let mut status = 0;
+    // SAFETY: the place lives through the call.
+    while unsafe { waitpid(id, &mut status, 0) } < 0 {
+        if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+            return 0;
+        }
+    }
+    status as u32
+}
+
+/// Has the kernel end this process when the thread that forked it ends.
+pub fn die_with_parent() {
+    // SAFETY: takes no pointers.
+    unsafe { prctl(PR_SET_PDEATHSIG, SIGKILL) };
+}
+
+/// Whether this is the thread that the process began with.
+pub fn is_main_thread() -> bool {
+    // SAFETY: take no arguments.
+    unsafe { syscall(SYS_GETTID) == c_long::from(getpid()) }
+}
+
+/// What a mapping is to be ready for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Reading: its pages are mapped in.
+    Read,
+    /// Writing: this process has its own copy of each page.
+    Write,
+}
+
+/// Takes the page faults of a mapping now. An old kernel refuses, and they come when they come.
+pub fn populate(start: usize, length: usize, advice: Advice) {
+    let advice = match advice {
+        Advice::Read => MADV_POPULATE_READ,
+        Advice::Write => MADV_POPULATE_WRITE,
+    };
+    // SAFETY: neither changes what the memory holds; a range that cannot be populated gives an error, which is harmless.
+    unsafe { madvise(start as *mut c_void, length, advice) };
+}
+
 /// Maps in the pages of all file mappings, so that a cold call does not pay for the page faults of its own code.
 pub fn populate_mappings() {
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
@@ -138,8 +215,7 @@ pub fn populate_mappings() {
         let Some((start, rest)) = line.split_once('-') else { continue };
         let Some((end, _)) = rest.split_once(' ') else { continue };
         if let (Ok(start), Ok(end)) = (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16)) {
-            // SAFETY: only reads ahead; a range that cannot be populated gives an error, which is harmless.
-            unsafe { madvise(start as *mut c_void, end - start, MADV_POPULATE_READ) };
+            populate(start, end - start, Advice::Read);
         }
     }
 }

@@ -5,8 +5,9 @@
 //! are then replaced by the next ones of a stream that depends on the seed in the environment and on the thread. So
 //! repetitions of a body differ from each other as ever, and the n-th repetition does the same on both sides.
 //!
-//! Without a seed, and in a process forked from one with a seed, everything goes through unchanged. A crate of its own,
-//! without std: what it needs is libc's, which is in the process anyway. Nothing here allocates or locks.
+//! Without a seed, and in a process forked from one with a seed, everything goes through unchanged; the runtime sets the
+//! seed of processes that it forks itself. A crate of its own, without std: what it needs is libc's, which is in the process
+//! anyway. Nothing here allocates or locks.
 
 #![no_std]
 
@@ -18,6 +19,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 /// The seed in hexadecimal digits; `page.rs` of the runtime has the name too.
 const SEED_VARIABLE: &CStr = c"PERFUNIT_SEED";
+/// Receives the address of the [`Source`] in as many hexadecimal digits as stand there; `page.rs` of the runtime has the
+/// name too.
+const STREAM_VARIABLE: &CStr = c"PERFUNIT_STREAM";
 
 #[cfg(target_arch = "x86_64")]
 const SYS_GETRANDOM: c_long = 318;
@@ -38,7 +42,7 @@ const RTLD_NEXT: *mut c_void = -1_isize as *mut c_void;
 #[link(name = "c")]
 extern "C" {
     fn __errno_location() -> *mut c_int;
-    fn getenv(name: *const c_char) -> *const c_char;
+    fn getenv(name: *const c_char) -> *mut c_char;
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
@@ -54,12 +58,16 @@ extern "C" {
 /// So many bytes can be written there.
 type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
 
-/// What all streams come from. On a page that the kernel clears in forked processes: they must not repeat ours.
+/// What all streams come from. On a page that the kernel clears in forked processes: they must not repeat ours. The same
+/// structure is in `streams.rs` of the runtime.
+#[repr(C)]
 struct Source {
     /// 0: nothing is replaced.
     seed: AtomicU64,
     /// Threads that have a stream.
     threads: AtomicU64,
+    /// The key under which each thread keeps the state of its stream.
+    key: AtomicU64,
 }
 
 /// Null until the library is ready, and for ever without a seed.
@@ -89,18 +97,42 @@ extern "C" fn load() {
         }
         let source = page.cast::<Source>();
         (*source).seed.store(seed, Relaxed);
+        (*source).key.store(u64::from(key), Relaxed);
         SOURCE.store(source, Release);
+        publish(getenv(STREAM_VARIABLE.as_ptr()), source as usize);
+    }
+}
+
+/// Writes an address over the digits of a variable.
+///
+/// # Safety
+///
+/// `digits` is null or ends in a zero byte, and nobody else reads or writes it meanwhile.
+unsafe fn publish(digits: *mut c_char, address: usize) {
+    if digits.is_null() {
+        return;
+    }
+    let (mut length, mut rest) = (0, address);
+    // SAFETY: stops at the zero byte, and writes only before it.
+    unsafe {
+        while *digits.add(length) != 0 {
+            length += 1;
+        }
+        for at in (0..length).rev() {
+            *digits.add(at) = b"0123456789abcdef"[rest % 16] as c_char;
+            rest /= 16;
+        }
     }
 }
 
 /// # Safety
 ///
 /// `text` is null or ends in a zero byte.
-unsafe fn seed(mut text: *const c_char) -> Option<u64> {
+unsafe fn seed(text: *const c_char) -> Option<u64> {
     if text.is_null() {
         return None;
     }
-    let mut seed = 0_u64;
+    let (mut seed, mut text) = (0_u64, text);
     // SAFETY: stops at the zero byte at the latest.
     while let Some(digit) = unsafe { char::from(*text as u8).to_digit(16) } {
         seed = seed << 4 | u64::from(digit);

@@ -23,7 +23,7 @@ mod tests {
 "#;
 
 /// The runtime as a dependency under this name.
-fn project(name: &str) -> Project {
+pub fn project(name: &str) -> Project {
     let project = Project::empty();
     let runtime = repository_root().join("perfunit-runtime");
     project.write(

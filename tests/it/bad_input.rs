@@ -224,6 +224,24 @@ fn a_target_folder_elsewhere() {
     refused(run_with(&project, &[("CARGO_TARGET_DIR", &file)]), 102, &["cannot create the folder", "file"]);
 }
 
+/// Wrappers are run from there, as compiler and linker.
+#[test]
+fn a_cache_folder_that_others_may_write() {
+    let project = project();
+    let cache = tempfile::tempdir().unwrap();
+    fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let open = || run_with(&project, &[("PERFUNIT_CACHE_DIR", cache.path())]);
+    refused(open(), 102, &["others may write to it (mode 777)", "PERFUNIT_CACHE_DIR"]);
+    fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    open().expect(100);
+    let wrappers = cache.path().join("wrappers");
+    assert_eq!(wrappers.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    // What was safe when it was made need not be any more.
+    let wrapper = fs::read_dir(&wrappers).unwrap().next().unwrap().unwrap().path();
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o770)).unwrap();
+    refused(open(), 102, &["others may write to it (mode 770)", "PERFUNIT_CACHE_DIR"]);
+}
+
 #[test]
 fn a_target_folder_that_git_does_not_ignore() {
     let project = project();

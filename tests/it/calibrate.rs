@@ -3,6 +3,7 @@
 use crate::support::{Project, Run};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ impl Place {
         let cache = folder.path().join("cache");
         fs::create_dir(&cache).unwrap();
         for part in ["libraries", "wrappers"] {
-            fs::create_dir_all(shared.join(part)).unwrap();
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(shared.join(part)).unwrap();
             std::os::unix::fs::symlink(shared.join(part), cache.join(part)).unwrap();
         }
         Self { folder, cache }

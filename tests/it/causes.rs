@@ -53,14 +53,19 @@ fn cause(project: &Project) -> Value {
     cause.clone()
 }
 
-#[test]
-fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
+/// A package beside the workspace, which takes longer on head.
+pub fn project_with_package() -> Project {
     let project = caller("{ path = \"rates\" }");
     rates(&project, "rates", "0.1.0", "numbers.iter()");
     project.commit("base");
     rates(&project, "rates", "0.1.0", "numbers.iter().chain(numbers)");
     project.commit("head");
-    let cause = cause(&project);
+    project
+}
+
+#[test]
+fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
+    let cause = cause(&project_with_package());
     assert_eq!((&cause["kind"], &cause["package"]), (&"local-dependency".into(), &"rates".into()));
     assert_eq!(cause["text"], "rates: changed total (rates/src/lib.rs:1)");
 }

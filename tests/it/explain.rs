@@ -4,7 +4,7 @@ use crate::support::{Project, Run};
 use serde_json::Value;
 
 /// Functions in several shapes, all called by one test, each of which takes about a microsecond.
-const LIBRARY: &str = r"//! Sums.
+pub const LIBRARY: &str = r"//! Sums.
 
 use std::hint::black_box;
 
@@ -61,8 +61,18 @@ mod tests {
 }
 ";
 
+/// A replacement in the library.
+type Edit = (&'static str, &'static str);
+
+const LONGER: Edit = ("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|");
+const OFTENER: Edit = ("let rounds = black_box(1)", "let rounds = black_box(3)");
+const DEEPER: Edit = ("depth < 20", "depth < 400");
+const LATER: Edit = ("*number == 400", "*number == 4000");
+/// All of them.
+pub const EDITS: [Edit; 4] = [LONGER, OFTENER, DEEPER, LATER];
+
 /// The explanation of the only test after a replacement in the library.
-fn explanation(from: &str, to: &str) -> (Project, Value) {
+fn explanation((from, to): (&str, &str)) -> (Project, Value) {
     let project = Project::library(LIBRARY, &LIBRARY.replace(from, to));
     let run = project.diff(&["--explain", "always"]).expect(100);
     let test = run.json()["tests"][0].clone();
@@ -72,8 +82,8 @@ fn explanation(from: &str, to: &str) -> (Project, Value) {
 
 /// Name, kind and source of the first that is to blame.
 #[track_caller]
-fn check(from: &str, to: &str, name: &str, kind: &str) {
-    let (_, found) = explanation(from, to);
+fn check((from, to): (&str, &str), name: &str, kind: &str) {
+    let (_, found) = explanation((from, to));
     let first = &found["blamed"][0];
     let function = &found["functions"][first["function"].as_u64().unwrap_or(u64::MAX) as usize];
     assert_eq!((function["name"].as_str(), first["kind"].as_str()), (Some(name), Some(kind)), "{found:#}");
@@ -90,25 +100,24 @@ fn check(from: &str, to: &str, name: &str, kind: &str) {
 
 #[test]
 fn a_function_that_takes_longer_is_to_blame_and_its_callers_are_not() {
-    check("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|", "Totals::of", "own");
+    check(LONGER, "Totals::of", "own");
 }
 
 #[test]
 fn who_calls_a_helper_more_often_is_to_blame_and_the_helper_is_not() {
-    check("let rounds = black_box(1)", "let rounds = black_box(3)", "step", "calls");
+    check(OFTENER, "step", "calls");
 }
 
 #[test]
 fn who_recurses_deeper_is_to_blame_and_not_the_caller() {
-    check("depth < 20", "depth < 400", "fold", "calls");
+    check(DEEPER, "fold", "calls");
 }
 
 #[test]
 fn a_function_below_a_changed_header_is_the_same_function() {
     let body = "    fn of(&self, numbers: &[u64]) -> u64 {\n        numbers.iter()";
     check(
-        &format!("impl Totals {{\n{body}.map(|"),
-        &format!("impl crate::Totals {{\n{body}.chain(numbers).map(|"),
+        (&format!("impl Totals {{\n{body}.map(|"), &format!("impl crate::Totals {{\n{body}.chain(numbers).map(|")),
         "Totals::of",
         "own",
     );
@@ -116,12 +125,12 @@ fn a_function_below_a_changed_header_is_the_same_function() {
 
 #[test]
 fn an_early_return_that_is_gone_is_the_functions_own() {
-    check("*number == 400", "*number == 4000", "early", "own");
+    check(LATER, "early", "own");
 }
 
 #[test]
 fn calls_and_recursion_are_counted() {
-    let (_, found) = explanation("let rounds = black_box(1)", "let rounds = black_box(3)");
+    let (_, found) = explanation(OFTENER);
     let index = |name: &str| {
         let functions = found["functions"].as_array().unwrap();
         functions.iter().position(|function| function["name"] == name).map(|index| index as u64)
@@ -150,7 +159,7 @@ fn culprits(document: &Value) -> Vec<String> {
 
 #[test]
 fn explain_answers_for_the_last_run_and_all_strategies_agree() {
-    let head = LIBRARY.replace("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|");
+    let head = LIBRARY.replace(LONGER.0, LONGER.1);
     let project = Project::library(LIBRARY, &head);
     let none = project.perfunit(["explain"]).expect(2);
     assert!(none.stderr.contains("no recorded run") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
@@ -189,7 +198,7 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
 #[test]
 fn a_version_that_is_gone_cannot_be_explained_any_longer() {
     let project = Project::library(LIBRARY, LIBRARY);
-    project.write("src/lib.rs", LIBRARY.replace("numbers.iter().map(|", "numbers.iter().chain(numbers).map(|"));
+    project.write("src/lib.rs", LIBRARY.replace(LONGER.0, LONGER.1));
     project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
     project.write("src/lib.rs", LIBRARY);
     let gone = project.perfunit(["explain"]).expect(2);

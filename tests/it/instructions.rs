@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::process::Command;
 
 /// Functions that are all copied into their callers; a loop that is not unrolled, for its numbers are opaque.
-const LIBRARY: &str = r"//! Mixing.
+pub const LIBRARY: &str = r"//! Mixing.
 
 use std::hint::black_box;
 
@@ -56,12 +56,30 @@ mod tests {
 }
 ";
 
-fn has_valgrind() -> bool {
+/// A replacement in the library, of its first place.
+type Edit = (&'static str, &'static str);
+
+const MORE_IN_A_COPY: Edit =
+    ("numbers.iter().map(|number| black_box(*number)", "numbers.iter().chain(numbers).map(|number| black_box(*number)");
+const ONCE_MORE: Edit = ("first ^ fold(numbers)", "first ^ fold(numbers) ^ twist(numbers, first)");
+/// A longer chain, each link of which waits for the one before.
+const MORE_IN_A_CONSTANT_FUNCTION: Edit = (
+    "(state ^ number).rotate_left(5)",
+    "((state ^ number).rotate_left(5).swap_bytes().wrapping_mul(7) | 1).wrapping_sub(number >> 3)",
+);
+const MORE_IN_A_MACRO: Edit = (
+    "numbers.iter().map(|number| black_box(number << 1))",
+    "numbers.iter().chain(numbers).map(|number| black_box(number << 1))",
+);
+/// All of them.
+pub const EDITS: [Edit; 4] = [MORE_IN_A_COPY, ONCE_MORE, MORE_IN_A_CONSTANT_FUNCTION, MORE_IN_A_MACRO];
+
+pub fn has_valgrind() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok()
 }
 
 /// The first that is to blame after a replacement in the library: name, kind, and its share; with the whole explanation.
-fn blamed(from: &str, to: &str) -> Option<(String, String, Value)> {
+fn blamed((from, to): Edit) -> Option<(String, String, Value)> {
     let project = Project::library(LIBRARY, &LIBRARY.replacen(from, to, 1));
     let run = project.diff(&["--explain", "always", "--engine", "callgrind"]);
     if !has_valgrind() {
@@ -80,40 +98,35 @@ fn blamed(from: &str, to: &str) -> Option<(String, String, Value)> {
 }
 
 #[track_caller]
-fn check(from: &str, to: &str, name: &str, kind: &str) {
-    if let Some((found_name, found_kind, found)) = blamed(from, to) {
+fn check(edit: Edit, name: &str, kind: &str) {
+    if let Some((found_name, found_kind, found)) = blamed(edit) {
         assert_eq!((found_name.as_str(), found_kind.as_str()), (name, kind), "{found:#}");
     }
 }
 
 #[test]
 fn an_inlined_function_that_executes_more_is_to_blame() {
-    check("black_box(*number) * 3", "black_box(black_box(*number) + 1) * 3", "fold", "own");
+    check(MORE_IN_A_COPY, "fold", "own");
 }
 
 #[test]
 fn who_calls_an_inlined_helper_once_more_is_to_blame_and_not_the_helper() {
-    check("first ^ fold(numbers)", "first ^ fold(numbers) ^ twist(numbers, first)", "mix", "calls");
+    check(ONCE_MORE, "mix", "calls");
 }
 
 #[test]
 fn a_constant_function_which_no_probe_can_time_is_found() {
-    check(
-        "(state ^ number).rotate_left(5)",
-        "(state ^ number).rotate_left(5).swap_bytes().wrapping_mul(7)",
-        "step",
-        "own",
-    );
+    check(MORE_IN_A_CONSTANT_FUNCTION, "step", "own");
 }
 
 #[test]
 fn a_function_that_a_macro_wrote_is_found_by_its_name() {
-    check("black_box(number << 1)", "black_box(black_box(number << 2) >> 1)", "largest", "own");
+    check(MORE_IN_A_MACRO, "largest", "own");
 }
 
 #[test]
 fn calls_of_inlined_functions_are_counted() {
-    let Some((_, _, found)) = blamed("first ^ fold(numbers)", "first ^ fold(numbers) ^ twist(numbers, first)") else {
+    let Some((_, _, found)) = blamed(ONCE_MORE) else {
         return;
     };
     let calls = |name: &str| {

@@ -28,7 +28,7 @@ mod tests {
     .replace("ROUNDS", &rounds.to_string())
 }
 
-fn project() -> Project {
+pub fn project() -> Project {
     Project::library(&four_tests(500), &four_tests(1500))
 }
 

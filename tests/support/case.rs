@@ -59,6 +59,40 @@ impl OneOrMore {
             Self::More(more) => more.iter().any(|one| one == word),
         }
     }
+
+    fn is_change(&self) -> bool {
+        matches!(self, Self::One(one) if one == "slower" || one == "faster")
+    }
+}
+
+/// What came out otherwise than expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// Wrong on any machine.
+    Wrong(String),
+    /// What a test that is inconclusive explains: on a machine too busy to tell, that is the right answer.
+    Inconclusive(String),
+}
+
+/// What is wrong in any try, and what is still inconclusive in the last: an inconclusive test is worth another try, which
+/// makes no wrong answer right.
+pub fn unsettled(mut attempt: impl FnMut() -> Vec<Problem>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut open = Vec::new();
+    for _ in 0..=TRIES_MORE {
+        open.clear();
+        for problem in attempt() {
+            match problem {
+                Problem::Wrong(text) => wrong.push(text),
+                Problem::Inconclusive(text) => open.push(text),
+            }
+        }
+        if open.is_empty() {
+            break;
+        }
+    }
+    wrong.extend(open);
+    wrong
 }
 
 /// The root of our own repository.
@@ -107,28 +141,53 @@ impl Case {
         project
     }
 
+    /// Whether some test must come out slower or faster by its work.
+    pub fn plants_a_change(&self) -> bool {
+        self.verdict.iter().any(|(test, verdict)| !self.bound.contains_key(test) && verdict.is_change())
+    }
+
+    /// Whether this test of a document must come out slower or faster by its work: what has a bound waits.
+    pub fn must_change(&self, test: &Value) -> bool {
+        let (target, name) = (test["target"].as_str().unwrap(), test["name"].as_str().unwrap());
+        [&format!("{target} {name}"), name]
+            .into_iter()
+            .find_map(|key| self.verdict.get(key).filter(|_| !self.bound.contains_key(key)))
+            .is_some_and(OneOrMore::is_change)
+    }
+
+    /// Where the tool is run, relative to the repository.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// Runs `diff` on the two commits, with further arguments.
+    pub fn run(&self, project: &Project, more: &[&str]) -> Run {
+        const BUDGET: &str = "--per-test-budget";
+        let mut own: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        if let Some(at) = own.iter().position(|argument| *argument == BUDGET && more.contains(&BUDGET)) {
+            own.drain(at..at + 2);
+        }
+        let arguments = ["diff", "HEAD~1"].into_iter().chain(own);
+        project.perfunit_in(&self.folder, arguments.chain(more.iter().copied()))
+    }
+
     /// Runs `diff` on the two commits; the differences between what came out and what was expected, one a line.
     pub fn check(&self, project: &Project) -> Result<(), String> {
-        let mut arguments = vec!["diff", "HEAD~1", "--message-format", "json", "--explain", "never"];
-        if !self.arguments.iter().any(|argument| argument == "--per-test-budget") {
-            arguments.extend(["--per-test-budget", "3s"]);
-        }
-        arguments.extend(self.arguments.iter().map(String::as_str));
+        let mut runs = Vec::new();
         let attempt = || {
-            let run = project.perfunit_in(&self.folder, &arguments);
+            let mut more = vec!["--message-format", "json", "--explain", "never"];
+            if !self.arguments.iter().any(|argument| argument == "--per-test-budget") {
+                more.extend(["--per-test-budget", "3s"]);
+            }
+            let run = self.run(project, &more);
             let problems = match serde_json::from_str(&run.stdout) {
                 Ok(document) => self.problems(&document, &run, project),
-                Err(error) => vec![format!("no document on stdout ({error})")],
+                Err(error) => vec![Problem::Wrong(format!("no document on stdout ({error})"))],
             };
-            (run, problems)
+            runs.push(run);
+            problems
         };
-        let (mut run, mut problems) = attempt();
-        // Where the machine is too busy to tell, that is the right answer, and worth another try; a wrong one is not.
-        for _ in 0..TRIES_MORE {
-            if problems.iter().any(|problem| problem.contains(": inconclusive (")) {
-                (run, problems) = attempt();
-            }
-        }
+        let problems = unsettled(attempt);
         if problems.is_empty() {
             return Ok(());
         }
@@ -136,14 +195,27 @@ impl Case {
         for problem in problems {
             let _ = writeln!(text, "- {problem}");
         }
-        Err(format!("{text}exit code {}, stdout:\n{}\nstderr:\n{}", run.code, run.stdout, run.stderr))
+        for Run { code, stdout, stderr } in runs {
+            let _ = writeln!(text, "exit code {code}, stdout:\n{stdout}\nstderr:\n{stderr}");
+        }
+        Err(text)
     }
 
-    fn problems(&self, document: &Value, run: &Run, project: &Project) -> Vec<String> {
-        let mut problems = Vec::new();
+    fn problems(&self, document: &Value, run: &Run, project: &Project) -> Vec<Problem> {
+        let mut problems = self.test_problems(document);
+        let is_open = problems.iter().any(|problem| matches!(problem, Problem::Inconclusive(_)));
         if run.code != self.exit {
-            problems.push(format!("exit code {} instead of {}", run.code, self.exit));
+            let text = format!("exit code {} instead of {}", run.code, self.exit);
+            // With a test that could not be decided it is another one, but never that of success beside a regression.
+            let is_due = is_open && (run.code != 0 || document["summary"]["verdicts"]["slower"] == 0);
+            problems.push(if is_due { Problem::Inconclusive(text) } else { Problem::Wrong(text) });
         }
+        problems.extend(self.other_problems(document, project).into_iter().map(Problem::Wrong));
+        problems
+    }
+
+    fn other_problems(&self, document: &Value, project: &Project) -> Vec<String> {
+        let mut problems = Vec::new();
         let status = project.status();
         if !status.is_empty() {
             problems.push(format!("the working tree was changed: {status:?}"));
@@ -162,34 +234,36 @@ impl Case {
             &document["selection"]["unmeasured_targets"],
         ));
         problems.extend(missing("a warning", &self.warnings, &document["warnings"]));
-        self.test_problems(document, &mut problems);
         problems
     }
 
     /// Every test of the document must be expected, and every expected one be there.
-    fn test_problems(&self, document: &Value, problems: &mut Vec<String>) {
-        let mut seen = BTreeSet::new();
+    fn test_problems(&self, document: &Value) -> Vec<Problem> {
+        let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         for test in document["tests"].as_array().into_iter().flatten() {
             let (target, name) = (test["target"].as_str().unwrap(), test["name"].as_str().unwrap());
             let full = format!("{target} {name}");
             let verdict = test["verdict"].as_str().unwrap();
+            let problem: fn(String) -> Problem =
+                if verdict == "inconclusive" { Problem::Inconclusive } else { Problem::Wrong };
             let key = |known: &dyn Fn(&str) -> bool| {
                 [full.as_str(), name].into_iter().find(|key| known(key)).map(str::to_owned)
             };
             if let Some(key) = key(&|key| self.note.contains_key(key)) {
                 let expected = std::slice::from_ref(&self.note[&key]);
-                problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]));
+                problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]).into_iter().map(problem));
             }
             if let Some(key) = key(&|key| self.bound.contains_key(key))
                 && test["bound"]["ratio"].as_f64().is_none_or(|ratio| ratio < self.bound[&key])
             {
-                problems.push(format!("{full}: bound {} instead of {} or more", test["bound"], self.bound[&key]));
+                let (bound, least) = (&test["bound"], self.bound[&key]);
+                problems.push(problem(format!("{full}: bound {bound} instead of {least} or more")));
             }
             if let Some(key) = key(&|key| self.verdict.contains_key(key)) {
                 if !self.verdict[&key].contains(verdict) {
                     let (change, reason) = (&test["change"], &test["reason"]["text"]);
                     let expected = &self.verdict[&key];
-                    problems.push(format!("{full}: {verdict} ({change}, {reason}) instead of {expected:?}"));
+                    problems.push(problem(format!("{full}: {verdict} ({change}, {reason}) instead of {expected:?}")));
                 }
                 seen.insert(key);
             } else if let Some(key) = key(&|key| self.reason.contains_key(key)) {
@@ -197,16 +271,19 @@ impl Case {
                 let words = [&reason["kind"], &reason["side"]];
                 let is = words.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
                 if is != self.reason[&key] {
+                    let expected = &self.reason[&key];
                     problems
-                        .push(format!("{full}: {verdict} ({is}: {}) instead of {}", reason["text"], self.reason[&key]));
+                        .push(problem(format!("{full}: {verdict} ({is}: {}) instead of {expected}", reason["text"])));
                 }
                 seen.insert(key);
             } else {
-                problems.push(format!("{full}: not expected, {verdict}"));
+                problems.push(Problem::Wrong(format!("{full}: not expected, {verdict}")));
             }
         }
         let expected = self.verdict.keys().chain(self.reason.keys());
-        problems.extend(expected.filter(|key| !seen.contains(*key)).map(|key| format!("{key}: not in the document")));
+        let absent = expected.filter(|key| !seen.contains(*key)).map(|key| format!("{key}: not in the document"));
+        problems.extend(absent.map(Problem::Wrong));
+        problems
     }
 }
 

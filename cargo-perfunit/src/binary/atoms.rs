@@ -5,11 +5,12 @@ use super::elf::{Elf, Place, Relocation, Role, Why};
 use super::instructions::Instructions;
 use super::unit::{Atom, Binding, Edge, Kind, Symbol, To, Unit};
 use super::{digest, names, pieces, shapes};
+use crate::build::CompiledFiles;
 use std::collections::HashMap;
 
 /// Adds what an object holds to a unit.
-pub(super) fn add(unit: &mut Unit, elf: &Elf<'_>) -> Result<(), Why> {
-    let mut builder = Builder::new(unit, elf)?;
+pub(super) fn add(unit: &mut Unit, elf: &Elf<'_>, files: &CompiledFiles) -> Result<(), Why> {
+    let mut builder = Builder::new(unit, elf, files)?;
     for index in 0..elf.sections.len() {
         if let Role::Whole(kind) = elf.sections[index].role {
             builder.add_section(index, kind);
@@ -24,6 +25,7 @@ pub(super) fn add(unit: &mut Unit, elf: &Elf<'_>) -> Result<(), Why> {
 struct Builder<'a, 'data> {
     unit: &'a mut Unit,
     elf: &'a Elf<'data>,
+    files: &'a CompiledFiles,
     /// By section, for those placed as a whole.
     of_section: Vec<Option<u32>>,
     /// By symbol, for those that no section holds.
@@ -44,7 +46,7 @@ enum Target {
 
 impl<'a, 'data> Builder<'a, 'data> {
     /// Numbers the atoms: sections, what has none, pieces, so that edges can name those that come later.
-    fn new(unit: &'a mut Unit, elf: &'a Elf<'data>) -> Result<Self, Why> {
+    fn new(unit: &'a mut Unit, elf: &'a Elf<'data>, files: &'a CompiledFiles) -> Result<Self, Why> {
         let mut next = u32::try_from(unit.atoms.len()).map_err(|_| "too large")?;
         let mut number = || {
             next += 1;
@@ -55,7 +57,7 @@ impl<'a, 'data> Builder<'a, 'data> {
         let atoms = elf.symbols.iter().enumerate().filter(|(_, symbol)| symbol.is_an_atom());
         let of_symbol = atoms.map(|(index, _)| (index, number())).collect();
         let (of_piece, pieces) = (HashMap::new(), Vec::new());
-        Ok(Self { of_section, of_symbol, of_piece, pieces, first_piece: next, unit, elf })
+        Ok(Self { of_section, of_symbol, of_piece, pieces, first_piece: next, unit, elf, files })
     }
 
     fn add_section(&mut self, index: usize, kind: Kind) {
@@ -69,7 +71,7 @@ impl<'a, 'data> Builder<'a, 'data> {
         if names::is_c_identifier(section.name) {
             self.unit.collected.push((name, atom));
         }
-        if shapes::is_location(elf, section) {
+        if shapes::is_location(elf, section, self.files) {
             self.push(kind, Digest::default().bytes(b"location"), section.name);
             return;
         }

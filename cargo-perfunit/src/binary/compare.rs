@@ -75,13 +75,21 @@ pub fn compare(programs: &Sides<Program>, tests: &BTreeSet<String>) -> Compariso
     Comparison { tests: comparer.finish(roots) }
 }
 
-/// The same for what begins at a global symbol, such as `main` of the package's binaries.
-pub fn compare_symbol(programs: &Sides<Program>, symbol: &str) -> Code {
+/// The same for what begins at global symbols, such as `main` of the package's binaries: all that either side defines,
+/// taken together.
+pub fn compare_symbols(programs: &Sides<Program>, symbols: &[&str]) -> Code {
     let mut comparer = Comparer::new(programs);
-    let found = programs.as_ref().map(|program| program.definition(symbol).map(|atom| vec![atom]));
+    let Sides { base, head } = programs;
+    let is_defined = |symbol: &&&str| base.definition(symbol).or(head.definition(symbol)).is_some();
+    let defined: Vec<&&str> = symbols.iter().filter(is_defined).collect();
+    let found = programs.as_ref().map(|program| {
+        let atoms: Option<Vec<u32>> = defined.iter().map(|symbol| program.definition(symbol)).collect();
+        atoms.filter(|atoms| !atoms.is_empty())
+    });
     let roots = comparer.roots(found.as_ref().map(Option::as_ref));
-    let mut answers = comparer.finish(BTreeMap::from([(symbol, roots)]));
-    answers.remove(symbol).unwrap_or(Code::Unknown { why: "nothing was compared".to_owned() })
+    let name = symbols.first().copied().unwrap_or_default();
+    let mut answers = comparer.finish(BTreeMap::from([(name, roots)]));
+    answers.remove(name).unwrap_or(Code::Unknown { why: "nothing was compared".to_owned() })
 }
 
 /// What libtest calls for each test. A descriptor also holds line numbers and flags; they are not compared.

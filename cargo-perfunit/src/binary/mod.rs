@@ -40,7 +40,7 @@ mod trace;
 mod unit;
 
 pub use alike::unlike;
-pub use compare::{Changed, ChangedCode, Code, Comparison, What, compare, compare_symbol};
+pub use compare::{Changed, ChangedCode, Code, Comparison, What, compare, compare_symbols};
 pub use inlining::{Frame, Inlining, Origin};
 pub use names::stable as stable_name;
 pub use operations::Operations;

@@ -3,6 +3,7 @@
 use super::atoms;
 use super::elf::Elf;
 use super::unit::Unit;
+use crate::build::CompiledFiles;
 use object::read::archive::ArchiveFile;
 use std::fmt;
 
@@ -27,25 +28,26 @@ impl std::error::Error for Unreadable {}
 const DEEPEST: usize = 4;
 
 /// Reads a relocatable object, or all objects of an archive. The name is for messages only: a unit does not depend on it.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Unit, Unreadable> {
+/// Only places in `files` are source locations.
+pub fn read(name: &str, bytes: &[u8], files: &CompiledFiles) -> Result<Unit, Unreadable> {
     let mut unit = Unit::default();
-    add(&mut unit, name, bytes, 0)?;
+    add(&mut unit, name, bytes, files, 0)?;
     unit.finish();
     Ok(unit)
 }
 
-fn add(unit: &mut Unit, name: &str, bytes: &[u8], depth: usize) -> Result<(), Unreadable> {
+fn add(unit: &mut Unit, name: &str, bytes: &[u8], files: &CompiledFiles, depth: usize) -> Result<(), Unreadable> {
     let unreadable = |why: &str| Err(Unreadable { file: name.to_owned(), why: why.to_owned() });
     match bytes {
         [0x7f, b'E', b'L', b'F', ..] => {
-            let added = Elf::parse(bytes).and_then(|elf| atoms::add(unit, &elf));
+            let added = Elf::parse(bytes).and_then(|elf| atoms::add(unit, &elf, files));
             added.map_err(|why| Unreadable { file: name.to_owned(), why })
         }
         [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => {
             unreadable("LLVM bitcode, to be compiled by the linker")
         }
         [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n', ..] if depth < DEEPEST => {
-            add_members(unit, name, bytes, depth)
+            add_members(unit, name, bytes, files, depth)
         }
         [b'!', b'<', b't', b'h', b'i', b'n', b'>', b'\n', ..] => {
             unreadable("a thin archive, whose objects are elsewhere")
@@ -54,7 +56,13 @@ fn add(unit: &mut Unit, name: &str, bytes: &[u8], depth: usize) -> Result<(), Un
     }
 }
 
-fn add_members(unit: &mut Unit, name: &str, bytes: &[u8], depth: usize) -> Result<(), Unreadable> {
+fn add_members(
+    unit: &mut Unit,
+    name: &str,
+    bytes: &[u8],
+    files: &CompiledFiles,
+    depth: usize,
+) -> Result<(), Unreadable> {
     let damaged = |error: object::Error| Unreadable { file: name.to_owned(), why: error.to_string() };
     for member in ArchiveFile::parse(bytes).map_err(damaged)?.members() {
         let member = member.map_err(damaged)?;
@@ -63,7 +71,7 @@ fn add_members(unit: &mut Unit, name: &str, bytes: &[u8], depth: usize) -> Resul
             continue;
         }
         let inner = format!("{name}({})", String::from_utf8_lossy(member.name()));
-        add(unit, &inner, member.data(bytes).map_err(damaged)?, depth + 1)?;
+        add(unit, &inner, member.data(bytes).map_err(damaged)?, files, depth + 1)?;
     }
     Ok(())
 }

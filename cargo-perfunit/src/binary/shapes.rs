@@ -2,12 +2,14 @@
 
 use super::elf::{Elf, Place, Relocation, Role, Section};
 use super::unit::{Binding, Kind};
+use crate::build::CompiledFiles;
 
 /// True for a `core::panic::Location`: pointer and length of a file name, line, column. Its content changes with every
 /// line that is inserted above and means nothing but a message.
 ///
-/// Only anonymous constants: whoever names a static means what is in it.
-pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>) -> bool {
+/// Only anonymous constants: whoever names a static means what is in it. And only places in files that were compiled: a
+/// constant of the user's may have the same form.
+pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>, files: &CompiledFiles) -> bool {
     let [relocation] = section.relocations.as_slice() else { return false };
     if section.role != Role::Whole(Kind::Constant)
         || section.is_named
@@ -17,9 +19,10 @@ pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>) -> bool {
         return false;
     }
     let number = |at: usize| u32::from_le_bytes(section.content[at..at + 4].try_into().unwrap_or_default());
-    let is_position = number(16) > 0 && number(20) > 0;
-    let file = string(elf, section, relocation);
-    is_position && file.is_some_and(|file| file.ends_with(b".rs") || file.ends_with(b".rs\0"))
+    // Newer compilers end the name with a zero byte.
+    let file = string(elf, section, relocation).map(|file| file.strip_suffix(b"\0").unwrap_or(file));
+    let file = file.and_then(|file| std::str::from_utf8(file).ok());
+    file.is_some_and(|file| files.holds(file, number(16), number(20)))
 }
 
 /// The strings in a constant that also points to something else than strings, as a `test::TestDescAndFn` does: if one

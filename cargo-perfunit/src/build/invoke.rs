@@ -2,6 +2,7 @@
 
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
 use super::kept::{self, Artifacts, SideBuild};
+use super::made;
 use super::toolchain::Toolchain;
 use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, ExitCode, Result};
@@ -86,6 +87,7 @@ pub fn build(
     if let Some(build) = kept::load(&sides, &key) {
         return Ok(Built::Done(build));
     }
+    made::put_back(request.ours)?;
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
     cache::private_dir(&notes)?;
@@ -140,8 +142,9 @@ fn run(
     if interrupt::requested() {
         return Err(Error::new(ExitCode::Interrupted, "interrupted while building"));
     }
-    let Messages { artifacts, roots, files, errors } = messages?;
+    let Messages { mut artifacts, roots, files, errors } = messages?;
     Ok(if status.success() {
+        workspace.clone_into(&mut artifacts.reported.workspace);
         Ok(artifacts)
     } else {
         let files = files.into_iter().map(|file| workspace.join(file)).collect();
@@ -301,7 +304,9 @@ fn read_messages(child: &mut Child) -> Result<Messages> {
     let Some(stdout) = child.stdout.take() else { return Ok(messages) };
     for message in Message::parse_stream(BufReader::new(stdout)) {
         match message.map_err(|error| Error::setup(format!("cannot read cargo's messages: {error}")))? {
+            Message::BuildScriptExecuted(script) => messages.artifacts.reported.add_script(&script),
             Message::CompilerArtifact(artifact) => {
+                messages.artifacts.reported.add_artifact(&artifact);
                 let Some(executable) = artifact.executable else { continue };
                 let target = &artifact.target;
                 if artifact.profile.test {

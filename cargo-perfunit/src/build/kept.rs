@@ -1,6 +1,8 @@
 //! The executables of one side, kept so that the same version is not built twice.
 
 use super::capture_role::{Invocation, users_environment};
+use super::compiled::NOTE as COMPILED;
+use super::inputs::{Inputs, Reported};
 use super::rustc_role::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::cache;
@@ -48,6 +50,8 @@ pub struct TestExecutable {
     pub harness: Harness,
     /// The folder of its [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
     pub link: Option<PathBuf>,
+    /// Our copies of the project's shared libraries that it may load, by file name.
+    pub libraries: BTreeMap<String, PathBuf>,
 }
 
 impl TestExecutable {
@@ -76,12 +80,14 @@ pub struct SideBuild {
     pub folder: PathBuf,
     /// The test executables.
     pub executables: Vec<TestExecutable>,
+    /// What they load and read besides.
+    pub inputs: Inputs,
 }
 
 impl SideBuild {
     /// Of a version that has none of the targets.
     pub fn empty(ours: &Path) -> Self {
-        Self { folder: ours.join("sides/none"), executables: Vec::new() }
+        Self { folder: ours.join("sides/none"), executables: Vec::new(), inputs: Inputs::default() }
     }
 
     /// Reads what was kept in this folder.
@@ -93,8 +99,12 @@ impl SideBuild {
 
     /// The packages' binaries, sorted by name.
     pub fn binaries(&self) -> Result<Vec<PathBuf>> {
+        let is_other = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            [NOTE, COMPILED].contains(&&*name) || self.inputs.libraries.contains_key(&*name)
+        };
         let entries = fs::list_dir(&self.folder)?;
-        Ok(entries.into_iter().filter(|path| path.is_file() && !path.ends_with(NOTE)).collect())
+        Ok(entries.into_iter().filter(|path| path.is_file() && !is_other(path)).collect())
     }
 
     /// The folder of a binary's [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
@@ -110,6 +120,8 @@ pub(super) struct Artifacts {
     pub tests: Vec<(PathBuf, TargetKind, String)>,
     /// Binaries of the workspace.
     pub binaries: Vec<PathBuf>,
+    /// What else was built.
+    pub reported: Reported,
 }
 
 /// A side built earlier under this key.
@@ -143,7 +155,7 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
         dispatch_role::install(binary)?;
         link::carry_binary(binary, &linked_in(binary, artifacts), links.join(file_name(binary)))?;
     }
-    let mut executables = Vec::new();
+    let (mut executables, mut commands) = (Vec::new(), Vec::new());
     for invocation in invocations {
         let Some((built, kind, name)) = artifacts.tests.iter().find(|(path, ..)| *path == invocation.executable) else {
             continue;
@@ -155,13 +167,20 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
             target: TargetId { package, kind: *kind, name: name.clone() },
             path,
             cwd: invocation.cwd.clone(),
-            env: invocation.env.clone(),
+            env: BTreeMap::new(),
             harness: harness(built)?,
             link: link::carry(built, links.join(file_name(built)))?,
+            libraries: BTreeMap::new(),
         });
+        commands.push(invocation);
+    }
+    let inputs = Inputs::keep(&artifacts.reported, invocations, &folder, &links)?;
+    for (executable, invocation) in executables.iter_mut().zip(commands) {
+        executable.env = inputs.variables(invocation, &folder);
+        executable.libraries = inputs.loaded_by(&executable.path)?.paths();
     }
     executables.sort_by(|a, b| a.target.cmp(&b.target));
-    let build = SideBuild { folder: folder.clone(), executables };
+    let build = SideBuild { folder: folder.clone(), executables, inputs };
     let text = serde_json::to_vec(&build).map_err(|error| Error::setup(error.to_string()))?;
     fs::write_atomically(&folder.join(NOTE), text)?;
     Ok(build)

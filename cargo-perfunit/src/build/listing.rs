@@ -127,7 +127,7 @@ fn marked_names(bytes: &[u8]) -> BTreeSet<String> {
 }
 
 /// Whether `needle` is somewhere in an executable's bytes.
-pub(super) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+pub fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     find(haystack, needle).is_some()
 }
 

@@ -6,22 +6,28 @@
 //! that was built before is not built again.
 
 mod capture_role;
+mod compiled;
 mod dispatch_role;
 mod embedded;
+mod inputs;
 mod invoke;
 mod kept;
 mod link;
 mod listing;
+mod made;
 mod own_harness;
 mod rustc_role;
 mod toolchain;
 
 pub use capture_role::{RUNNER_ARGUMENT, capture};
+pub use compiled::CompiledFiles;
 pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
+pub use inputs::{Inputs, Library, Loaded, share_libraries};
 pub use invoke::{BuildFailure, Built, Options, Request, build};
 pub use kept::{Harness, SideBuild, TestExecutable, stand_in};
 pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink};
-pub use listing::{Found, list_tests};
+pub use listing::{Found, contains, list_tests};
+pub use made::{Entered, InPlace, Made};
 pub use own_harness::list_own_tests;
 pub use rustc_role::{WRAPPER_NAME, wrap};
 pub use toolchain::{Inlining, Probes, Toolchain, Variant, parts_key, prepare};

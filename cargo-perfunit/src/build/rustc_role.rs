@@ -252,11 +252,12 @@ impl Call {
         !self.is_build_script() && !self.is("proc-macro") && self.input.as_ref().is_some_and(has_line)
     }
 
-    /// True for test executables and for the workspace's binaries.
+    /// True for test executables, and for the workspace's binaries and shared libraries.
     fn links(&self) -> bool {
         // Cargo names no type for a test target with a main of its own: rustc makes a program of it.
         let has_own_main = self.cfg_test && self.types.is_empty();
-        (self.test || has_own_main || self.is("bin")) && !self.is_build_script()
+        let is_linked = ["bin", "dylib", "cdylib"].iter().any(|kind| self.is(kind));
+        (self.test || has_own_main || is_linked) && !self.is_build_script()
     }
 
     /// The linker that rustc takes by itself; None for targets of which we do not know it, or cannot run the tests.
@@ -347,6 +348,7 @@ mod tests {
         assert!(links("--crate-name demo --test src/lib.rs"));
         assert!(links("--crate-name demo --crate-type bin src/main.rs"));
         assert!(links("--crate-name own_harness --cfg test tests/own_harness.rs"));
+        assert!(links("--crate-name engine --crate-type lib --crate-type cdylib src/lib.rs"));
         assert!(!links("--crate-name demo --crate-type lib src/lib.rs"));
         assert!(!links("--crate-name demo --crate-type=proc-macro src/lib.rs"));
         assert!(!links("--crate-name build_script_build --crate-type bin build.rs"));

@@ -151,12 +151,14 @@ pub fn parts_key() -> Result<String> {
 
 /// Returns the folder `key` of `root`, made once: `last` is the file that `make` writes last.
 fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    cache::private_dir(root)?;
+    cache::trust(root)?;
     let dir = root.join(key);
     if dir.join(last).exists() {
+        cache::trust(&dir)?;
         cache::touch(&dir);
         return Ok(dir);
     }
-    fs::create_dir_all(root)?;
     cache::prune(root, KEPT, SPARED)?;
     let draft = root.join(format!("{key}.{}", std::process::id()));
     cache::private_dir(&draft)?;
@@ -170,6 +172,7 @@ fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<(
         if !dir.join(last).exists() {
             return Err(Error::setup(format!("cannot create {}", dir.display())));
         }
+        cache::trust(&dir)?;
     }
     Ok(dir)
 }

@@ -40,8 +40,11 @@ fn parse(text: &[u8], path: &Path) -> Result<Document> {
 }
 
 fn path() -> Result<PathBuf> {
-    // Where nothing else can be written, until the temporary folder is emptied.
-    Ok(cache::folder(&std::env::temp_dir().join("cargo-perfunit"))?.join(NAME))
+    let folder = cache::users_folder()?.ok_or_else(|| {
+        Error::setup("no folder of yours can be written to keep the machine's profile in")
+            .hint("name a folder in PERFUNIT_CACHE_DIR")
+    })?;
+    Ok(folder.join(NAME))
 }
 
 #[cfg(test)]

@@ -10,9 +10,10 @@ use crate::pipeline::{self, Explain, Explaining, Filter, Measuring, Scope};
 use crate::progress::Progress;
 use crate::term::Terminal;
 use crate::workspace::Cargo;
-use crate::{cache, fs, interrupt};
+use crate::{fs, interrupt};
 use git2::{IndexAddOption, Oid, Repository, RepositoryInitOptions, Signature};
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 const MANIFEST: &str = include_str!("project/Cargo.toml.txt");
 const LIBRARY: &str = include_str!("project/lib.rs.txt");
@@ -24,7 +25,7 @@ pub const WORKLOADS: [&str; 5] = ["add", "allocate", "format", "print", "hash_an
 
 /// The built project. Nothing is left of it when it is dropped.
 pub struct Project {
-    folder: PathBuf,
+    folder: TempDir,
     rustc: String,
     /// What gives both processes of a pair the same random numbers.
     seeds: Option<PathBuf>,
@@ -36,8 +37,8 @@ pub struct Project {
 impl Project {
     /// Makes and builds all versions.
     pub fn build(terminal: Terminal) -> Result<Self> {
-        let scratch = Scratch::new()?;
-        let folder = &scratch.0;
+        let temporary = fs::temporary_dir("perfunit-calibrate-")?;
+        let folder = &real(temporary.path())?;
         let rustc = Cargo::find(folder)?.rustc_release().to_owned();
         let progress = Progress::bar(terminal, "Building", 1 + CHANGED.len());
         let (base, versions) = make_history(folder)?;
@@ -51,7 +52,7 @@ impl Project {
         }
         let base = built.first().map(|(_, sides)| sides.base.clone()).ok_or_else(interrupted)?;
         let heads = built.into_iter().map(|(operations, sides)| (operations, sides.head)).collect();
-        Ok(Self { folder: scratch.keep(), rustc, seeds, base, heads })
+        Ok(Self { folder: temporary, rustc, seeds, base, heads })
     }
 
     /// The two executables to compare with each other.
@@ -63,7 +64,7 @@ impl Project {
 
     /// The tool's folder below the project's target folder.
     pub fn ours(&self) -> PathBuf {
-        self.folder.join("target/perfunit")
+        self.folder.path().join("target/perfunit")
     }
 
     /// The library that gives both processes of a pair the same random numbers, if there is one.
@@ -77,41 +78,15 @@ impl Project {
     }
 }
 
-impl Drop for Project {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// How the test of a kind of work is called.
 pub fn test(workload: &str) -> TestId {
     let target = TargetId { package: PACKAGE.to_owned(), kind: TargetKind::Lib, name: PACKAGE.to_owned() };
     TestId { target, name: format!("tests::{workload}") }
 }
 
-/// A folder that is removed unless it is kept.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self> {
-        let name = format!("perfunit-calibrate-{}-{:06x}", std::process::id(), fastrand::u32(..0x0100_0000));
-        let folder = std::env::temp_dir().join(name);
-        cache::private_dir(&folder)?;
-        let real = folder.canonicalize();
-        real.map(Self).map_err(|error| Error::setup(format!("{}: {error}", folder.display())))
-    }
-
-    fn keep(mut self) -> PathBuf {
-        std::mem::take(&mut self.0)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if !self.0.as_os_str().is_empty() {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+/// A folder's path without links.
+fn real(folder: &Path) -> Result<PathBuf> {
+    folder.canonicalize().map_err(|error| Error::setup(format!("{}: {error}", folder.display())))
 }
 
 /// Base's commit, and those of its heads with their numbers of operations.

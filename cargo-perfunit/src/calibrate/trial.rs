@@ -2,9 +2,9 @@
 //!
 //! The looks, the early ends and the levels are those of `measure`; the clock is that of the recording.
 
-use crate::measure::{RecordedPair, after_confirmation};
+use crate::measure::RecordedPair;
 use crate::model::{Terms, Verdict};
-use crate::stats::{self, LOOKS, Look, Rule};
+use crate::stats::{self, FIRST_LOOK, Looks, Rule, Sequential, Step};
 
 /// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,77 +22,73 @@ pub struct Ended {
 /// A verdict in the making.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    rule: Rule,
     confirmation: Rule,
     budget: f64,
     stage: Stage,
     /// What screening said, if that needs confirmation.
-    flagged: Option<(Verdict, Stage)>,
+    flagged: Option<Ended>,
+    screening: Rule,
 }
 
 /// Screening or confirmation.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Stage {
-    log_ratios: Vec<f64>,
+    sequential: Sequential,
     seconds: f64,
 }
 
 impl Trial {
     /// The rule with this threshold, with no pairs yet.
     pub fn new(terms: &Terms, threshold: f64) -> Self {
-        Self {
-            rule: Rule { alpha: terms.alpha, threshold, bias: 0.0 },
-            confirmation: Rule { alpha: terms.confirmation_alpha, threshold, bias: 0.0 },
-            budget: terms.verdict_seconds,
-            stage: Stage::default(),
-            flagged: None,
-        }
+        let rule = |alpha_of_change| Rule {
+            alpha: terms.alpha,
+            alpha_of_change,
+            threshold,
+            bias: 0.0,
+            looks: Looks::OF_PAIRS,
+        };
+        let (screening, confirmation) = (rule(terms.alpha), rule(terms.confirmation_alpha));
+        let (budget, flagged) = (terms.verdict_seconds, None);
+        Self { confirmation, budget, stage: Stage::new(screening), flagged, screening }
     }
 
     /// Takes the next pair; the end, if there is enough now.
     pub fn add(&mut self, pair: &RecordedPair) -> Option<Ended> {
-        self.stage.log_ratios.push(pair.log_ratio);
-        self.stage.seconds += pair.seconds;
-        let rule = if self.flagged.is_some() { self.confirmation } else { self.rule };
-        let (verdict, estimate) = self.stage.decide(&rule, self.budget)?;
-        let (flagged, screening) = match self.flagged.take() {
-            None if matches!(verdict, Verdict::Slower | Verdict::Faster) => {
-                self.flagged = Some((verdict, std::mem::take(&mut self.stage)));
-                return None;
-            }
-            None => (verdict, Stage::default()),
-            Some(flagged) => flagged,
-        };
-        let stage = std::mem::take(&mut self.stage);
+        let ended = self.stage.add(pair, self.budget)?;
+        let is_flagged = matches!(ended.verdict, Verdict::Slower | Verdict::Faster);
+        if self.flagged.is_none() && is_flagged {
+            self.flagged = Some(ended);
+            self.stage = Stage::new(self.confirmation);
+            return None;
+        }
+        self.stage = Stage::new(self.screening);
+        let Some(first) = self.flagged.take() else { return Some(ended) };
         Some(Ended {
-            verdict: after_confirmation(flagged, verdict),
-            estimate,
-            pairs: screening.log_ratios.len() + stage.log_ratios.len(),
-            seconds: screening.seconds + stage.seconds,
+            verdict: stats::on_fresh_values(first.verdict, ended.verdict),
+            estimate: ended.estimate,
+            pairs: first.pairs + ended.pairs,
+            seconds: first.seconds + ended.seconds,
         })
     }
 }
 
 impl Stage {
-    fn decide(&self, rule: &Rule, budget: f64) -> Option<(Verdict, f64)> {
-        let pairs = self.log_ratios.len();
-        let decision = match stats::look(rule, &self.log_ratios) {
-            Look::Decided(decision) => Some(decision),
-            Look::Continue if self.seconds >= budget || self.is_hopeless(rule, budget) => {
-                stats::conclude(rule, &self.log_ratios)
-            }
-            Look::Continue => return None,
-        };
-        // Without a single look there is nothing to say.
-        let unclear = (Verdict::Inconclusive, 0.0);
-        Some(decision.filter(|_| pairs >= LOOKS[0]).map_or(unclear, |d| (d.verdict, d.change.estimate)))
+    fn new(rule: Rule) -> Self {
+        Self { sequential: Sequential::new(rule), seconds: 0.0 }
     }
 
-    fn is_hopeless(&self, rule: &Rule, budget: f64) -> bool {
-        let pairs = self.log_ratios.len();
-        let each = (self.seconds / pairs as f64).max(1e-6);
-        let affordable = pairs + ((budget - self.seconds) / each) as usize;
-        LOOKS.contains(&pairs) && stats::is_hopeless(rule, &self.log_ratios, affordable.min(LOOKS[LOOKS.len() - 1]))
+    fn add(&mut self, pair: &RecordedPair, budget: f64) -> Option<Ended> {
+        self.seconds += pair.seconds;
+        let pairs = self.sequential.log_ratios().len() + 1;
+        let (left, each) = (budget - self.seconds, self.seconds / pairs as f64);
+        let affordable = if left <= 0.0 { pairs } else { pairs + ((left / each.max(1e-6)) as usize).max(1) };
+        let Step::Ended(decision) = self.sequential.push(pair.log_ratio, affordable) else { return None };
+        // Without a single look there is nothing to say.
+        let (verdict, estimate) = match decision {
+            Some(decision) if pairs >= FIRST_LOOK => (decision.verdict, decision.change.estimate),
+            _ => (Verdict::Inconclusive, 0.0),
+        };
+        Some(Ended { verdict, estimate, pairs, seconds: self.seconds })
     }
 }
 

@@ -21,14 +21,14 @@ pub struct CleanOptions {
 /// Removes our folder below the target folder.
 pub fn clean(options: &CleanOptions, terminal: Terminal) -> Result<ExitCode> {
     let ours = pipeline::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
-    let cache = cache::folder(&ours)?;
+    let cache = options.cache.then(|| cache::folder(&ours)).transpose()?;
     if ours.exists() {
         // Not under the feet of a run.
         let _lock = pipeline::lock(&ours, terminal)?;
         fs::remove_dir_all(&ours)?;
     }
     terminal.status("Removed", &ours.display().to_string());
-    if options.cache {
+    if let Some(cache) = cache {
         fs::remove_dir_all(&cache)?;
         terminal.status("Removed", &cache.display().to_string());
     }

@@ -41,16 +41,7 @@ fn empty_folder(folder: &Path) -> Result<PathBuf> {
 }
 
 fn fresh_folder() -> Result<PathBuf> {
-    let base = std::env::temp_dir();
-    for _ in 0..100 {
-        let name = format!("perfunit-demo-{:06x}", fastrand::u32(..0x0100_0000));
-        let folder = base.join(name);
-        if !folder.exists() {
-            crate::cache::private_dir(&folder)?;
-            return empty_folder(&folder);
-        }
-    }
-    Err(Error::setup(format!("cannot find a free folder name in {}", base.display())))
+    empty_folder(&fs::temporary_dir("perfunit-demo-")?.keep())
 }
 
 fn make_history(folder: &Path) -> Result<()> {

@@ -2,11 +2,14 @@
 
 use super::counters;
 use crate::execution;
+use crate::fs;
 use crate::measure::{self, kernel};
 use crate::workspace::Cargo;
-use crate::{cache, fs};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+/// What the names of our temporary folders begin with.
+pub const SCRATCH: &str = "perfunit-doctor-";
 
 /// Answers of the system.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,7 +146,8 @@ fn valgrind() -> Option<String> {
 
 /// Links a small program as rustc does by default. A project's own choice of a linker is not asked for.
 fn linking(cargo: &Cargo, folder: &Path) -> Linking {
-    let Ok(scratch) = scratch() else { return Linking::Failed("no temporary folder".to_owned()) };
+    let Ok(scratch) = fs::temporary_dir(SCRATCH) else { return Linking::Failed("no temporary folder".to_owned()) };
+    let scratch = scratch.path();
     let order = scratch.join("order");
     // As matched layouts are linked.
     let ordered = [
@@ -160,19 +164,10 @@ fn linking(cargo: &Cargo, folder: &Path) -> Linking {
         let message = String::from_utf8_lossy(&output.stderr);
         if output.status.success() { Ok(()) } else { Err(message.lines().next().unwrap_or_default().to_owned()) }
     };
-    let outcome = match link(&ordered) {
+    match link(&ordered) {
         Ok(()) => Linking::Ordered,
         Err(_) => link(&[]).map_or_else(Linking::Failed, |()| Linking::Plain),
-    };
-    let _ = fs::remove_dir_all(&scratch);
-    outcome
-}
-
-/// A new folder of our own below the temporary one.
-pub fn scratch() -> crate::error::Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("perfunit-doctor-{}-{:08x}", std::process::id(), fastrand::u32(..)));
-    cache::private_dir(&folder)?;
-    Ok(folder)
+    }
 }
 
 #[cfg(test)]

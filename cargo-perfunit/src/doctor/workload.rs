@@ -1,8 +1,8 @@
 //! Our own executable as a workload: a test of a few microseconds, measured against itself as a user's test is.
 
-use super::facts::scratch;
+use super::facts::SCRATCH;
 use super::noise::AgainstItself;
-use crate::build::{Harness, SideBuild, TestExecutable};
+use crate::build::{Harness, Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::measure::{Bench, Config, Placement, Subject, measure_all};
@@ -46,10 +46,8 @@ fn work() -> std::result::Result<(), String> {
 
 /// Measures the workload with the bench, the pairs and the rule of `diff`.
 pub fn against_itself(progress: &Progress) -> Result<AgainstItself> {
-    let folder = scratch()?;
-    let measured = measure(&folder, progress);
-    let _ = fs::remove_dir_all(&folder);
-    measured
+    let folder = fs::temporary_dir(SCRATCH)?;
+    measure(folder.path(), progress)
 }
 
 fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
@@ -63,8 +61,9 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         env: BTreeMap::new(),
         harness: Harness::Runner,
         link: None,
+        libraries: BTreeMap::new(),
     };
-    let side = SideBuild { folder: folder.to_owned(), executables: Vec::new() };
+    let side = SideBuild { folder: folder.to_owned(), executables: Vec::new(), inputs: Inputs::default() };
     let subject = Subject {
         terms: None,
         test: TestId { target, name: NAME.to_owned() },

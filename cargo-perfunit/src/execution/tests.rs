@@ -68,6 +68,7 @@ impl Stories {
         let temporary = tempfile::tempdir().unwrap();
         let executable = TestExecutable {
             link: None,
+            libraries: BTreeMap::new(),
             target: TargetId { package: "stories".to_owned(), kind: TargetKind::Lib, name: "stories".to_owned() },
             path: path.to_owned(),
             cwd: self.folder.path().to_owned(),

@@ -19,6 +19,8 @@ pub struct Graph {
     pub external: BTreeMap<String, BTreeSet<String>>,
     /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.
     pub outside: Vec<String>,
+    /// For changed data files the folders of other packages than their own whose code names them.
+    pub named_by: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// A local package.

@@ -205,6 +205,9 @@ impl<'a> Sources<'a> {
 
     fn input(&mut self, input: &ChangedInput) {
         let path = input.path.clone();
+        if input.kind == InputKind::Data && self.named(&path) && self.graph.nearest_package(&path).is_none() {
+            return;
+        }
         if self.graph.is_outside(&path) {
             self.nowhere.insert(path);
             return;
@@ -228,6 +231,19 @@ impl<'a> Sources<'a> {
                 self.in_package(path, |path| Cause::File { path }, exported);
             }
         }
+    }
+
+    /// A data file in the packages whose code names it: their tests may read it, and those of packages that use them. False
+    /// if there are none.
+    fn named(&mut self, path: &str) -> bool {
+        let Some(folders) = self.graph.named_by.get(path) else { return false };
+        let cause = self.cause(Cause::File { path: path.to_owned() });
+        for (position, package) in self.graph.packages.iter().enumerate() {
+            if folders.contains(&package.dir) {
+                self.packages[position].exported.insert(cause);
+            }
+        }
+        true
     }
 
     fn is_in_library_folder(&self, path: &str) -> bool {

@@ -5,7 +5,7 @@ use super::anchor::Anchor;
 use super::image::{Function, Image};
 use super::loops::{Loop, loops};
 use crate::binary::stable_name;
-use crate::model::Sides;
+use crate::model::{Side, Sides};
 use object::Architecture;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,21 @@ pub(super) struct Blocks {
     pub common: Vec<Common>,
     /// Of another size in head.
     pub changed: Vec<Changed>,
-    /// Names and sizes of functions that only one version has. Several functions of one name are not among them: the
-    /// linker cannot tell them apart.
-    pub single: Sides<Vec<(String, u64)>>,
+    /// Functions that only one version has. Several functions of one name are not among them: the linker cannot tell them
+    /// apart.
+    pub single: Sides<Vec<Single>>,
+    /// Whether the linker did not place some changed function as wanted.
+    pub gave_up: bool,
+}
+
+/// A function that only one version has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Single {
+    pub name: String,
+    pub size: u64,
+    /// It can begin at multiples of this.
+    pub step: u64,
+    pub has_loops: bool,
 }
 
 /// A function that takes the same room in both versions.
@@ -65,11 +77,18 @@ impl Blocks {
                 blocks.pair(images, &[base], &[head]);
             }
         }
-        let left = |functions: &[&Function], paired: &BTreeSet<&str>| -> Vec<(String, u64)> {
-            let left = functions.iter().filter(|function| !paired.contains(function.name.as_str()));
-            left.map(|function| (function.name.clone(), function.size)).collect()
+        let left = |side: Side| -> Vec<Single> {
+            let (image, paired) = (images.get(side), paired.get(side));
+            let left = single.get(side).iter().filter(|function| !paired.contains(function.name.as_str()));
+            left.map(|function| Single {
+                name: function.name.clone(),
+                size: function.size,
+                step: step(function, function),
+                has_loops: !can_decode(image) || !loops_of(image, function).is_empty(),
+            })
+            .collect()
         };
-        blocks.single = Sides { base: left(&single.base, &paired.base), head: left(&single.head, &paired.head) };
+        blocks.single = Sides { base: left(Side::Base), head: left(Side::Head) };
         let places: BTreeMap<&str, u64> =
             images.base.functions.iter().rev().map(|function| (function.name.as_str(), function.address)).collect();
         let place = |name: &String| places.get(name.as_str()).copied();
@@ -85,7 +104,11 @@ impl Blocks {
         } else if let ([base], [head]) = (base, head) {
             let sizes = Sides { base: base.size, head: head.size };
             let step = step(base, head);
-            let anchor = Anchor::of(&loops_of(&images.base, base), &loops_of(&images.head, head), step.cast_signed());
+            let anchor = if can_decode(&images.base) {
+                Anchor::of(&loops_of(&images.base, base), &loops_of(&images.head, head), step.cast_signed())
+            } else {
+                Anchor::default()
+            };
             self.changed.push(Changed { names, sizes, step, anchor });
         }
     }
@@ -93,12 +116,25 @@ impl Blocks {
     /// Gives up pairs that the linker does not place as wanted.
     pub fn give_up(&mut self, base_names: &BTreeSet<String>) {
         self.changed.retain(|changed| !base_names.contains(&changed.names.base));
+        self.gave_up |= !base_names.is_empty();
+    }
+
+    /// Whether all that changed lies where base's does, as far as that matters.
+    pub fn are_anchored(&self) -> bool {
+        let Sides { base, head } = &self.single;
+        !self.gave_up
+            && self.changed.iter().all(|changed| changed.anchor.shift.is_some())
+            && !base.iter().chain(head).any(|single| single.has_loops)
     }
 }
 
 /// The loops of a function, as far as we can decode it.
 pub(super) fn loops_of(image: &Image, function: &Function) -> Vec<Loop> {
-    if image.architecture == Architecture::X86_64 { loops(image.code(function)) } else { Vec::new() }
+    if can_decode(image) { loops(image.code(function)) } else { Vec::new() }
+}
+
+fn can_decode(image: &Image) -> bool {
+    image.architecture == Architecture::X86_64
 }
 
 /// What the linker has to align a function to, as far as its places tell: sections with aligned loops are aligned to

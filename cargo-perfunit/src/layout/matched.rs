@@ -101,6 +101,11 @@ impl Matched {
         Ok(Err("the linker does not place functions as it is told".to_owned()))
     }
 
+    /// Whether all that changed lies where base's does, as far as that matters: otherwise one layout says little.
+    pub fn is_anchored(&self) -> bool {
+        self.blocks.are_anchored()
+    }
+
     /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.
     pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
         Ok(self.link_and_read(Some(seed), outputs)?.map(|linked| figures(&self.blocks, &linked)))

@@ -1,7 +1,7 @@
 //! The order of functions of both versions, and the gaps between them.
 
 use super::LINE;
-use super::blocks::{Blocks, Changed};
+use super::blocks::{Blocks, Changed, Single};
 use crate::model::Sides;
 
 /// Lines by which a changed function is moved at random, on both sides alike.
@@ -48,13 +48,13 @@ pub(super) fn plan(blocks: &Blocks, seed: Option<u64>) -> Plan {
         plan.add_slot(number, &blocks.changed[index], random.as_mut());
     }
     let Sides { base, head } = &blocks.single;
-    for (number, (name, size)) in base.iter().enumerate() {
+    for (number, single) in base.iter().enumerate() {
         let (mut own, mut other) = plan.lists();
-        add_single(&format!("perfunit_gone_{number}"), name, *size, &mut own, &mut other);
+        add_single(&format!("perfunit_gone_{number}"), single, random.as_mut(), &mut own, &mut other);
     }
-    for (number, (name, size)) in head.iter().enumerate() {
+    for (number, single) in head.iter().enumerate() {
         let (mut other, mut own) = plan.lists();
-        add_single(&format!("perfunit_new_{number}"), name, *size, &mut own, &mut other);
+        add_single(&format!("perfunit_new_{number}"), single, random.as_mut(), &mut own, &mut other);
     }
     plan
 }
@@ -95,14 +95,22 @@ struct Lists<'a> {
 }
 
 /// The room of a function on the side that has it, and as much on the other.
-fn add_single(gap: &str, name: &str, size: u64, own: &mut Lists<'_>, other: &mut Lists<'_>) {
-    let length = (LINE + size).next_multiple_of(LINE);
+fn add_single(
+    gap: &str,
+    single: &Single,
+    random: Option<&mut fastrand::Rng>,
+    own: &mut Lists<'_>,
+    other: &mut Lists<'_>,
+) {
+    let start = LINE + random.map_or(0, |random| drawn_offset(single.step, random));
+    let end = start + single.size;
+    let length = end.next_multiple_of(LINE);
     let fill = |name: &str, align, size| Gap { name: name.to_owned(), align, size };
-    own.order.extend([gap.to_owned(), name.to_owned()]);
-    own.gaps.push(fill(gap, LINE, LINE));
-    if length > LINE + size {
+    own.order.extend([gap.to_owned(), single.name.clone()]);
+    own.gaps.push(fill(gap, LINE, start));
+    if length > end {
         let after = format!("{gap}_end");
-        own.gaps.push(fill(&after, 1, length - LINE - size));
+        own.gaps.push(fill(&after, 1, length - end));
         own.order.push(after);
     }
     other.order.push(gap.to_owned());
@@ -114,7 +122,7 @@ fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> 
     let step = changed.step;
     let mut drawn = Sides { base: 0, head: 0 };
     if let Some(random) = random {
-        let mut draw = || random.u64(0..MOST_LINES) * LINE + random.u64(0..LINE / step) * step;
+        let mut draw = || drawn_offset(step, random);
         drawn.base = draw();
         // Without an anchor the place of the loops is part of the answer: it has to vary on each side by itself.
         drawn.head = if changed.anchor.shift.is_some() { drawn.base } else { draw() };
@@ -125,13 +133,17 @@ fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> 
     Sides { base: first + drawn.base, head: (first + drawn.head).checked_add_signed(shift).unwrap_or(first) }
 }
 
+fn drawn_offset(step: u64, random: &mut fastrand::Rng) -> u64 {
+    random.u64(0..MOST_LINES) * LINE + random.u64(0..LINE / step) * step
+}
+
 /// Bytes of text that gaps can add at most, on either side.
 pub(super) fn most_gaps(blocks: &Blocks) -> u64 {
     let each = |changed: &Changed| {
         let shift = changed.anchor.shift.unwrap_or(0).unsigned_abs();
         changed.sizes.base.abs_diff(changed.sizes.head) + 2 * shift + (MOST_LINES + 4) * LINE
     };
-    let single = |(_, size): &(String, u64)| size + 2 * LINE;
+    let single = |single: &Single| single.size + (MOST_LINES + 3) * LINE;
     let Sides { base, head } = &blocks.single;
     blocks.changed.iter().map(each).sum::<u64>() + base.iter().chain(head).map(single).sum::<u64>()
 }
@@ -150,10 +162,12 @@ mod tests {
         let common = |name: &str| Common { names: names(name), copies: 1 };
         let sizes = Sides { base: 100, head: 230 };
         let anchor = Anchor { shift, held: 1 };
+        let gone = Single { name: "gone".to_owned(), size: 70, step: 16, has_loops: true };
         Blocks {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
             changed: vec![Changed { names: names("edited"), sizes, step: 16, anchor }],
-            single: Sides { base: vec![("gone".to_owned(), 70)], head: Vec::new() },
+            single: Sides { base: vec![gone], head: Vec::new() },
+            gave_up: false,
         }
     }
 
@@ -215,5 +229,19 @@ mod tests {
             plan.gaps.head[0].size.cast_signed() - plan.gaps.base[0].size.cast_signed()
         });
         assert!(distances.collect::<std::collections::BTreeSet<_>>().len() > 5);
+    }
+
+    #[test]
+    fn what_one_side_lacks_moves_from_layout_to_layout_and_nothing_behind_it() {
+        let start = |seed| {
+            let plan = plan(&blocks(Some(0)), Some(seed));
+            let named = |gaps: &[Gap]| -> Vec<u64> {
+                gaps.iter().filter(|gap| gap.name.contains("gone")).map(|gap| gap.size).collect()
+            };
+            let (own, other) = (named(&plan.gaps.base), named(&plan.gaps.head));
+            assert_eq!(own.iter().sum::<u64>() + 70, other.iter().sum::<u64>());
+            own[0]
+        };
+        assert!((0..20).map(start).collect::<std::collections::BTreeSet<_>>().len() > 5);
     }
 }

@@ -8,7 +8,7 @@ use super::noise::Watch;
 use super::quiet::quietest;
 use super::seeds::Seeds;
 use super::shared_page::SharedPage;
-use crate::build::TestExecutable;
+use crate::build::{InPlace, TestExecutable};
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
@@ -47,8 +47,8 @@ pub struct Config {
     pub threshold: f64,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
-    /// Tests that the whole run measures at most besides those at hand, in other rounds and shards: all of them share one
-    /// error rate.
+    /// Verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run gives at most besides those
+    /// on the tests at hand, in other rounds and shards: all of them share one error rate.
     pub others: usize,
     /// Seed of the random shifts and of what tests draw.
     pub seed: u64,
@@ -111,6 +111,8 @@ pub struct Bench {
     pub gauges: Gauges,
     /// Where processes leave call trees; nowhere unless it is set.
     pub trees: RefCell<Option<CallTrees>>,
+    /// What build scripts of each side left in `OUT_DIR`.
+    pub made: Option<InPlace>,
     /// The page of the running pair.
     pub page: SharedPage,
     /// `TMPDIR` of each side; equally long paths.
@@ -158,6 +160,7 @@ impl Bench {
             seeds: Seeds::default(),
             gauges: Gauges::default(),
             trees: RefCell::default(),
+            made: None,
             page: SharedPage::new()?,
             temporary,
             core: Cell::new(core),

@@ -7,7 +7,7 @@
 use super::lockstep::{PairEnd, SideEnd};
 use super::work::Comparison;
 use crate::model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Side, Sides};
-use crate::stats::{self, Look, Rule};
+use crate::stats::{self, Rule};
 use perfunit_runtime::page::FEW_BATCHES;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,9 +20,6 @@ const COLD_THRESHOLD: f64 = 0.05;
 const RSS_THRESHOLD: f64 = 0.05;
 /// The kernel counts pages in use by batches of up to 64 on each core: less than 256 KiB is no difference.
 const LEAST_RSS: f64 = 262_144.0;
-/// Below this a cycle is several percent of the time, and fewer ns than these a handful of cycles; as for wall time.
-const TINY_NS: f64 = 50.0;
-const LEAST_TINY_NS: f64 = 3.0;
 
 /// How each metric is judged.
 #[derive(Debug, Clone, Copy)]
@@ -35,13 +32,17 @@ pub struct Rules<'a> {
 
 impl Rules<'_> {
     fn of(&self, metric: Metric) -> Rule {
-        let alpha =
-            if self.gates.contains(&metric) { self.time.alpha } else { stats::confirmation_alpha(self.time.alpha, 1) };
+        let rule = if self.gates.contains(&metric) {
+            self.time
+        } else {
+            let alpha = stats::confirmation_alpha(self.time.alpha, 1);
+            Rule { alpha, alpha_of_change: alpha, ..self.time }
+        };
         match metric {
-            Metric::Cold => Rule { alpha, threshold: self.time.threshold.max(COLD_THRESHOLD), ..self.time },
+            Metric::Cold => Rule { threshold: rule.threshold.max(COLD_THRESHOLD), ..rule },
             // Where the code lies does not matter to it.
-            Metric::PeakRss => Rule { alpha, threshold: RSS_THRESHOLD, bias: 0.0 },
-            _ => Rule { alpha, ..self.time },
+            Metric::PeakRss => Rule { threshold: RSS_THRESHOLD, bias: 0.0, ..rule },
+            _ => rule,
         }
     }
 }
@@ -93,7 +94,7 @@ impl Beside {
     /// Notes what can be told by now; true if that is all of what decides.
     pub fn is_told(&mut self, rules: &Rules<'_>) -> bool {
         for (metric, column) in &self.columns {
-            if matches!(stats::look(&rules.of(*metric), &column.log_ratios), Look::Decided(_)) {
+            if stats::look(&rules.of(*metric), &column.log_ratios).is_some() {
                 self.told.insert(*metric);
             }
         }
@@ -138,7 +139,8 @@ impl Column {
         // Of too few pairs nothing can be said.
         let decision = stats::conclude(rule, &self.log_ratios);
         let mut verdict = decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into());
-        if matches!(verdict, MetricVerdict::More | MetricVerdict::Less) && is_too_small(metric, &readings) {
+        let few_pages = metric == Metric::PeakRss && (readings.head.value - readings.base.value).abs() < LEAST_RSS;
+        if matches!(verdict, MetricVerdict::More | MetricVerdict::Less) && few_pages {
             verdict = MetricVerdict::ChangedBelowThreshold;
         }
         let basis = Basis::Pairs(self.values.base.len());
@@ -149,14 +151,6 @@ impl Column {
             threshold: rule.threshold,
             basis,
         })
-    }
-}
-
-fn is_too_small(metric: Metric, readings: &Sides<Readings>) -> bool {
-    let (base, head) = (readings.base.value, readings.head.value);
-    match metric {
-        Metric::PeakRss => (head - base).abs() < LEAST_RSS,
-        _ => base.max(head) < TINY_NS && (head - base).abs() < LEAST_TINY_NS,
     }
 }
 
@@ -190,6 +184,7 @@ fn in_cpu_time(pair: &PairEnd) -> PairEnd {
 mod tests {
     use super::*;
     use crate::measure::lockstep::Shape;
+    use crate::stats::Looks;
     use std::time::Duration;
 
     /// A side that takes so long by the processor's clock, with a little noise, and so much memory.
@@ -221,8 +216,10 @@ mod tests {
         beside
     }
 
-    const RULES: Rules<'_> =
-        Rules { time: Rule { alpha: 0.01, threshold: 0.02, bias: 0.0 }, gates: &[Metric::CpuTime] };
+    const RULES: Rules<'_> = Rules {
+        time: Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.02, bias: 0.0, looks: Looks::OF_PAIRS },
+        gates: &[Metric::CpuTime],
+    };
 
     #[track_caller]
     fn check(beside: &Beside, metric: Metric, expected: MetricVerdict) {

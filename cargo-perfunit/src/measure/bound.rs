@@ -11,7 +11,7 @@ use crate::model::{
     Bound, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample, Side, Sides,
     Verdict,
 };
-use crate::stats::{self, Calls, LOOKS, SEPARATION};
+use crate::stats::{self, Calls, FIRST_LOOK, SEPARATION};
 use std::time::{Duration, Instant};
 
 /// Starting and ending a process, s: about.
@@ -69,7 +69,7 @@ pub fn is_first(config: &Config, settled: &Settled) -> bool {
     if !ratio.is_finite() || ratio < SEPARATION {
         return false;
     }
-    let (budget, fewest) = (config.per_test_budget.as_secs_f64(), LOOKS[0] as f64);
+    let (budget, fewest) = (config.per_test_budget.as_secs_f64(), FIRST_LOOK as f64);
     let only_time = config.metering.as_ref().is_none_or(|metering| metering.gates == [Metric::Time]);
     // Both screening and confirmation take so many pairs at least.
     let is_long = 2.0 * fewest * pair > UNQUESTIONED * budget;

@@ -13,7 +13,7 @@ const FOLDED_NS: f64 = 3.0;
 /// From this factor on head's time settles the length of batches.
 const MUCH_SLOWER: f64 = 4.0;
 /// Pairs that the first look needs.
-const FEWEST_PAIRS: f64 = stats::LOOKS[0] as f64;
+const FEWEST_PAIRS: f64 = stats::FIRST_LOOK as f64;
 
 /// What to do with a test after its pilot.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,6 +3,7 @@
 use super::beside::OF_PAIRS;
 use super::schedule::{Ended, Figures};
 use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Reason, Verdict};
+use crate::stats;
 
 /// The note of a test that was slower or faster until fresh pairs told something else, and that is not inconclusive.
 pub const TAKEN_BACK: &str = "a larger change was seen first and did not show again on fresh pairs and layouts";
@@ -15,6 +16,13 @@ pub fn is_flagged(end: &Ended, gates: &[Metric]) -> bool {
     })
 }
 
+/// How many verdicts pairs give on a test with these gates, each of which can be a false alarm: of wall time, of the first
+/// call's, and of the others that pairs tell. Wall time is confirmed even if nothing but counts decides.
+pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
+    let is_of_pairs = |metric: &&Metric| **metric == Metric::Time || OF_PAIRS.contains(metric);
+    1 + gates.iter().filter(is_of_pairs).count().max(1)
+}
+
 fn is_changed(figures: &Figures) -> bool {
     matches!(figures.verdict, Verdict::Slower | Verdict::Faster)
 }
@@ -23,39 +31,64 @@ fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool
     matches!(metered, Ok(metered) if matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less))
 }
 
-/// Joins what the first pairs of a flagged test said with what fresh ones say: of time, if that was flagged, and of the
-/// rest that pairs tell.
-pub fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
-    let Ok(flagged) = &first.result else { return first.clone() };
-    let metrics = confirmed_metrics(&flagged.metrics, fresh.as_ref().map_or(&Metrics::new(), |fresh| &fresh.metrics));
-    let mut end = if is_changed(flagged) { confirmed_time(first, fresh) } else { first.clone() };
+/// Whether the code of both versions lies at the same places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Places {
+    /// As far as it matters.
+    Matched,
+    /// Some that changed could not be put where base's is: one layout says little.
+    Uncertain,
+}
+
+/// Whether what was said may be due to the one layout that it was said of.
+pub fn rests_on_places(end: &Ended) -> bool {
+    end.result.as_ref().is_ok_and(|figures| {
+        stats::rests_on_layout(figures.verdict, &figures.measured.change, figures.measured.threshold)
+    })
+}
+
+/// Joins what the first pairs of a test said with what fresh ones say: of time, if that was flagged or rests on places, and
+/// of the rest that pairs tell.
+pub fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>, places: Places) -> Ended {
+    let Ok(before) = &first.result else { return first.clone() };
+    let none = Metrics::new();
+    let metrics = confirmed_metrics(&before.metrics, fresh.as_ref().map_or(&none, |fresh| &fresh.metrics), places);
+    let is_checked = is_changed(before) || places == Places::Uncertain;
+    let mut end = if is_checked { confirmed_time(first, fresh) } else { first.clone() };
     if let Ok(figures) = &mut end.result {
         figures.metrics = metrics;
+        if places == Places::Uncertain && figures.measured.layouts > 1 {
+            let layouts = figures.measured.layouts;
+            figures
+                .notes
+                .push(format!("changed code has no common place in both versions: judged over {layouts} layouts"));
+        }
     }
     end
 }
 
-/// As [`confirmed_time`]: only the same verdict counts, and with it the figures of fresh pairs.
-fn confirmed_metrics(first: &Metrics, fresh: &Metrics) -> Metrics {
-    let joined = |(metric, flagged): (&Metric, &std::result::Result<Metered, NotMetered>)| {
-        let (Ok(before), true) = (flagged, OF_PAIRS.contains(metric) && is_flagged_metric(flagged)) else {
-            return (*metric, flagged.clone());
-        };
+/// As [`confirmed_time`].
+fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Places) -> Metrics {
+    let joined = |(metric, before): (&Metric, &std::result::Result<Metered, NotMetered>)| {
+        let rests_on_places = places == Places::Uncertain && *metric == Metric::CpuTime;
+        let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || rests_on_places);
+        let (Ok(known), true) = (before, is_checked) else { return (*metric, before.clone()) };
         let unclear = |metered: &Metered| Metered { verdict: MetricVerdict::Inconclusive, ..metered.clone() };
         let joined = match fresh.get(metric) {
-            Some(Ok(after)) => match after.verdict {
-                MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold => after.clone(),
-                verdict if verdict == before.verdict => after.clone(),
-                _ => unclear(after),
+            Some(Ok(after)) => match (known.verdict, after.verdict) {
+                (MetricVerdict::More, MetricVerdict::Less) | (MetricVerdict::Less, MetricVerdict::More) => {
+                    unclear(after)
+                }
+                _ => after.clone(),
             },
-            _ => unclear(before),
+            _ => unclear(known),
         };
         (*metric, Ok(joined))
     };
     first.iter().map(joined).collect()
 }
 
-/// Joins the first verdict of a flagged test with the one on fresh pairs.
+/// Joins the first verdict with the one on fresh pairs, whose figures are reported.
 fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
     let capture = first.capture;
     // What the first pairs told of the test's work holds; drawn layouts hide some of it.
@@ -66,16 +99,15 @@ fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) ->
         figures
     });
     match (&first.result, fresh) {
-        (Ok(flagged), Ok(figures)) if figures.verdict == flagged.verdict => {
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) if matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) => {
-            figures.notes.push(TAKEN_BACK.to_owned());
-            Ended { result: Ok(figures), reason: None, capture }
-        }
-        (Ok(_), Ok(mut figures)) => {
-            figures.verdict = Verdict::Inconclusive;
-            Ended { result: Ok(figures), reason: Some(Reason::NotConfirmed), capture }
+        (Ok(before), Ok(mut figures)) => {
+            figures.verdict = stats::on_fresh_values(before.verdict, figures.verdict);
+            let was_changed = is_changed(before);
+            if was_changed && matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
+                figures.notes.push(TAKEN_BACK.to_owned());
+            }
+            let why = if was_changed { Reason::NotConfirmed } else { Reason::TooNoisy };
+            let reason = (figures.verdict == Verdict::Inconclusive).then_some(why);
+            Ended { result: Ok(figures), reason, capture }
         }
         (Ok(flagged), Err(why)) => {
             let mut figures = flagged.clone();
@@ -83,15 +115,6 @@ fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) ->
             Ended { result: Ok(figures), reason: Some(why), capture }
         }
         (Err(_), _) => first.clone(),
-    }
-}
-
-/// What is said in the end of a flagged test, given the verdict on fresh pairs.
-pub fn after_confirmation(flagged: Verdict, fresh: Verdict) -> Verdict {
-    match fresh {
-        Verdict::Same | Verdict::ChangedBelowThreshold => fresh,
-        _ if fresh == flagged => fresh,
-        _ => Verdict::Inconclusive,
     }
 }
 
@@ -119,13 +142,19 @@ pub mod tests {
         Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }
     }
 
+    #[test]
+    fn each_deciding_metric_that_pairs_judge_can_be_a_false_alarm() {
+        use Metric::{Allocations, Cold, CpuTime, Instructions, PeakRss, Time};
+        assert_eq!(verdicts_of_pairs(&[Time]), 2);
+        assert_eq!(verdicts_of_pairs(&[Time, Allocations, CpuTime]), 3);
+        assert_eq!(verdicts_of_pairs(&[Time, CpuTime, Cold, PeakRss, Instructions]), 5);
+        assert_eq!(verdicts_of_pairs(&[Allocations]), 2);
+    }
+
     #[track_caller]
     fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<&Reason>) {
         let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        if let Ok(fresh) = &fresh {
-            assert_eq!(after_confirmation(Verdict::Slower, fresh.verdict), verdict);
-        }
-        let end = confirmed(&first, fresh);
+        let end = confirmed(&first, fresh, Places::Matched);
         assert_eq!(end.result.unwrap().verdict, verdict);
         assert_eq!(end.reason.as_ref(), reason);
     }
@@ -143,7 +172,7 @@ pub mod tests {
     #[test]
     fn the_figures_of_a_confirmed_test_are_those_of_the_fresh_pairs() {
         let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        let end = confirmed(&first, Ok(figures(Verdict::Slower, 0.25)));
+        let end = confirmed(&first, Ok(figures(Verdict::Slower, 0.25)), Places::Matched);
         assert!((end.result.unwrap().measured.change.estimate - 0.25).abs() < 1e-12);
     }
 
@@ -166,7 +195,7 @@ pub mod tests {
         let first = Ended { result: Ok(first), reason: None, capture: None };
         let mut after = with_cpu_time(Verdict::Inconclusive, fresh, 200.0);
         after.metrics.remove(&Metric::Allocations);
-        let figures = confirmed(&first, Ok(after)).result.unwrap();
+        let figures = confirmed(&first, Ok(after), Places::Matched).result.unwrap();
         // Time was not flagged, so that nothing is to be confirmed of it.
         assert_eq!(figures.verdict, Verdict::Same);
         assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, expected);
@@ -183,6 +212,36 @@ pub mod tests {
         check_cpu_time(More, Inconclusive, Inconclusive);
         // What was not flagged stays.
         check_cpu_time(Same, More, Same);
+    }
+
+    #[test]
+    fn what_rests_on_places_is_what_layouts_say() {
+        let first =
+            Ended { result: Ok(with_cpu_time(Verdict::Same, MetricVerdict::Same, 100.0)), reason: None, capture: None };
+        assert!(rests_on_places(&first));
+        let check = |fresh: Verdict, metric, reason: Option<Reason>| {
+            let mut after = with_cpu_time(fresh, metric, 110.0);
+            after.measured.layouts = 16;
+            let end = confirmed(&first, Ok(after), Places::Uncertain);
+            let figures = end.result.unwrap();
+            assert_eq!((figures.verdict, end.reason), (fresh, reason));
+            assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, metric);
+            assert!(figures.notes.iter().any(|note| note.contains("over 16 layouts")), "{:?}", figures.notes);
+        };
+        check(Verdict::Slower, MetricVerdict::More, None);
+        check(Verdict::Same, MetricVerdict::Same, None);
+        check(Verdict::Inconclusive, MetricVerdict::Inconclusive, Some(Reason::TooNoisy));
+    }
+
+    #[test]
+    fn what_noise_leaves_open_does_not_rest_on_places() {
+        let open = |half: f64| {
+            let mut figures = figures(Verdict::Inconclusive, 0.0);
+            figures.measured.change = Change { estimate: 0.0, low: -half, high: half };
+            rests_on_places(&Ended { result: Ok(figures), reason: None, capture: None })
+        };
+        // Its threshold is 10 %.
+        assert!(open(0.09) && !open(0.11));
     }
 
     #[test]

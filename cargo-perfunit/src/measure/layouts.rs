@@ -2,7 +2,8 @@
 //!
 //! The same machine code at other addresses can take another time, and no number of pairs shows that: all of them see
 //! the same addresses. So all tests are measured on matched layouts, and what was flagged is measured again on layouts
-//! drawn anew. What the place still does then is noise like any other, and the interval over layouts tells of it.
+//! drawn anew, as is all that rests on changed code whose place cannot be matched. What the place still does then is noise
+//! like any other, and the interval over layouts tells of it.
 
 use super::bench::{Bench, Placement};
 use crate::build::{Position, TestExecutable};
@@ -14,8 +15,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Most layouts of a target: more would cost more than the answer is worth.
-pub const MOST: usize = 32;
+/// Layouts of a target that stay on disk for its other tests; those beyond are linked for each test that needs them.
+const KEPT: usize = 32;
 
 /// The layouts of all targets measured so far.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub struct Layouts {
     known: BTreeMap<TargetId, std::result::Result<Target, String>>,
     /// Whose drawn layouts there are: of one target at a time, for executables are large.
     current: Option<TargetId>,
-    drawn: Vec<Sides<TestExecutable>>,
+    drawn: BTreeMap<usize, Sides<TestExecutable>>,
     seed: u64,
     placement: Placement,
     position: Position,
@@ -46,7 +47,7 @@ impl Layouts {
         let (folder, known, took) = (bench.layouts(), BTreeMap::new(), Duration::ZERO);
         // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.
         let position = if bench.paired_address_space { Position::AsBuilt } else { Position::Fixed };
-        Self { folder, known, current: None, drawn: Vec::new(), seed, placement, position, took }
+        Self { folder, known, current: None, drawn: BTreeMap::new(), seed, placement, position, took }
     }
 
     /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
@@ -74,18 +75,28 @@ impl Layouts {
             self.current = Some(target.clone());
         }
         let Some(Ok(known)) = self.known.get_mut(target) else { return Ok(None) };
-        while self.drawn.len() <= number {
+        if !self.drawn.contains_key(&number) {
             let started = Instant::now();
-            let outputs = paths(&self.folder.join("drawn"), self.drawn.len());
-            let seed = self.seed.wrapping_add(self.drawn.len() as u64);
+            for (_, Sides { base, head }) in self.drawn.split_off(&KEPT) {
+                fs::remove_file(&base.path)?;
+                fs::remove_file(&head.path)?;
+            }
+            let outputs = paths(&self.folder.join("drawn"), number);
+            let seed = self.seed.wrapping_add(number as u64);
             match known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path))? {
                 Ok(figures) => known.figures = known.figures.worse(figures),
                 Err(_) => return Ok(None),
             }
             self.took += started.elapsed();
-            self.drawn.push(at(executables, outputs));
+            self.drawn.insert(number, at(executables, outputs));
         }
-        Ok(self.drawn.get(number).map(Sides::as_ref))
+        Ok(self.drawn.get(&number).map(Sides::as_ref))
+    }
+
+    /// Whether what changed lies where base's does, in all layouts: what one says of a target then holds for others. So
+    /// does what is said where nothing is matched, which allows for the place.
+    pub fn is_anchored(&self, target: &TargetId) -> bool {
+        self.known.get(target).and_then(|known| known.as_ref().ok()).is_none_or(|known| known.matched.is_anchored())
     }
 
     /// What is known of each target's layouts, or why there are none.
@@ -104,6 +115,9 @@ impl Layouts {
         let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
             return Ok(Err("what it was linked from is not known".to_owned()));
         };
+        if let Some(library) = changed_library(executables)? {
+            return Ok(Err(format!("{library}, which the tests load, differs, and libraries are not linked again")));
+        }
         let outputs = paths(&self.folder.join("first"), self.known.len());
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
@@ -115,6 +129,18 @@ impl Layouts {
         };
         Ok(Ok(Target { matched, first: at(executables, outputs), figures }))
     }
+}
+
+/// A shared library with other code in head than in base, by file name.
+fn changed_library(executables: Sides<&TestExecutable>) -> Result<Option<&String>> {
+    let Sides { base, head } = executables.map(|executable| &executable.libraries);
+    for name in base.keys().chain(head.keys()) {
+        match (base.get(name), head.get(name)) {
+            (Some(base), Some(head)) if fs::same_content(base, head)? => {}
+            _ => return Ok(Some(name)),
+        }
+    }
+    Ok(None)
 }
 
 /// Paths of equal length: they are on the stack of the process. `deps`, as tests may look beside themselves.

@@ -5,10 +5,14 @@ use super::gauge::Gauge;
 use super::inheritance::Inheritance;
 use super::running::{self, Pads, Programs, Running};
 use crate::error::Result;
-use crate::model::{Side, Sides};
+use crate::model::{Capture, Side, Sides};
 use crate::process;
-use perfunit_runtime::page::{self, ANY_CORE, CALLGRIND, COLD, INSTRUCTIONS, METER, PILOT, SideArea, reading, state};
+use crate::stats;
+use perfunit_runtime::page::{
+    self, ANY_CORE, CALLGRIND, COLD, FORK, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
+};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -24,6 +28,10 @@ pub enum Task {
     Steady(Shape),
     /// The first call only.
     Cold,
+    /// First calls, each in a child that is forked before the body that was captured so: finds out how many.
+    ForkPilot(Capture),
+    /// First calls in forked children, as many as found out.
+    Fork(Capture, Shape),
     /// The first call of one side only, to see whether it passes by itself.
     Solo(Side),
     /// Batches as calibrated, of one side only: a process without company, for comparison with pairs.
@@ -39,7 +47,7 @@ impl Task {
     fn single(self) -> Option<Side> {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
-            Task::Pilot | Task::Steady(_) | Task::Cold | Task::Process => None,
+            Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) | Task::Process => None,
         }
     }
 
@@ -82,6 +90,8 @@ pub struct SideEnd {
     pub message: String,
     /// Whether the whole test function is the workload (door 2).
     pub whole_function: bool,
+    /// How a forked child ended that did not come to the end of its call.
+    pub child: Option<ExitStatus>,
 }
 
 /// Readings of single calls, as they are on the page.
@@ -162,6 +172,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         base: read_side(bench, Side::Base, batches, status.base),
         head: read_side(bench, Side::Head, batches, status.head),
     };
+    let sides = if let Task::Fork(..) | Task::ForkPilot(_) = task { sides.map(with_typical_first_call) } else { sides };
     Ok(PairEnd { sides, shape, starter: running::owner(bench, 0), timed_out, took: started.elapsed() })
 }
 
@@ -175,6 +186,8 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
+        Task::ForkPilot(capture) => (PILOT | fork_flags(capture), Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Fork(capture, shape) => (fork_flags(capture), shape),
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
     };
@@ -182,7 +195,7 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.repetitions.store(shape.repetitions, Relaxed);
     page.warm.store(shape.warm, Relaxed);
     // A pilot is planned with all its turns by base; head waits for turn 1 meanwhile.
-    let starter = u32::from(pads.head_first && task != Task::Pilot);
+    let starter = u32::from(pads.head_first && flags & PILOT == 0);
     page.plan(shape.batches, starter);
     if let Some(side) = task.single() {
         // Its preparation, and its batches if there are any.
@@ -190,6 +203,20 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
         page.schedule[..turns as usize].iter().for_each(|turn| turn.store(side.index() as u8, Relaxed));
         page.turns.store(turns, Relaxed);
     }
+}
+
+/// All calls of forked children are first ones.
+fn with_typical_first_call(side: SideEnd) -> SideEnd {
+    if side.times.is_empty() {
+        return side;
+    }
+    let first_ns = stats::median(&mut side.times.clone());
+    let first_cpu_ns = stats::median(&mut side.cpu_times.clone());
+    SideEnd { first_ns, first_cpu_ns, ..side }
+}
+
+fn fork_flags(capture: Capture) -> u32 {
+    if capture == Capture::Runner { FORK | WHOLE } else { FORK }
 }
 
 fn meter_flags(gauge: Gauge, later: u64) -> u32 {
@@ -216,7 +243,13 @@ fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>
         readings: read_readings(area),
         message: String::from_utf8_lossy(&message).into_owned(),
         whole_function: area.whole_function.load(Relaxed) != 0,
+        child: broken_child(area.child_status.load(Relaxed)),
     }
+}
+
+fn broken_child(status: u32) -> Option<ExitStatus> {
+    let ended = matches!(status, child::RUNNING | child::PASSED | child::FAILED);
+    (!ended).then(|| ExitStatus::from_raw(status.cast_signed()))
 }
 
 fn read_readings(area: &SideArea) -> Readings {

@@ -13,6 +13,8 @@ mod call_trees;
 mod classify;
 mod common_pages;
 mod confirmed;
+mod failures;
+mod first_calls;
 mod gates;
 mod gauge;
 mod inheritance;
@@ -36,7 +38,7 @@ mod work;
 
 pub use bench::{Bench, Config, Metering, Placement, Terms, can_fix_addresses, usable_cores};
 pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};
-pub use confirmed::{TAKEN_BACK, after_confirmation};
+pub use confirmed::{TAKEN_BACK, verdicts_of_pairs};
 pub use gates::{cross_check, gate};
 pub use gauge::{Gauges, Instructions, find_valgrind};
 pub use layouts::Layouts;

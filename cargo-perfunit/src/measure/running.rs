@@ -11,6 +11,8 @@ use crate::process;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -98,6 +100,7 @@ impl Running {
             .env(TEST_VARIABLE, programs.test);
         process::mark(&mut command)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let child = process::spawn(&mut command)?;
         keep_on(bench.core(), &child);
         let ended = pidfd(&child);
@@ -123,15 +126,28 @@ impl Running {
     }
 }
 
-/// Gives a process of a side the folder and the environment that both have.
+/// Gives a process its side's folder and environment, both sides' of equal size: else their stacks would be shifted.
 pub fn surround(command: &mut Command, bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) {
-    // Base's environment for both: a longer variable would shift the stack.
-    let environment = programs.executables.base.environment();
+    let environment = environment(bench, programs, side, pads);
+    let others = self::environment(bench, programs, side.other(), pads);
+    let pad = pads.environment + room(&others).saturating_sub(room(&environment));
+    command.current_dir(&programs.executables.get(side).cwd).env_clear().envs(environment);
+    command.env("PERFUNIT_PAD", "x".repeat(pad));
+}
+
+fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -> BTreeMap<OsString, OsString> {
+    let mut environment = programs.executables.get(side).environment();
     let seed = bench.seeds.variables(pads.seed, &environment);
-    command.current_dir(&programs.executables.base.cwd).env_clear().envs(environment).envs(seed);
-    command.env("TMPDIR", bench.temporary.get(side));
-    command.env(SIDE_VARIABLE, programs.folders.get(side));
-    command.env("PERFUNIT_PAD", "x".repeat(pads.environment));
+    environment.extend(seed.into_iter().map(|(name, value)| (name.into(), value)));
+    environment.insert("TMPDIR".into(), bench.temporary.get(side).into());
+    environment.insert(SIDE_VARIABLE.into(), programs.folders.get(side).into());
+    environment
+}
+
+/// Bytes that an environment takes on the stack: `name=value` with a zero at the end, and a pointer to it.
+fn room(environment: &BTreeMap<OsString, OsString>) -> usize {
+    let bytes = environment.iter().map(|(name, value)| name.len() + value.len() + 2);
+    bytes.sum::<usize>() + environment.len() * size_of::<*const u8>()
 }
 
 /// Waits for all; kills the rest as soon as one has failed or the time is over. Returns the side that used it up.

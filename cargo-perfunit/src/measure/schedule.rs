@@ -3,7 +3,8 @@
 use super::alone::Alone;
 use super::bench::{Bench, Config, Placement, Terms};
 use super::bound::{self, Found};
-use super::confirmed::{confirmed, is_flagged};
+use super::confirmed::{Places, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::first_calls;
 use super::layouts::Layouts;
 use super::lockstep::Task;
 use super::meter;
@@ -13,19 +14,15 @@ use super::whole_process::{self, Starts};
 use crate::build::{Harness, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, LayoutMatch, Measured, Metrics, Reason, Sides, TargetId, TestId, Verdict};
+use crate::model::{Capture, LayoutMatch, Measured, Metric, Metrics, Reason, Sides, TargetId, TestId, Verdict};
 use crate::progress::Progress;
 use crate::stats;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Part of the whole run's remaining budget that is kept for confirming what was flagged.
-const KEPT_FOR_CONFIRMATION: u32 = 8;
+const KEPT_FOR_CONFIRMATION: u32 = 4;
 
-/// Standard deviation of a layout's mean that is small enough, as a part of the threshold.
-const NOISE_OF_LAYOUT: f64 = 0.25;
-/// Beyond this more layouts are worth more than more pairs of each.
-const MOST_PAIRS_PER_LAYOUT: f64 = 8.0;
 /// Layouts that have to fit the budget: twice as many as the rule asks for at least.
 const FEWEST_LAYOUTS: f64 = 16.0;
 
@@ -100,16 +97,25 @@ pub fn measure_all(
     let others = config.others + subjects.len();
     let screening = Config { deadline: config.deadline.map(before_confirmation), others, ..config.clone() };
     let started = Instant::now();
+    let mut first_calls = Vec::new();
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
     for (done, subject) in subjects.iter().enumerate() {
         progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
         let (end, way) =
             screen_one(bench, &screening.on(subject.terms), sides, subject, &mut layouts, &mut starts, &mut random)?;
+        if let (Ok(figures), Some(way)) = (&end.result, &way) {
+            let config = &screening.on(subject.terms);
+            let mut programs = programs(sides, subject);
+            programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
+            let flagged = first_calls::look(bench, config, &programs, way, figures, &mut random)?;
+            first_calls.extend(flagged.map(|flagged| (done, flagged)));
+        }
         ended.push(end);
         ways.push(way);
         progress.advance();
     }
     confirm(bench, config, sides, subjects, &ways, &mut ended, progress, &mut layouts, &mut random)?;
+    confirm_first_calls(bench, config, sides, subjects, &first_calls, &mut ended, &mut layouts, &mut random)?;
     Ok(AllEnded { tests: ended, layouts: layouts.states() })
 }
 
@@ -152,7 +158,7 @@ fn screen_one(
         Harness::Own => whole_process::settle(bench, config, &programs, starts, random)?,
         Harness::Runner | Harness::Libtest => screen::settle(bench, config, &programs, random)?,
     };
-    let mut settled = match settled {
+    let settled = match settled {
         Ok(settled) => Settled { matched, ..settled },
         Err(reason) => {
             let task = if subject.executables.head.harness == Harness::Own { Task::Process } else { Task::Cold };
@@ -167,12 +173,11 @@ fn screen_one(
         Some(figures) => Ok(figures),
         None => screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?,
     };
-    if let Ok(figures) = &mut result {
-        settled.pairs_per_layout = pairs_per_layout(figures, config);
-        if let Some(metering) = config.metering.as_ref().filter(|_| settled.task != Task::Process) {
-            let ns = figures.measured.base_ns.max(figures.measured.head_ns);
-            figures.metrics.extend(meter::meter(bench, config, metering, &programs, &settled, ns, random)?);
-        }
+    if let Ok(figures) = &mut result
+        && let Some(metering) = config.metering.as_ref().filter(|_| settled.task != Task::Process)
+    {
+        let ns = figures.measured.base_ns.max(figures.measured.head_ns);
+        figures.metrics.extend(meter::meter(bench, config, metering, &programs, &settled, ns, random)?);
     }
     let reason = why_inconclusive(&result);
     Ok((Ended { result, reason, capture: Some(settled.capture) }, (!is_bound).then_some(settled)))
@@ -194,15 +199,6 @@ fn by_calls(
     Ok(Some(*figures))
 }
 
-/// Pairs that a layout needs for the noise between them to be small beside what is to be told: the threshold, or a change
-/// far beyond it. Never so many that too few layouts would fit the budget.
-fn pairs_per_layout(figures: &Figures, config: &Config) -> usize {
-    let wanted = NOISE_OF_LAYOUT * config.threshold.max(figures.measured.change.estimate.abs());
-    let needed = (figures.spread / wanted).powi(2).ceil();
-    let affordable = config.per_test_budget.as_secs_f64() / (figures.seconds_per_pair * FEWEST_LAYOUTS);
-    needed.min(affordable).clamp(1.0, MOST_PAIRS_PER_LAYOUT) as usize
-}
-
 pub(super) fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {
     Programs {
         executables: subject.executables,
@@ -217,8 +213,8 @@ fn why_inconclusive(result: &std::result::Result<Figures, Reason>) -> Option<Rea
 }
 
 /// Flagged tests must show the same change on fresh pairs, each with another layout of the code, at a level that keeps
-/// the whole run's false alarms below 1 %. The fresh pairs alone give the reported figures: the first ones were selected
-/// for being extreme.
+/// the whole run's false alarms below 1 %. So must all tests whose changed code could not be put in the same place in both
+/// versions. The fresh pairs alone give the reported figures: the first ones were selected for being extreme.
 #[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
 fn confirm(
     bench: &Bench,
@@ -231,62 +227,82 @@ fn confirm(
     layouts: &mut Layouts,
     random: &mut fastrand::Rng,
 ) -> Result<()> {
-    let gates =
-        |index: usize| config.on(subjects[index].terms).metering.map_or_else(Vec::new, |metering| metering.gates);
-    let measured = ended.iter().filter(|end| end.result.is_ok()).count();
-    let alpha = stats::confirmation_alpha(config.alpha, measured + config.others);
+    let gates = |index: usize| gates(config, &subjects[index]);
+    let alpha = confirmation_alpha(config, subjects, ended);
+    let places = |layouts: &Layouts, index: usize| {
+        if layouts.is_anchored(&subjects[index].test.target) { Places::Matched } else { Places::Uncertain }
+    };
+    let is_open = |index: &usize| {
+        let end = &ended[*index];
+        is_flagged(end, &gates(*index)) || places(layouts, *index) == Places::Uncertain && rests_on_places(end)
+    };
     // Layouts are a target's.
-    let mut order: Vec<usize> =
-        (0..subjects.len()).filter(|index| is_flagged(&ended[*index], &gates(*index))).collect();
+    let mut order: Vec<usize> = (0..subjects.len()).filter(is_open).collect();
     order.sort_by_key(|index| &subjects[*index].test.target);
     for index in order {
         let (end, subject) = (&mut ended[index], &subjects[index]);
-        let Some(settled) = &ways[index] else { continue };
+        let (Some(settled), Ok(first)) = (&ways[index], &end.result) else { continue };
         let config = &config.on(subject.terms);
         bench.settle();
         progress.message(format!("{}, once more to be sure", subject.test));
+        let places = places(layouts, index);
         let varied = !interrupt::requested() && layouts.drawn(subject.executables, 0)?.is_some();
         let mut programs = programs(sides, subject);
         let fresh = if varied {
-            screen::measure(bench, config, &programs, settled, alpha, Some(&mut *layouts), random)?
+            let settled = Settled { pairs_per_layout: pairs_per_layout(first, config, alpha), ..settled.clone() };
+            screen::measure(bench, config, &programs, &settled, alpha, Some(&mut *layouts), random)?
         } else {
             programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
-            screen::measure(bench, config, &programs, settled, alpha, None, random)?
+            let settled = Settled { matched: settled.matched && places == Places::Matched, ..settled.clone() };
+            screen::measure(bench, config, &programs, &settled, alpha, None, random)?
         };
-        *end = confirmed(end, fresh);
+        *end = confirmed(end, fresh, places);
     }
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::measure::confirmed::tests::figures;
+fn gates(config: &Config, subject: &Subject<'_>) -> Vec<Metric> {
+    config.on(subject.terms).metering.map_or_else(Vec::new, |metering| metering.gates)
+}
 
-    #[track_caller]
-    fn check_pairs(estimate: f64, spread: f64, seconds_per_pair: f64, expected: usize) {
-        let figures = Figures { spread, seconds_per_pair, ..figures(Verdict::Slower, estimate) };
-        let config = Config {
-            timeout: Duration::from_secs(10),
-            per_test_budget: Duration::from_secs(10),
-            deadline: None,
-            threshold: 0.02,
-            alpha: 0.01,
-            others: 0,
-            seed: 0,
-            placement: Placement::Matched,
-            metering: None,
-        };
-        assert_eq!(pairs_per_layout(&figures, &config), expected);
-    }
+/// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
+fn confirmation_alpha(config: &Config, subjects: &[Subject<'_>], ended: &[Ended]) -> f64 {
+    let measured = subjects.iter().zip(ended).filter(|(_, end)| end.result.is_ok());
+    let verdicts: usize = measured.map(|(subject, _)| verdicts_of_pairs(&gates(config, subject))).sum();
+    stats::confirmation_alpha(config.alpha, verdicts + config.others)
+}
 
-    #[test]
-    fn a_layout_gets_the_pairs_that_its_noise_asks_for_and_the_budget_allows() {
-        check_pairs(0.02, 0.005, 0.01, 1);
-        check_pairs(0.02, 0.01, 0.01, 4);
-        check_pairs(0.02, 0.2, 0.01, 8);
-        check_pairs(0.02, 0.2, 0.3, 2);
-        check_pairs(0.02, 0.2, 2.0, 1);
-        check_pairs(5.0, 0.2, 0.01, 1);
+/// As [`confirm`], for first calls that differ apart from later ones.
+#[expect(clippy::too_many_arguments, reason = "the run's state, handed on once")]
+fn confirm_first_calls(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subjects: &[Subject<'_>],
+    flagged: &[(usize, first_calls::Flagged)],
+    ended: &mut [Ended],
+    layouts: &mut Layouts,
+    random: &mut fastrand::Rng,
+) -> Result<()> {
+    let alpha = confirmation_alpha(config, subjects, ended);
+    for (index, flagged) in flagged {
+        let subject = &subjects[*index];
+        bench.settle();
+        let mut programs = programs(sides, subject);
+        let (config, end) = (&config.on(subject.terms), &mut ended[*index]);
+        if !interrupt::requested() && layouts.drawn(subject.executables, 0)?.is_some() {
+            first_calls::confirm(bench, config, &programs, flagged, (Some(&mut *layouts), alpha), end, random)?;
+        } else {
+            programs.executables = layouts.first(subject.executables)?.unwrap_or(subject.executables);
+            first_calls::confirm(bench, config, &programs, flagged, (None, alpha), end, random)?;
+        }
     }
+    Ok(())
+}
+
+/// Pairs that make a layout's mean: never so many that too few layouts would fit the budget.
+pub(super) fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> usize {
+    let change = first.measured.threshold.max(first.measured.change.estimate.abs());
+    let affordable = config.per_test_budget.as_secs_f64() / (first.seconds_per_pair * FEWEST_LAYOUTS);
+    stats::pairs_per_layout(first.spread, change, alpha, affordable)
 }

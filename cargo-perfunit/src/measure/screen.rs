@@ -3,24 +3,22 @@
 use super::bench::{Bench, Config};
 use super::beside::{Beside, Rules};
 use super::classify::{Class, classify, first_failure, per_run, runs};
-use super::layouts::{self, Layouts};
-use super::lockstep::{self, PairEnd, Shape, Task};
+use super::failures::Failures;
+use super::first_calls;
+use super::layouts::Layouts;
+use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
 use super::schedule::Figures;
 use super::whole_process::{self, Asked};
 use super::work::{Comparison, Differs, Work, clock_bias};
 use crate::error::Result;
 use crate::interrupt;
-use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides, Verdict};
-use crate::stats::{self, LOOKS, Look, Rule};
+use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides};
+use crate::stats::{self, Looks, Rule, Sequential, Step};
 use std::time::{Duration, Instant};
 
-/// Pairs that may fail before a test counts as not measurable in its mode.
-const FAILURES_BORNE: usize = 2;
-/// Below this a cycle is several percent of the time.
-const TINY_NS: f64 = 50.0;
-/// A difference of fewer ns than this is a handful of cycles, as a moved loop makes them: shown, not judged.
-const FEWEST_NS: f64 = 3.0;
+/// Fewer ns than this are a cycle, which any edit costs or saves: no threshold below it.
+const LEAST_NS: f64 = 0.3;
 /// A cold call is noisier than any repeated one: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
 /// As is a whole process, of which much is not the test: no threshold below this.
@@ -53,6 +51,8 @@ pub struct Settled {
     pub comparison: Comparison,
     /// What reading the clock can do to a pair's log ratio.
     pub clock_bias: f64,
+    /// The smallest change that counts of so short a test, as a fraction of base.
+    pub least_change: f64,
     /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
     pub ns: Sides<f64>,
 }
@@ -81,9 +81,9 @@ impl Settled {
 }
 
 /// The pairs of one test, one entry for each unit of replication.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Pairs {
-    log_ratios: Vec<f64>,
+    sequential: Sequential,
     times: Sides<Vec<f64>>,
     /// Time of one run in each batch, ns.
     batches: Sides<Vec<f64>>,
@@ -109,23 +109,37 @@ pub fn settle(
     let capture = if whole { Capture::Runner } else { Capture::Macro };
     let equal_seeds = equal_seeds && bench.seeds.are_given();
     let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
-    let ns =
-        |shape: Option<Shape>| end.sides.as_ref().map(|side| shape.map_or(side.first_ns, |shape| per_run(side, shape)));
-    let settled = |task, notes| {
-        let (pairs_per_layout, matched) = (1, true);
-        let ns = ns(matches!(task, Task::Steady(_)).then_some(end.shape));
-        Ok(Ok(Settled { task, capture, pairs_per_layout, matched, notes, equal_seeds, comparison, clock_bias, ns }))
-    };
+    let least_change = LEAST_NS / per_run(&end.sides.base, end.shape).max(LEAST_NS);
     match class {
-        Class::Steady(shape) => settled(Task::Steady(shape), apart),
+        Class::Steady(shape) => {
+            let (pairs_per_layout, matched, notes, task) = (1, true, apart, Task::Steady(shape));
+            Ok(Ok(Settled {
+                task,
+                capture,
+                pairs_per_layout,
+                matched,
+                notes,
+                equal_seeds,
+                comparison,
+                clock_bias,
+                least_change,
+                ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
+            }))
+        }
         Class::NotRepeatable(why) => {
-            settled(Task::Cold, vec![format!("not repeatable in one process ({why}): first calls are compared")])
+            let why = format!("not repeatable in one process ({why})");
+            first_calls::settle(bench, config, programs, capture, &why, random).map(Ok)
+        }
+        Class::Not(reason @ Reason::FoldedAway { .. }) => {
+            let held = first_calls::if_they_hold_work(bench, config, programs, capture, random)?;
+            Ok(held.ok_or(reason))
         }
         Class::Not(reason) => Ok(Err(reason)),
         Class::Suspect => match suspects(bench, config, programs, random)? {
             Some(reason) => Ok(Err(reason)),
             None => {
-                settled(Task::Cold, vec!["base and head do not run side by side: first calls are compared".to_owned()])
+                let why = "base and head do not run side by side";
+                first_calls::settle(bench, config, programs, capture, why, random).map(Ok)
             }
         },
     }
@@ -200,19 +214,20 @@ pub fn on_both(reason: Reason) -> Reason {
 pub fn mode(task: Task) -> Mode {
     match task {
         Task::Cold => Mode::Cold,
+        Task::Fork(..) => Mode::FirstCall,
         Task::Process => Mode::Process,
         _ => Mode::Steady,
     }
 }
 
 /// Measures until the rule decides, the budget ends or pairs fail. With layouts the unit of replication is a layout
-/// drawn at random, with the mean of a few pairs; without it is the pair.
+/// drawn at random, with the mean of a few pairs; without it is the pair. The stricter the level of a change, the longer.
 pub fn measure(
     bench: &Bench,
     config: &Config,
     programs: &Programs<'_>,
     settled: &Settled,
-    alpha: f64,
+    alpha_of_change: f64,
     mut layouts: Option<&mut Layouts>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Figures, Reason>> {
@@ -220,41 +235,43 @@ pub fn measure(
     let threshold = match mode {
         Mode::Cold => config.threshold.max(COLD_THRESHOLD),
         Mode::Process => config.threshold.max(PROCESS_THRESHOLD),
-        Mode::Steady => config.threshold,
+        Mode::FirstCall | Mode::Steady => config.threshold.max(settled.least_change),
     };
+    let looks = if layouts.is_some() { Looks::of_layouts(alpha_of_change) } else { Looks::OF_PAIRS };
+    let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
     let rule = if settled.matched {
-        Rule { alpha, threshold, bias: settled.clock_bias }
+        rule
     } else {
-        let bias = LAYOUT_BIAS + settled.clock_bias;
-        Rule { alpha, threshold: threshold.max(UNMATCHED_THRESHOLD), bias }
+        Rule { threshold: threshold.max(UNMATCHED_THRESHOLD), bias: LAYOUT_BIAS + rule.bias, ..rule }
     };
-    let most = if layouts.is_some() { layouts::MOST } else { LOOKS[LOOKS.len() - 1] };
+    let budget = config.per_test_budget.mul_f64(stats::effort(alpha_of_change));
     let per_unit = if layouts.is_some() { settled.pairs_per_layout } else { 1 };
     let started = Instant::now();
     let linked = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took);
+    // Linking takes its time, but not this test's.
+    let linking = |layouts: &Option<&mut Layouts>| {
+        layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took.saturating_sub(linked))
+    };
+    let end = |linking: Duration| {
+        let end = started + budget + linking;
+        config.deadline.map_or(end, |deadline| deadline.min(end))
+    };
     let gates = config.metering.as_ref().map_or(&[][..], |metering| &metering.gates);
     let rules = Rules { time: rule, gates };
-    let (mut pairs, mut failures) = (Pairs::default(), Vec::new());
-    let mut told = None;
+    let (mut pairs, mut failures) = (Pairs::new(rule), Failures::default());
     let decision = loop {
         if interrupt::requested() {
             return Ok(Err(Reason::Interrupted));
         }
-        // Linking takes its time, but not this test's.
-        let linking = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took.saturating_sub(linked));
-        let end = started + config.per_test_budget + linking;
-        let end = config.deadline.map_or(end, |deadline| deadline.min(end));
-        if Instant::now() >= end || pairs.log_ratios.len() >= most {
-            break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
+        if Instant::now() >= end(linking(&layouts)) || pairs.units() >= looks.last() {
+            break pairs.sequential.conclude();
         }
         let is_fresh = layouts.is_some() && pairs.unit.is_empty();
         let executables = match &mut layouts {
-            Some(layouts) => layouts.drawn(programs.executables, pairs.log_ratios.len())?,
+            Some(layouts) => layouts.drawn(programs.executables, pairs.units())?,
             None => Some(programs.executables),
         };
-        let Some(executables) = executables else {
-            break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
-        };
+        let Some(executables) = executables else { break pairs.sequential.conclude() };
         let programs = Programs { executables, ..*programs };
         if is_fresh && settled.task == Task::Process {
             // Who runs a new executable first finds less of it in the caches than who comes behind.
@@ -265,42 +282,29 @@ pub fn measure(
             if interrupt::requested() {
                 return Ok(Err(Reason::Interrupted));
             }
-            failures.push(pair);
-            if failures.len() > FAILURES_BORNE {
-                return Ok(Err(failure(&failures, config.timeout)));
+            if let Some(reason) = failures.add(&pair, config.timeout) {
+                return Ok(Err(reason));
             }
             continue;
         }
-        if !pairs.add(&pair, settled.comparison, per_unit) {
-            continue;
-        }
-        if told.is_none()
-            && let Look::Decided(decision) = stats::look(&rule, &pairs.log_ratios)
-        {
-            told = Some(decision);
-        }
-        if pairs.beside.is_told(&rules) && told.is_some() {
-            break told;
-        }
-        if LOOKS.contains(&pairs.log_ratios.len()) {
-            let each =
-                started.elapsed().saturating_sub(linking) / u32::try_from(pairs.log_ratios.len()).unwrap_or(u32::MAX);
-            let left = end.saturating_duration_since(Instant::now());
-            let affordable = pairs.log_ratios.len() + (left.as_secs_f64() / each.as_secs_f64().max(1e-6)) as usize;
-            let affordable = affordable.min(most);
-            let hopeless = match told {
-                Some(_) => pairs.beside.is_hopeless(&rules, affordable),
-                None => stats::is_hopeless(&rule, &pairs.log_ratios, affordable),
-            };
-            if hopeless {
-                break told.or_else(|| stats::conclude(&rule, &pairs.log_ratios));
-            }
+        let Some(log_ratio) = pairs.add(&pair, settled.comparison, per_unit) else { continue };
+        let linking = linking(&layouts);
+        let affordable = affordable(pairs.units() + 1, started.elapsed().saturating_sub(linking), end(linking));
+        let step = pairs.sequential.push(log_ratio, affordable);
+        let others_are_told = pairs.beside.is_told(&rules);
+        let others_are_over =
+            others_are_told || looks.contains(pairs.units()) && pairs.beside.is_hopeless(&rules, affordable);
+        if matches!(step, Step::Ended(_)) && others_are_over {
+            break pairs.sequential.conclude();
         }
     };
     let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };
     let mut figures = figures(&pairs, &decision, mode, settled);
-    figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.log_ratios.len() * per_unit).max(1) as f64;
+    figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.units() * per_unit).max(1) as f64;
     figures.measured.threshold = rule.threshold;
+    if mode == Mode::Steady && settled.least_change > config.threshold {
+        figures.notes.push(format!("judged from {LEAST_NS} ns on, about a cycle of the processor"));
+    }
     if config.metering.is_some() {
         figures.metrics = pairs.beside.metrics(&rules);
         if settled.task == Task::Process {
@@ -314,26 +318,44 @@ pub fn measure(
     // With a layout of its own each process differs from the others for that alone.
     let differs = pairs.work.differs().filter(|differs| layouts.is_none() || *differs == Differs::Calls);
     figures.notes.extend(differs.map(|differs| unequal_work(differs, settled)));
+    figures.notes.extend(failures.note(pairs.units() * per_unit + pairs.unit.len()));
     Ok(Ok(figures))
 }
 
+/// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
+fn affordable(units: usize, took: Duration, end: Instant) -> usize {
+    let left = end.saturating_duration_since(Instant::now());
+    let each = took.as_secs_f64() / units as f64;
+    if left.is_zero() { units } else { units + ((left.as_secs_f64() / each.max(1e-6)) as usize).max(1) }
+}
+
 impl Pairs {
+    fn new(rule: Rule) -> Self {
+        let (times, batches, unit) = Default::default();
+        let (work, beside) = (Work::default(), Beside::default());
+        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside }
+    }
+
+    fn units(&self) -> usize {
+        self.sequential.log_ratios().len()
+    }
+
     /// What can be plotted of so many units; the batches are those of all.
     fn sample(&self, units: usize) -> Sample {
         let steps = Sample::QUANTILES - 1;
         let quantiles = |times: &Vec<f64>| {
             let times = &mut times.clone();
             let at = (0..=steps).map(|step| stats::quantile(times, step as f64 / steps as f64));
-            if self.log_ratios.is_empty() { Vec::new() } else { at.collect() }
+            if self.units() == 0 { Vec::new() } else { at.collect() }
         };
         Sample {
-            estimates: self.log_ratios[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
+            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
             batches: self.batches.as_ref().map(quantiles),
         }
     }
 
-    /// Adds a pair; true if it completes a unit of so many.
-    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> bool {
+    /// Adds a pair; the log ratio of the unit of so many that it completes.
+    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
         for side in Side::BOTH {
             self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
@@ -342,17 +364,17 @@ impl Pairs {
         self.beside.add(pair, comparison);
         self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
         if self.unit.len() < per_unit {
-            return false;
+            return None;
         }
         let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
             stats::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), stats::TRIMMING)
         };
-        self.log_ratios.push(mean(|(log_ratio, _)| *log_ratio));
+        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
         self.times.base.push(mean(|(_, ns)| ns.base).exp());
         self.times.head.push(mean(|(_, ns)| ns.head).exp());
         self.unit.clear();
         self.beside.end_unit();
-        true
+        Some(log_ratio)
     }
 }
 
@@ -371,27 +393,8 @@ fn out_of_time(config: &Config) -> Reason {
     if over { Reason::BudgetUsedUp } else { Reason::TooNoisy }
 }
 
-/// Why pairs of a test that had passed its pilot did not complete.
-fn failure(failures: &[PairEnd], timeout: Duration) -> Reason {
-    for pair in failures {
-        if let Some(side) = pair.timed_out {
-            return Reason::TimedOut { side: side.to_string(), seconds: timeout.as_secs_f64() };
-        }
-        for side in Side::BOTH {
-            let end = pair.sides.get(side);
-            let ended_badly = end.status.is_some() && end.state != perfunit_runtime::page::state::DONE;
-            if ended_badly {
-                let detail =
-                    if end.message.is_empty() { "passes once and not again".to_owned() } else { end.message.clone() };
-                return Reason::Fails { side: format!("{side}, not always"), detail };
-            }
-        }
-    }
-    Reason::Fails { side: "either side, not always".to_owned(), detail: "its process did not finish".to_owned() }
-}
-
 fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Settled) -> Figures {
-    let used = decision.pairs.min(pairs.log_ratios.len());
+    let used = decision.values.min(pairs.units());
     let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
     let (base_ns, head_ns) = (stats::median(&mut base.to_vec()), stats::median(&mut head.to_vec()));
     let measured = Measured {
@@ -409,13 +412,7 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         sample: pairs.sample(used),
         bound: None,
     };
-    let mut notes = settled.notes.clone();
-    let mut verdict = decision.verdict;
-    let few_cycles = base_ns.max(head_ns) < TINY_NS && (head_ns - base_ns).abs() < FEWEST_NS;
-    if few_cycles && matches!(verdict, Verdict::Slower | Verdict::Faster) {
-        verdict = Verdict::ChangedBelowThreshold;
-        notes.push(format!("a few cycles ({:+.1} ns of {base_ns:.1} ns): shown, not judged", head_ns - base_ns));
-    }
-    let spread = stats::spread(&pairs.log_ratios);
-    Figures { verdict, measured, spread, seconds_per_pair: 0.0, notes, metrics: Metrics::new() }
+    let spread = stats::spread(pairs.sequential.log_ratios());
+    let (verdict, notes, metrics) = (decision.verdict, settled.notes.clone(), Metrics::new());
+    Figures { verdict, measured, spread, seconds_per_pair: 0.0, notes, metrics }
 }

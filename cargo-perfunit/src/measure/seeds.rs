@@ -8,7 +8,7 @@ use crate::build::TestExecutable;
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
-use perfunit_runtime::page::{PRELOAD_VARIABLE, SEED_VARIABLE};
+use perfunit_runtime::page::{PRELOAD_VARIABLE, SEED_VARIABLE, STREAM_VARIABLE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read;
@@ -56,6 +56,7 @@ impl Seeds {
             }
             variables.push((PRELOAD_VARIABLE, libraries));
             variables.push((SEED_VARIABLE, format!("{seed:016x}").into()));
+            variables.push((STREAM_VARIABLE, "0".repeat(16).into()));
         }
         variables
     }
@@ -105,7 +106,9 @@ mod tests {
         let variables: Vec<String> =
             variables.into_iter().map(|(name, value)| format!("{name}={}", value.to_string_lossy())).collect();
         assert_eq!(variables[0], "PROPTEST_DISABLE_FAILURE_PERSISTENCE=1");
-        assert_eq!(variables[1..], *expected);
+        let stream = (!expected.is_empty()).then_some("PERFUNIT_STREAM=0000000000000000");
+        let expected: Vec<&str> = expected.iter().copied().chain(stream).collect();
+        assert_eq!(variables[1..], expected);
     }
 
     #[test]

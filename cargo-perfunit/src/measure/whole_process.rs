@@ -27,7 +27,7 @@ const NO_TEST: &str = "perfunit::no::test::of::this::name";
 /// Pairs that tell what a start takes, or about what a test does.
 const PILOTS: usize = 5;
 /// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * stats::LOOKS[0] as f64;
+const NEEDED: f64 = 1.3 * stats::FIRST_LOOK as f64;
 /// From this share of a process on its start is worth a note.
 const MUCH: f64 = 0.5;
 /// Longest wait for a process before Ctrl-C is looked for.
@@ -91,6 +91,7 @@ pub fn settle(
         equal_seeds: bench.seeds.are_given(),
         comparison: Comparison::Quantiles,
         clock_bias: 0.0,
+        least_change: 0.0,
         ns,
     }))
 }
@@ -197,7 +198,9 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, lim
     let mut sides = Sides::<SideEnd>::default();
     let mut timed_out = None;
     for side in [starter, starter.other()] {
+        let entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let end = one(bench, &mut command(bench, programs, side, asked, pads), limit)?;
+        drop(entered);
         process::kill_leftovers();
         if end.status.is_none() {
             timed_out = Some(side).filter(|_| !interrupt::requested());

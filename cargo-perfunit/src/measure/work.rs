@@ -19,6 +19,8 @@ const DIFFERS: f64 = 0.05;
 const UNRELATED: f64 = 1.0;
 /// So much more than the batches within them do processes differ if each does work of its own.
 const UNLIKE_ITS_BATCHES: f64 = 4.0;
+/// Standard error of a median of values that are normal, in standard errors of their mean.
+const MEDIAN_ERROR: f64 = 1.25;
 /// Pairs that it takes to tell.
 const FEWEST_PAIRS: usize = 8;
 /// Batches of a process that it takes to tell.
@@ -68,6 +70,13 @@ fn blocks(times: &[f64]) -> Vec<f64> {
 fn log_ratios(pair: &PairEnd) -> Vec<f64> {
     let (base, head) = (blocks(&pair.sides.base.times), blocks(&pair.sides.head.times));
     head.iter().zip(&base).map(|(head, base)| head - base).collect()
+}
+
+/// Standard error of a pair's estimate, as its batches suggest; they share their process's luck, so that it is less than the
+/// truth.
+pub fn uncertainty(pair: &PairEnd) -> f64 {
+    let blocks = log_ratios(pair);
+    MEDIAN_ERROR * spread(&blocks) / (blocks.len().max(1) as f64).sqrt()
 }
 
 /// Both sides' batches have as many runs, and hold the same readings of the clock: of a long one these are a smaller part
@@ -123,7 +132,7 @@ impl Work {
         }
         let (sides, pairs) = (spread(&self.within_sides), spread(&self.within_pairs));
         // What a median of so many blocks would vary by.
-        let expected = 1.25 * pairs / (self.blocks as f64).sqrt();
+        let expected = MEDIAN_ERROR * pairs / (self.blocks as f64).sqrt();
         let between = spread(&self.pairs);
         // First: on a busy machine the batches of a process differ as well.
         if between > DIFFERS && between > UNLIKE_ITS_BATCHES * expected {

@@ -29,7 +29,10 @@ pub enum Verdict {
 pub enum Mode {
     /// The body is repeated in each process; the steady state is compared.
     Steady,
-    /// The body cannot be repeated; its first call in each process is compared.
+    /// First calls are compared, each in a child that is forked just before the body: it cannot be repeated, or only its
+    /// first call holds work.
+    FirstCall,
+    /// The body cannot be repeated, nor can its process fork; its first call in each process is compared.
     Cold,
     /// A harness of its own runs it: whole processes are compared, from their start to their end.
     Process,

@@ -1,5 +1,6 @@
 //! The tests of both sides, joined: which to measure, in which order, and why not the others.
 
+use super::besides::{self, Libraries};
 use super::build::BuiltSides;
 use super::code::{self, TargetCode};
 use super::id;
@@ -245,7 +246,11 @@ impl Candidates {
                 _ if all_tests => {}
                 (impact::Rank::Unknown, Some(function)) => {
                     let because = std::mem::take(&mut candidate.because);
-                    candidate.because = format!("can reach machine code that differs, {} ({because})", function.name);
+                    let besides =
+                        self.code.get(&candidate.test.target).is_some_and(|code| code.besides.contains(&function.name));
+                    let how =
+                        if besides { "can come upon what differs" } else { "can reach machine code that differs" };
+                    candidate.because = format!("{how}, {} ({because})", function.name);
                 }
                 (impact::Rank::Unknown, None) => {}
                 _ => candidate.because = rank.reason,
@@ -256,11 +261,16 @@ impl Candidates {
     }
 }
 
-/// True if both versions have the same executable and the same binaries for it to start: with the metadata of both made
-/// equal, a change that compiles to nothing leaves no trace.
+/// True if both versions have the same executable, and all that it starts, loads and reads is the same: with the metadata
+/// of both made equal, a change that compiles to nothing leaves no trace.
 fn same_program(executables: Sides<Option<&TestExecutable>>, sides: &Sides<SideBuild>) -> Result<bool> {
     let (Some(base), Some(head)) = (executables.base, executables.head) else { return Ok(false) };
-    Ok(fs::same_content(&base.path, &head.path)? && same_binaries(sides)?)
+    let paths = Sides { base: base.path.as_path(), head: head.path.as_path() };
+    Ok(fs::same_content(paths.base, paths.head)?
+        && same_binaries(sides)?
+        && Libraries::of(sides, paths)?.is_empty()
+        && besides::variables(sides, Sides { base, head })?.is_empty()
+        && besides::made(sides, Sides { base, head })?.is_empty())
 }
 
 fn same_binaries(sides: &Sides<SideBuild>) -> Result<bool> {
@@ -272,7 +282,7 @@ fn same_binaries(sides: &Sides<SideBuild>) -> Result<bool> {
         return Ok(false);
     }
     for (base, head) in binaries.base.iter().zip(&binaries.head) {
-        if !fs::same_content(base, head)? {
+        if !fs::same_content(base, head)? || !Libraries::of(sides, Sides { base, head })?.is_empty() {
             return Ok(false);
         }
     }

@@ -1,14 +1,17 @@
 //! Which tests can reach machine code that differs, target by target.
 
+use super::besides::{self, Libraries};
 use super::build::BuiltSides;
 use super::remembered::Remembered;
 use super::setup::Setup;
 use super::units::Units;
 use crate::binary::{self, ChangedCode, Code, What};
-use crate::build::{Harness, LinkRecord, SideBuild, TestExecutable};
+use crate::build::{CompiledFiles, Harness, LinkRecord, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::fs;
-use crate::model::{ChangedFunction, Sides, TargetId, TargetKind, Why};
+use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind, Why};
+use object::Object as _;
+use object::read::NameOrOrdinal;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,8 +26,10 @@ pub struct TargetCode {
     pub places: Vec<Place>,
     /// By name.
     pub tests: BTreeMap<String, TestCode>,
-    /// A binary that the tests can start and that differs.
-    pub binary: Option<String>,
+    /// What else the tests can start, load or read and that differs, in words.
+    pub besides: Vec<String>,
+    /// Part of the code is in shared libraries, where no run is watched.
+    pub in_libraries: bool,
     /// Why nothing could be compared; then every test counts as changed.
     pub unknown: Option<String>,
 }
@@ -64,7 +69,7 @@ impl TargetCode {
 
     /// True if a test cannot have changed.
     pub fn is_same(&self, test: &str) -> bool {
-        self.binary.is_none() && self.unknown.is_none() && self.tests.get(test) == Some(&TestCode::Same)
+        self.besides.is_empty() && self.unknown.is_none() && self.tests.get(test) == Some(&TestCode::Same)
     }
 
     /// What differs for a test, for people.
@@ -73,15 +78,15 @@ impl TargetCode {
             let named = places.iter().take(NAMED).filter_map(|place| self.places.get(*place));
             return Some(Why { path: path.clone(), changed: named.map(|place| place.function.clone()).collect() });
         }
-        let name = format!("main of the binary {}", self.binary.as_ref()?);
-        let changed = vec![ChangedFunction { name: name.clone(), data: None }];
-        Some(Why { path: vec![test.to_owned(), name], changed })
+        let name = self.besides.first()?;
+        let changed = self.besides.iter().map(|name| ChangedFunction { name: name.clone(), data: None }).collect();
+        Some(Why { path: vec![test.to_owned(), name.clone()], changed })
     }
 
     /// The places that a test must pass to have changed; `None` if passing them is not the only way.
     pub fn places_of(&self, test: &str) -> Option<Vec<&Place>> {
         match self.tests.get(test) {
-            Some(TestCode::Changed { places, .. }) if self.binary.is_none() => {
+            Some(TestCode::Changed { places, .. }) if self.besides.is_empty() && !self.in_libraries => {
                 Some(places.iter().filter_map(|place| self.places.get(*place)).collect())
             }
             _ => None,
@@ -92,6 +97,7 @@ impl TargetCode {
 /// Compares the executables of two sides.
 pub struct Comparer<'a> {
     sides: &'a Sides<SideBuild>,
+    files: Sides<CompiledFiles>,
     units: Units,
     /// The answers of earlier runs, and of this one.
     pub remembered: Remembered,
@@ -101,7 +107,8 @@ impl<'a> Comparer<'a> {
     /// For the sides as built.
     pub fn new(setup: &Setup, built: &'a BuiltSides) -> Result<Self> {
         let remembered = Remembered::load(&setup.ours, &built.sides)?;
-        Ok(Self { sides: &built.sides, units: Units::default(), remembered })
+        let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
+        Ok(Self { sides: &built.sides, files, units: Units::default(), remembered })
     }
 
     /// What machine code says about these tests of a target.
@@ -114,20 +121,33 @@ impl<'a> Comparer<'a> {
         if let Some(known) = self.remembered.target(target, tests) {
             return Ok(known);
         }
-        let mut code = match self.programs(executables.map(|executable| executable.link.as_deref()))? {
+        let paths = executables.map(|executable| executable.path.as_path());
+        let libraries = Libraries::of(self.sides, paths)?;
+        let mut code = match self.programs(executables.map(|executable| executable.link.as_deref()), &libraries)? {
             Ok(programs) if executables.head.harness == Harness::Own => target_code(compare_mains(&programs, tests)),
             Ok(programs) => target_code(binary::compare(&programs, tests)),
             Err(why) => TargetCode::unknown(why),
         };
+        code.in_libraries = !libraries.links.base.is_empty();
+        code.besides = self.changed_libraries(libraries)?;
+        let variables = besides::variables(self.sides, executables)?;
+        code.besides.extend(variables.iter().map(|name| format!("the variable {name}")));
+        let made = besides::made(self.sides, executables)?;
+        code.besides.extend(made.iter().map(|name| format!("{name} in OUT_DIR")));
         if matches!(target.kind, TargetKind::Test | TargetKind::Bench) {
-            code.binary = self.changed_binary()?;
+            code.besides.extend(self.changed_binary()?.map(|name| format!("main of the binary {name}")));
         }
         self.remembered.insert(target, &code);
         Ok(code)
     }
 
-    /// Both programs, read from what they were linked from; or why they cannot be compared.
-    fn programs(&mut self, links: Sides<Option<&Path>>) -> Result<std::result::Result<Sides<binary::Program>, String>> {
+    /// Both programs with the libraries that they load, read from what they were linked from; or why they cannot be
+    /// compared.
+    fn programs(
+        &mut self,
+        links: Sides<Option<&Path>>,
+        libraries: &Libraries,
+    ) -> Result<std::result::Result<Sides<binary::Program>, String>> {
         let (Some(base), Some(head)) = (links.base, links.head) else {
             return Ok(Err("it is not known what it was linked from".to_owned()));
         };
@@ -135,10 +155,38 @@ impl<'a> Comparer<'a> {
         if let Some(why) = links.base.incomparable(&links.head)? {
             return Ok(Err(why));
         }
-        Ok(match (self.units.program(&links.base)?, self.units.program(&links.head)?) {
+        self.linked(&links, libraries.links.as_ref().map(Vec::as_slice))
+    }
+
+    fn linked(
+        &mut self,
+        links: &Sides<LinkRecord>,
+        libraries: Sides<&[LinkRecord]>,
+    ) -> Result<std::result::Result<Sides<binary::Program>, String>> {
+        let mut program = |side: Side| {
+            let all = std::iter::once(links.get(side)).chain(*libraries.get(side));
+            self.units.program(all, self.files.get(side))
+        };
+        Ok(match (program(Side::Base)?, program(Side::Head)?) {
             (Ok(base), Ok(head)) => Ok(Sides { base, head }),
             (Err(why), _) | (_, Err(why)) => Err(why),
         })
+    }
+
+    /// The libraries that have to count as changed, in words; of those that a test opens by itself all that they show
+    /// may be called.
+    fn changed_libraries(&mut self, libraries: Libraries) -> Result<Vec<String>> {
+        let mut changed = libraries.changed;
+        for (name, paths, links) in libraries.opened {
+            let shown = paths.try_map(|_, path| exports(&path))?;
+            let symbols: Vec<&str> = shown.base.union(&shown.head).map(String::as_str).collect();
+            let programs = self.linked(&links, Sides::default())?;
+            let same = programs.is_ok_and(|programs| binary::compare_symbols(&programs, &symbols) == Code::Same);
+            if !same {
+                changed.push(name);
+            }
+        }
+        Ok(changed.into_iter().map(|name| format!("the library {name}")).collect())
     }
 
     /// A binary of the workspace that runs other machine code than before, by name.
@@ -154,15 +202,16 @@ impl<'a> Comparer<'a> {
             let (Some(base), Some(head)) = (binaries.base.get(name), binaries.head.get(name)) else {
                 return Ok(Some(name.clone()));
             };
-            if fs::same_content(base, head)? {
+            let libraries = Libraries::of(self.sides, Sides { base, head })?;
+            if fs::same_content(base, head)? && libraries.is_empty() {
                 continue;
             }
             let links = Sides { base: self.sides.base.binary_link(base), head: self.sides.head.binary_link(head) };
-            let same = match self.programs(links.as_ref().map(Option::as_deref))? {
-                Ok(programs) => binary::compare_symbol(&programs, "main") == Code::Same,
+            let same = match self.programs(links.as_ref().map(Option::as_deref), &libraries)? {
+                Ok(programs) => binary::compare_symbols(&programs, &["main"]) == Code::Same,
                 Err(_) => false,
             };
-            if !same {
+            if !same || !self.changed_libraries(libraries)?.is_empty() {
                 return Ok(Some(name.clone()));
             }
         }
@@ -170,9 +219,20 @@ impl<'a> Comparer<'a> {
     }
 }
 
+/// The symbols that a library shows to others.
+fn exports(library: &Path) -> Result<BTreeSet<String>> {
+    let bytes = fs::read(library)?;
+    let Ok(file) = object::File::parse(&*bytes) else { return Ok(BTreeSet::new()) };
+    let names = file.exports().into_iter().flatten().flatten().filter_map(|export| match export.name() {
+        NameOrOrdinal::Name(name) => Some(String::from_utf8_lossy(name).into_owned()),
+        NameOrOrdinal::Ordinal(_) => None,
+    });
+    Ok(names.collect())
+}
+
 /// What tests of a harness of their own can reach, each of them all that its main can.
 fn compare_mains(programs: &Sides<binary::Program>, tests: &BTreeSet<String>) -> binary::Comparison {
-    let code = binary::compare_symbol(programs, "main");
+    let code = binary::compare_symbols(programs, &["main"]);
     binary::Comparison { tests: tests.iter().map(|test| (test.clone(), code.clone())).collect() }
 }
 

@@ -7,6 +7,7 @@ use super::measure::checkout;
 use super::options::Options;
 use super::remembered::Remembered;
 use super::setup::Setup;
+use crate::build::InPlace;
 use crate::error::Result;
 use crate::execution::{self, Executed, Places, Program};
 use crate::fs;
@@ -46,6 +47,7 @@ pub fn confirm(
     let mut tracer = Tracer {
         built,
         places: BTreeMap::new(),
+        made: InPlace::put(&built.sides, &setup.ours)?,
         temporary: setup.ours.join("tmp").join("traced"),
         limit: options.measuring.timeout.min(LONGEST),
     };
@@ -82,6 +84,7 @@ pub fn confirm(
 struct Tracer<'a> {
     built: &'a BuiltSides,
     places: BTreeMap<(TargetId, Side), Places>,
+    made: InPlace,
     temporary: PathBuf,
     limit: Duration,
 }
@@ -116,6 +119,7 @@ impl Tracer<'_> {
             self.places.insert(key.clone(), Places::read(&executable.path)?);
         }
         let program = Program { executable, places: &self.places[&key], temporary: &self.temporary };
+        let _entered = self.made.enter(side)?;
         execution::executes(&program, &candidate.test.name, symbols, self.limit)
     }
 }

@@ -11,7 +11,7 @@ use super::probes::{sources, text};
 use super::select::Selected;
 use super::setup::Setup;
 use crate::binary::{self, Inlining, Operations};
-use crate::build::{self, Built, SideBuild, TestExecutable, Variant};
+use crate::build::{self, Built, InPlace, SideBuild, TestExecutable, Variant};
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::explain::instructions::{Code, Owners, parse, tree};
@@ -158,6 +158,7 @@ pub fn explain(
     let mut bench = Bench::open(&setup.ours)?;
     bench.seeds = Seeds::new(built.seeds.clone().filter(|_| options.measuring.equal_seeds));
     bench.gauges = Gauges::new(None, find_valgrind(), bench.callgrind());
+    bench.made = Some(InPlace::put(&lined.sides, &setup.ours)?);
     let config = config(options, LONGEST, deadline);
     let facts = causes::facts(setup, selected, &options.build.profile);
     let changed = |function: &Function| changed(function, &selected.diff.items);

@@ -5,12 +5,12 @@ use super::candidates::{Candidate, Candidates, not_measured};
 use super::environment;
 use super::options::{Measuring, Options};
 use super::setup::Setup;
-use crate::build::TestExecutable;
+use crate::build::{InPlace, TestExecutable, share_libraries};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::measure::{
     AllEnded, Bench, Config, Ended, Figures, Gauges, Instructions, Metering, Seeds, Subject, Terms, cross_check,
-    find_valgrind, gate, measure_all,
+    find_valgrind, gate, measure_all, verdicts_of_pairs,
 };
 use crate::model::{
     Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Outcome, Readings, Reason, Side, Sides, TargetId,
@@ -65,7 +65,7 @@ pub fn measure(
         deadline,
         threshold: measuring.threshold,
         alpha: measuring.alpha,
-        others,
+        others: others * most_verdicts(options),
         seed: measuring.seed,
         placement: measuring.placement,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
@@ -80,6 +80,8 @@ pub fn measure(
     // Both sides see the same files: otherwise two workloads would be compared.
     let data = built.pairing.tests_of;
     checkout(setup, built, data)?;
+    share_libraries(&built.sides)?;
+    bench.made = Some(InPlace::put(&built.sides, &setup.ours)?);
     let AllEnded { tests: mut ended, layouts } = round(setup, &bench, &config, built, &candidates.chosen)?;
     note_writes(setup, built, data, &mut warnings)?;
     with_other_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
@@ -89,6 +91,13 @@ pub fn measure(
     let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
     warnings.extend(bench.remarks());
     Ok(Measured { outcomes, environment, warnings, explaining: Duration::ZERO })
+}
+
+/// As many verdicts as pairs may give on one test, whatever the rules say of it.
+fn most_verdicts(options: &Options) -> usize {
+    let overrides = options.rules.overrides.iter().filter_map(|rule| rule.metrics.as_ref());
+    let gates = overrides.chain([&options.measuring.gates]);
+    gates.map(|gates| verdicts_of_pairs(gates)).max().unwrap_or(1)
 }
 
 /// The executables of the tests to measure, on both sides.
@@ -150,7 +159,8 @@ fn with_other_files(
         return Ok(());
     }
     checkout(setup, built, other)?;
-    let done = ended.iter().filter(|end| end.result.is_ok()).count();
+    let done = candidates.iter().zip(&*ended).filter(|(_, end)| end.result.is_ok());
+    let done: usize = done.map(|(candidate, _)| verdicts_of_pairs(&candidate.terms.gates)).sum();
     let config = &Config { others: config.others + done, ..config.clone() };
     let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
     for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?.tests) {

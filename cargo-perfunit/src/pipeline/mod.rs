@@ -4,6 +4,7 @@
 //! thinking in the modules above.
 
 mod archived;
+mod besides;
 mod build;
 mod candidates;
 mod causes;

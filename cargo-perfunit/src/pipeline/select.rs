@@ -7,7 +7,7 @@ use super::scope;
 use super::setup::Setup;
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Request};
-use crate::impact::{self, Cause, Files, Graph, PackageNode, TargetNode};
+use crate::impact::{self, Cause, Files, Graph, PackageNode, Reached, TargetNode};
 use crate::model::{Selection, Sides, TargetId};
 use crate::shadow::Injections;
 use crate::source::{self, FileChange, InputKind, Irrelevance, SourceDiff};
@@ -37,6 +37,8 @@ pub struct Selected {
     pub rules: TestRules,
     /// Changed files that mean nothing by the configuration, in words.
     ignored: Vec<String>,
+    /// Changed data files that are in no package, and that no code names.
+    nowhere: Vec<String>,
     nothing_because: Option<String>,
 }
 
@@ -78,8 +80,10 @@ impl Selected {
         let irrelevant = self.diff.irrelevant.iter().map(|(path, why)| format!("{path}: {why}"));
         let ignored = self.ignored.iter().cloned();
         let unseen = if self.targets.is_empty() { changes(&self.diff) } else { Vec::new() };
+        let nowhere: &[String] = if self.targets.is_empty() { &[] } else { &self.nowhere };
         irrelevant
             .chain(ignored)
+            .chain(nowhere.iter().map(|path| format!("{path}: in no package of the workspace, and no code names it")))
             .chain(unseen.into_iter().map(|change| format!("{change}: no test target in scope depends on it")))
             .collect()
     }
@@ -110,12 +114,14 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
             graph: Graph::default(),
             rules,
             ignored,
+            nowhere: Vec::new(),
             nothing_because,
         });
     }
     let (graph, target_files) = graph(setup, &workspace, &diff)?;
     rules.heed_attributes(setup, &workspace, &target_files);
-    let reached = impact::reach(&graph, &diff).targets;
+    let Reached { targets: reached, mut nowhere } = impact::reach(&graph, &diff);
+    nowhere.retain(|path| diff.inputs.iter().any(|input| input.path == *path && input.kind == InputKind::Data));
     let mut data_files = data::files(&reached, &diff);
     let mut targets: BTreeMap<TargetId, String> = if options.all_tests {
         in_scope.iter().map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
@@ -146,6 +152,7 @@ pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
         graph,
         rules,
         ignored,
+        nowhere,
         nothing_because,
     })
 }
@@ -242,7 +249,9 @@ fn graph(setup: &mut Setup, workspace: &Workspace, diff: &SourceDiff) -> Result<
     }
     let outside = outside_packages(&setup.files.head, workspace);
     let external = external(setup, workspace, diff)?;
-    Ok((Graph { root: workspace.root.clone(), packages, external, outside }, files))
+    let mut graph = Graph { root: workspace.root.clone(), packages, external, outside, named_by: BTreeMap::new() };
+    graph.named_by = data::named_by(setup, &graph, diff);
+    Ok((graph, files))
 }
 
 /// The files of the target with this root.

@@ -1,7 +1,7 @@
 //! What test executables were linked from, read for comparison: every file once, however many executables it is in.
 
 use crate::binary::{self, Program, Unit};
-use crate::build::LinkRecord;
+use crate::build::{CompiledFiles, LinkRecord};
 use crate::error::{Error, Result};
 use crate::fs;
 use std::collections::HashMap;
@@ -17,11 +17,16 @@ pub struct Units {
 }
 
 impl Units {
-    /// The program of a link, or why it cannot be read.
-    pub fn program(&mut self, link: &LinkRecord) -> Result<std::result::Result<Program, String>> {
+    /// The program of a link and of those of the libraries that it loads, or why it cannot be read. `files` are those that
+    /// were compiled into it.
+    pub fn program<'a>(
+        &mut self,
+        links: impl Iterator<Item = &'a LinkRecord>,
+        files: &CompiledFiles,
+    ) -> Result<std::result::Result<Program, String>> {
         let mut units = Vec::new();
-        for path in link.inputs() {
-            match self.unit(&path)? {
+        for path in links.flat_map(LinkRecord::inputs) {
+            match self.unit(&path, files)? {
                 Ok(unit) => units.push(unit),
                 Err(why) => return Ok(Err(why)),
             }
@@ -29,7 +34,7 @@ impl Units {
         Ok(Ok(binary::link(&units)))
     }
 
-    fn unit(&mut self, path: &Path) -> Result<std::result::Result<Arc<Unit>, String>> {
+    fn unit(&mut self, path: &Path, files: &CompiledFiles) -> Result<std::result::Result<Arc<Unit>, String>> {
         let data = path.metadata().map_err(|error| {
             Error::setup(format!("cannot read {}: {error}", path.display())).hint("run `cargo perfunit clean`")
         })?;
@@ -38,7 +43,7 @@ impl Units {
             return Ok(known.clone());
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let unit = binary::read(&name, &fs::read(path)?).map(Arc::new).map_err(|error| error.to_string());
+        let unit = binary::read(&name, &fs::read(path)?, files).map(Arc::new).map_err(|error| error.to_string());
         self.known.insert(key, unit.clone());
         Ok(unit)
     }

@@ -123,6 +123,7 @@ pub fn at_least(bound: &Bound) -> String {
 fn remark(mode: Mode) -> &'static str {
     match mode {
         Mode::Steady => "",
+        Mode::FirstCall => "(first call)",
         Mode::Cold => "(cold)",
         Mode::Process => "(process)",
     }
@@ -190,7 +191,8 @@ pub fn statistics(measured: &Measured) -> String {
     };
     let mode = match mode {
         Mode::Steady => "steady state",
-        Mode::Cold => "cold call",
+        Mode::FirstCall => "first call in a forked child",
+        Mode::Cold => "first call in a process",
         Mode::Process => "whole process",
     };
     let layouts = if *layouts > 1 { format!(" over {layouts} layouts") } else { String::new() };

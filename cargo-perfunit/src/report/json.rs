@@ -355,6 +355,7 @@ pub(super) fn verdict(verdict: Verdict) -> &'static str {
 fn mode(mode: Mode) -> &'static str {
     match mode {
         Mode::Steady => "steady",
+        Mode::FirstCall => "first-call",
         Mode::Cold => "cold",
         Mode::Process => "process",
     }

@@ -156,7 +156,7 @@ fn figures(measured: &Measured) -> [String; 4] {
     let [low, high] = [measured.change.low, measured.change.high].map(percent);
     let mode = match measured.mode {
         Mode::Steady => "",
-        Mode::Cold => " (first call)",
+        Mode::FirstCall | Mode::Cold => " (first call)",
         Mode::Process => " (process)",
     };
     if let Some(bound) = &measured.bound {

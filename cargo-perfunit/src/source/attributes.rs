@@ -84,34 +84,75 @@ fn add_applied(meta: &Meta, paths: &mut Vec<Path>) {
     }
 }
 
+/// True if a macro that these attributes name may read the documentation of the item and of what is in it. Only what the
+/// standard library's own derives make is known not to depend on it.
+pub(crate) fn may_read_documentation(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| may_read(&attribute.meta))
+}
+
+fn may_read(meta: &Meta) -> bool {
+    const IGNORING: [&str; 9] = ["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
+    let inner = |list: &syn::MetaList| list.parse_args_with(Metas::parse_terminated).ok();
+    match meta {
+        Meta::List(list) if list.path.is_ident("derive") => inner(list).is_none_or(|derives| {
+            let name = |derive: &Meta| derive.path().segments.last().map(|last| last.ident.to_string());
+            derives.iter().any(|derive| name(derive).is_none_or(|name| !IGNORING.contains(&name.as_str())))
+        }),
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            inner(list).is_none_or(|metas| metas.iter().skip(1).any(may_read))
+        }
+        Meta::List(list) if list.path.is_ident("unsafe") => inner(list).is_none_or(|metas| metas.iter().any(may_read)),
+        other => is_attribute_macro(other.path()),
+    }
+}
+
 /// True for an attribute that is not built into the compiler, and can make anything of the item.
 pub(crate) fn is_attribute_macro(path: &Path) -> bool {
-    const BUILT_IN: [&str; 26] = [
+    const BUILT_IN: [&str; 45] = [
         "allow",
         "automatically_derived",
         "cfg",
         "cold",
         "const_trait",
         "coverage",
+        "crate_type",
         "deny",
         "deprecated",
         "derive",
         "doc",
         "expect",
         "export_name",
+        "feature",
         "forbid",
+        "global_allocator",
         "ignore",
         "inline",
         "instruction_set",
+        "link",
+        "link_name",
         "link_section",
+        "macro_export",
+        "macro_use",
         "must_use",
+        "no_link",
+        "no_main",
         "no_mangle",
+        "no_std",
+        "non_exhaustive",
         "optimize",
+        "path",
+        "proc_macro",
+        "proc_macro_attribute",
+        "proc_macro_derive",
+        "recursion_limit",
+        "repr",
         "should_panic",
         "stable",
         "target_feature",
         "track_caller",
+        "type_length_limit",
         "unstable",
+        "used",
         "warn",
     ];
     const TOOLS: [&str; 5] = ["clippy", "diagnostic", "miri", "rust_analyzer", "rustfmt"];
@@ -126,6 +167,18 @@ pub(crate) fn is_attribute_macro(path: &Path) -> bool {
 mod tests {
     use super::*;
     use syn::parse_quote;
+
+    #[test]
+    fn macros_but_the_standard_derives_may_read_documentation() {
+        let reads = |attribute: Attribute| may_read_documentation(&[attribute]);
+        assert!(!reads(parse_quote!(#[derive(Debug, std::clone::Clone)])));
+        assert!(!reads(parse_quote!(#[repr(C)])));
+        assert!(!reads(parse_quote!(#[cfg_attr(docsrs, doc(cfg(unix)))])));
+        assert!(!reads(parse_quote!(#[unsafe(no_mangle)])));
+        assert!(reads(parse_quote!(#[derive(Debug, clap::Parser)])));
+        assert!(reads(parse_quote!(#[cfg_attr(feature = "cli", derive(Parser))])));
+        assert!(reads(parse_quote!(#[pymethods])));
+    }
 
     #[test]
     fn only_conditions_that_imply_test_are_test_only() {

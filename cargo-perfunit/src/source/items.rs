@@ -96,7 +96,7 @@ struct Collector {
 
 impl Collector {
     fn add(&mut self, kind: ItemKind, ident: String, line: usize, code: Code) -> &mut Item {
-        let Surroundings { scope, owner, test_only } = self.around.clone();
+        let Surroundings { scope, owner, test_only, .. } = self.around.clone();
         let name = match kind {
             // The block is called like the type, and already around itself for its header.
             ItemKind::Impl => self.around.owned_by(Owner::default()).name(&ident),
@@ -121,7 +121,7 @@ impl Collector {
 
     fn named(&mut self, kind: ItemKind, ident: &Ident, attributes: &[Attribute], tokens: &dyn ToTokens) {
         let test_only = self.around.test_only || is_test_only(attributes);
-        let code = Code::of(tokens.to_token_stream());
+        let code = self.around.code(attributes, tokens.to_token_stream());
         self.add(kind, bare(ident), line(ident.span()), code).test_only = test_only;
     }
 
@@ -161,7 +161,7 @@ impl Collector {
     /// Items without a name of their own: foreign blocks and syntax unknown to us.
     fn other(&mut self, tokens: TokenStream) {
         let line = tokens.clone().into_iter().next().map_or(1, |tree| line(tree.span()));
-        let code = Code::of(tokens);
+        let code = self.around.code(&[], tokens);
         let ident = code.names.first().cloned().unwrap_or_default();
         self.add(ItemKind::Other, ident, line, code);
     }
@@ -182,8 +182,12 @@ impl Collector {
         tokens: TokenStream,
     ) {
         let is_test = is_test(attributes);
-        let body = Code::of(tokens);
-        let mut code = Code::of(tokens_of(attributes));
+        // What a macro makes of a test is its work, and that no documentation decides.
+        let (body, mut code) = if is_test {
+            (Code::of(tokens), Code::of(tokens_of(attributes)))
+        } else {
+            (self.around.code(attributes, tokens), self.around.code(attributes, tokens_of(attributes)))
+        };
         let workload = is_test.then(|| {
             let attributes = attributes.iter().filter(|attribute| !is_beside_the_work(attribute));
             let attributes = attributes.map(ToTokens::to_token_stream).collect::<TokenStream>();
@@ -201,7 +205,7 @@ impl Collector {
         let (line, header) = (line(item.impl_token.span), impl_header(&item));
         let owner = Owner::of_impl(&item, &header);
         let ident = owner.ident.clone();
-        let mut code = Code::of(tokens_of(&attributes));
+        let mut code = self.around.code(&attributes, tokens_of(&attributes));
         code.push(header);
         self.within(self.around.below(&attributes).owned_by(owner), |collector| {
             collector.add(ItemKind::Impl, ident, line, code);
@@ -296,7 +300,7 @@ impl Collector {
     fn inner_function(&mut self, function: InnerFn, is_known_test: bool) {
         let InnerFn { scope, ident, attributes, tokens } = function;
         let is_test = is_known_test || is_test(&attributes);
-        let code = Code::of(tokens);
+        let code = if is_test { Code::of(tokens) } else { Code::with_documentation(tokens) };
         let around = scope.iter().fold(self.around.clone(), |around, module| around.inside(module));
         let test_only = around.test_only || is_test || is_test_only(&attributes);
         let workload = is_test.then(|| code.text.clone());

@@ -6,7 +6,7 @@ use quote::ToTokens;
 /// The tokens of an item without what cannot matter, and the names among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Code {
-    /// The tokens, one space apart; no comments, no documentation, no idle commas.
+    /// The tokens, one space apart; no comments, no idle commas, documentation only where a macro may read it.
     pub text: String,
     /// Identifiers that are not keywords, each once, sorted.
     pub names: Vec<String>,
@@ -15,9 +15,12 @@ pub struct Code {
 impl Code {
     /// The code of a syntax tree or token stream.
     pub(crate) fn of(tokens: impl ToTokens) -> Self {
-        let mut writer = Writer::default();
-        writer.stream(tokens.into_token_stream(), Enclosing::Other);
-        writer.finish()
+        Writer::default().write(tokens)
+    }
+
+    /// The same with its documentation, for what is handed to a macro: clap's derives make help texts of it.
+    pub(crate) fn with_documentation(tokens: impl ToTokens) -> Self {
+        Writer { documentation: Documentation::Counts, ..Writer::default() }.write(tokens)
     }
 
     /// Appends other code.
@@ -45,14 +48,24 @@ enum Enclosing {
     Other,
 }
 
+/// Whether documentation is code.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Documentation {
+    #[default]
+    Ignored,
+    Counts,
+}
+
 #[derive(Default)]
 struct Writer {
     text: String,
     names: Vec<String>,
+    documentation: Documentation,
 }
 
 impl Writer {
-    fn finish(mut self) -> Code {
+    fn write(mut self, tokens: impl ToTokens) -> Code {
+        self.stream(tokens.into_token_stream(), Enclosing::Other);
         self.names.sort_unstable();
         self.names.dedup();
         Code { text: self.text, names: self.names }
@@ -63,7 +76,7 @@ impl Writer {
         let mut at = 0;
         while at < trees.len() {
             let documentation = documentation(&trees[at..]);
-            if documentation > 0 {
+            if documentation > 0 && self.documentation == Documentation::Ignored {
                 at += documentation;
             } else {
                 if !is_idle_comma(&trees, at, enclosing) {
@@ -76,7 +89,12 @@ impl Writer {
 
     fn tree(&mut self, trees: &[TokenTree], at: usize) {
         match &trees[at] {
-            TokenTree::Group(group) => self.group(group, at.checked_sub(1).map(|before| &trees[before])),
+            TokenTree::Group(group) if is_in_macro(&trees[..at]) => {
+                let outside = std::mem::replace(&mut self.documentation, Documentation::Counts);
+                self.group(group, trees[..at].last());
+                self.documentation = outside;
+            }
+            TokenTree::Group(group) => self.group(group, trees[..at].last()),
             TokenTree::Ident(ident) => {
                 let ident = bare(ident);
                 self.text.push_str(&ident);
@@ -121,6 +139,15 @@ impl Writer {
 pub(crate) fn bare(ident: &Ident) -> String {
     let ident = ident.to_string();
     ident.strip_prefix("r#").map_or(ident.clone(), str::to_owned)
+}
+
+/// True if a group behind these tokens is what a macro is called with, or the definition of one.
+fn is_in_macro(before: &[TokenTree]) -> bool {
+    match before {
+        [.., TokenTree::Ident(_), bang] => is_punct(Some(bang), '!'),
+        [.., TokenTree::Ident(word), _, TokenTree::Ident(_)] => word == "macro_rules",
+        _ => false,
+    }
 }
 
 /// True if parentheses behind this token hold arguments.
@@ -266,6 +293,16 @@ mod tests {
         same("struct S { a: u8 }", "/// S\n#[doc(hidden)] struct S { /** a */ a: u8 }");
         same("mod m {}", "mod m { //! m\n }");
         same("fn f() {}", "#[cfg_attr(docsrs, doc(cfg(feature = \"x\")))] fn f() {}");
+    }
+
+    #[test]
+    fn documentation_counts_where_a_macro_may_read_it() {
+        differ("m! { struct S { a: u8 } }", "m! { struct S { /** a */ a: u8 } }");
+        differ("macro_rules! m { () => { struct S; } }", "macro_rules! m { () => { /** S */ struct S; } }");
+        same("fn f() { m!(a); struct S; }", "fn f() { m!(a); /** S */ struct S; }");
+        let documented = |source: &str| Code::with_documentation(source.parse::<TokenStream>().unwrap()).text;
+        assert_ne!(documented("enum E { A }"), documented("enum E { /** A */ A }"));
+        assert_eq!(documented("enum E { /** A */ A }"), documented("enum E {\n    #[doc = \" A \"]\n    A,\n}"));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Where in a file an item stands: inline modules, impl block or trait. What an item is called follows from it.
 
-use super::attributes::is_test_only;
+use super::attributes::{is_test_only, may_read_documentation};
 use super::normalise::{Code, bare};
+use quote::ToTokens;
 use syn::{Attribute, ItemImpl, ItemTrait, Type};
 
 /// The impl block or trait around an item.
@@ -37,6 +38,8 @@ pub(super) struct Surroundings {
     pub owner: Owner,
     /// True below `#[cfg(test)]`.
     pub test_only: bool,
+    /// True in what an attribute macro is applied to.
+    pub documentation_counts: bool,
 }
 
 impl Surroundings {
@@ -47,9 +50,22 @@ impl Surroundings {
         segments.collect::<Vec<_>>().join("::")
     }
 
-    /// Below attributes that may confine an item to tests.
+    /// Below attributes that may confine an item to tests, or hand it to a macro.
     pub fn below(&self, attributes: &[Attribute]) -> Self {
-        Self { test_only: self.test_only || is_test_only(attributes), ..self.clone() }
+        Self {
+            test_only: self.test_only || is_test_only(attributes),
+            documentation_counts: self.documentation_counts || may_read_documentation(attributes),
+            ..self.clone()
+        }
+    }
+
+    /// The code of what carries these attributes here.
+    pub fn code(&self, attributes: &[Attribute], tokens: impl ToTokens) -> Code {
+        if self.documentation_counts || may_read_documentation(attributes) {
+            Code::with_documentation(tokens)
+        } else {
+            Code::of(tokens)
+        }
     }
 
     /// In an impl block or trait.
@@ -59,7 +75,7 @@ impl Surroundings {
 
     /// In an inline module, or in the body of a function.
     pub fn inside(&self, ident: &str) -> Self {
-        Self { scope: vec![self.name(ident)], owner: Owner::default(), test_only: self.test_only }
+        Self { scope: vec![self.name(ident)], owner: Owner::default(), ..self.clone() }
     }
 }
 

@@ -16,6 +16,8 @@
 mod effect;
 mod estimate;
 mod exact;
+mod family;
+mod looks;
 mod mann_whitney;
 mod proportion;
 mod quantile;
@@ -29,10 +31,14 @@ mod welch;
 pub use effect::cohens_d;
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
+pub use family::{confirmation_alpha, effort, pairs_per_layout};
+pub use looks::{FIRST_LOOK, Looks};
 pub use mann_whitney::{RankSum, mann_whitney};
 pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
 pub use separation::{Calls, SEPARATION};
-pub use sequential::{Decision, LOOKS, Look, POWER, Rule, conclude, confirmation_alpha, is_hopeless, look};
+pub use sequential::{
+    Decision, POWER, Rule, Sequential, Step, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
+};
 pub use welch::{Welch, mean_interval, welch};

@@ -4,9 +4,10 @@
 //! than claimed by more than chance allows. `docs/measurements.md` shows the tables of
 //! `cargo test --release simulated_tables -- --ignored --nocapture`.
 
+mod confirmed;
 mod noise;
 
-use super::{Decision, Estimate, LOOKS, Look, Rule, confirmation_alpha, look};
+use super::{Decision, Estimate, Looks, Rule, Sequential, Step, confirmation_alpha, on_fresh_values};
 use crate::model::Verdict;
 use noise::{Noise, Shape};
 use std::fmt::Write;
@@ -23,14 +24,16 @@ fn seed(row: &[f64]) -> u64 {
 /// The rule from the first look to its decision; the true `change` is a fraction of base, `deviation` that of the noise
 /// of a pair's log ratio.
 fn decide(rule: &Rule, change: f64, deviation: f64, noise: &mut Noise) -> Decision {
-    let mut log_ratios = Vec::with_capacity(LOOKS[LOOKS.len() - 1]);
-    for pairs in LOOKS {
-        log_ratios.resize_with(pairs, || change.ln_1p() + deviation * noise.draw());
-        if let Look::Decided(decision) = look(rule, &log_ratios) {
-            return decision;
+    let mut sequential = Sequential::new(*rule);
+    loop {
+        if let Step::Ended(decision) = sequential.push(change.ln_1p() + deviation * noise.draw(), usize::MAX) {
+            return decision.expect("it does not end before the first look");
         }
     }
-    unreachable!("the last look always decides")
+}
+
+fn rule(threshold: f64) -> Rule {
+    Rule { alpha: ALPHA, alpha_of_change: ALPHA, threshold, bias: 0.0, looks: Looks::OF_PAIRS }
 }
 
 /// Counts over experiments of one kind.
@@ -65,7 +68,7 @@ impl Tally {
         self.same += usize::from(decision.verdict == Verdict::Same);
         self.inconclusive += usize::from(decision.verdict == Verdict::Inconclusive);
         self.missed += usize::from(change < decision.change.low || decision.change.high < change);
-        self.pairs += decision.pairs;
+        self.pairs += decision.values;
     }
 
     fn merge(&mut self, other: &Tally) {
@@ -108,7 +111,7 @@ fn type_one_table(experiments: usize, shapes: &[Shape]) -> (String, Vec<Tally>) 
         let mut sum = Tally::default();
         // With threshold 0 the deviation is only a unit.
         for (deviation, threshold) in [(0.02, 0.0), (0.005, 0.001), (0.02, 0.001), (0.05, 0.001)] {
-            let tally = Tally::of(experiments, &Rule { alpha: ALPHA, threshold, bias: 0.0 }, 0.0, deviation, shape);
+            let tally = Tally::of(experiments, &rule(threshold), 0.0, deviation, shape);
             let (flagged, changed) = (tally.percent(tally.slower + tally.faster), tally.percent(tally.changed()));
             let (sd, gate, pairs) = (100.0 * deviation, 100.0 * threshold, tally.pairs / experiments);
             writeln!(table, "| {shape:?} | {sd} % | {gate} % | {flagged:.2} % | {changed:.2} % | {pairs} |").unwrap();
@@ -127,7 +130,7 @@ fn power_table(experiments: usize, threshold: f64, deviations: &[f64], changes: 
     table += "|-|-|-|-|-|-|-|\n";
     for &deviation in deviations {
         for &change in changes {
-            let tally = Tally::of(experiments, &Rule { alpha: ALPHA, threshold, bias: 0.0 }, change, deviation, shape);
+            let tally = Tally::of(experiments, &rule(threshold), change, deviation, shape);
             let counts = [tally.slower, tally.below, tally.same, tally.faster + tally.inconclusive];
             let [slower, below, same, rest] = counts.map(|count| tally.percent(count));
             let (sd, truth, pairs) = (100.0 * deviation, 100.0 * change, tally.pairs / experiments);
@@ -170,8 +173,8 @@ fn coverage_table(experiments: usize, looks: &[usize], shapes: &[Shape]) -> (Str
 /// the same direction after confirmation, and runs that have one.
 fn two_step(runs: usize, shape: Shape) -> (Tally, usize, Tally) {
     const TESTS: usize = 200;
-    let screening = Rule { alpha: ALPHA, threshold: 0.01, bias: 0.0 };
-    let confirmation = Rule { alpha: confirmation_alpha(ALPHA, TESTS), ..screening };
+    let screening = rule(0.01);
+    let confirmation = Rule { alpha_of_change: confirmation_alpha(ALPHA, TESTS), ..screening };
     let mut noise = Noise::new(shape, SEED);
     let mut screened = Tally::default();
     let mut confirmed = 0;
@@ -182,7 +185,8 @@ fn two_step(runs: usize, shape: Shape) -> (Tally, usize, Tally) {
             let decision = decide(&screening, 0.0, 0.02, &mut noise);
             screened.add(&decision, 0.0);
             if matches!(decision.verdict, Verdict::Slower | Verdict::Faster) {
-                confirmed += usize::from(decide(&confirmation, 0.0, 0.02, &mut noise).verdict == decision.verdict);
+                let fresh = decide(&confirmation, 0.0, 0.02, &mut noise);
+                confirmed += usize::from(on_fresh_values(decision.verdict, fresh.verdict) == decision.verdict);
             }
         }
         false_runs.slower += usize::from(confirmed > before);
@@ -233,7 +237,7 @@ fn simulated_runs_of_unchanged_tests_hold_no_confirmed_false_alarm() {
 
 #[test]
 fn simulated_large_changes_are_always_found() {
-    let rule = Rule { alpha: ALPHA, threshold: 0.10, bias: 0.0 };
+    let rule = rule(0.10);
     for shape in SYMMETRIC {
         let slower = Tally::of(200, &rule, 0.25, 0.02, shape);
         assert_eq!(slower.slower, 200, "{shape:?}");
@@ -245,7 +249,7 @@ fn simulated_large_changes_are_always_found() {
 
 #[test]
 fn simulated_changes_near_the_threshold_fall_on_their_side() {
-    let rule = Rule { alpha: ALPHA, threshold: 0.10, bias: 0.0 };
+    let rule = rule(0.10);
     println!("{}", power_table(200, 0.10, &[0.02], &[0.0, 0.05, 0.08, 0.10, 0.12, 0.15, 0.25], Shape::Normal));
     for shape in SYMMETRIC {
         for (deviation, within, beyond) in [(0.005, 0.09, 0.11), (0.02, 0.08, 0.12), (0.05, 0.05, 0.15)] {
@@ -261,7 +265,7 @@ fn simulated_changes_near_the_threshold_fall_on_their_side() {
 
 #[test]
 fn simulated_quiet_unchanged_tests_are_the_same_with_few_pairs() {
-    let tally = Tally::of(500, &Rule { alpha: ALPHA, threshold: 0.10, bias: 0.0 }, 0.0, 0.02, Shape::Normal);
+    let tally = Tally::of(500, &rule(0.10), 0.0, 0.02, Shape::Normal);
     tally.assert_at_most(ALPHA, tally.experiments - tally.same, "not the same");
     assert!(tally.pairs / tally.experiments <= 16, "{} pairs", tally.pairs / tally.experiments);
 }
@@ -297,11 +301,17 @@ fn simulated_tables() {
     let all = [SYMMETRIC.as_slice(), &[Shape::Lopsided, Shape::Drifting]].concat();
     println!("{}", type_one_table(20_000, &all).0);
     println!("{}", two_step_table(500, &all).0);
-    println!("{}", coverage_table(20_000, &LOOKS, &all).0);
+    println!("{}", coverage_table(20_000, &Looks::OF_PAIRS.all().collect::<Vec<_>>(), &all).0);
     let changes = [0.0, 0.05, 0.08, 0.09, 0.10, 0.11, 0.12, 0.15, 0.25];
     for shape in [Shape::Normal, Shape::Contaminated] {
         println!("{}", power_table(10_000, 0.10, &[0.005, 0.02, 0.05, 0.10], &changes, shape));
     }
     let changes = [0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.05];
     println!("{}", power_table(10_000, 0.02, &[0.005, 0.02, 0.05], &changes, Shape::Normal));
+}
+
+#[test]
+#[ignore = "minutes in release; for the tables in the docs"]
+fn simulated_tables_of_the_whole_rule() {
+    println!("{}", confirmed::table(2_000));
 }

@@ -1,7 +1,7 @@
 //! Several objects: C, constructors, collected sections, duplicates.
 
 use super::support::{between, c, changed, changed_by, programs, rust, rust_with, same};
-use crate::binary::{Code, What, compare_symbol};
+use crate::binary::{Code, What, compare_symbols};
 
 /// Calls a function of another object.
 const CALLER: &str = r#"
@@ -134,9 +134,11 @@ fn a_program_is_compared_from_its_main() {
         let source = format!("fn main() {{ std::process::exit({n}); }}");
         rust_with(&source, &["--crate-type=bin"])
     };
-    assert_eq!(compare_symbol(&programs(&[&program(1)], &[&program(1)]), "main"), Code::Same);
-    let Code::Changed(changed) = compare_symbol(&programs(&[&program(1)], &[&program(2)]), "main") else { panic!() };
+    assert_eq!(compare_symbols(&programs(&[&program(1)], &[&program(1)]), &["main"]), Code::Same);
+    let Code::Changed(changed) = compare_symbols(&programs(&[&program(1)], &[&program(2)]), &["main"]) else {
+        panic!()
+    };
     assert_eq!(changed.frontier[0].name, "story::main");
-    let unknown = compare_symbol(&programs(&[&program(1)], &[]), "main");
+    let unknown = compare_symbols(&programs(&[&program(1)], &[]), &["main"]);
     assert_eq!(unknown, Code::Unknown { why: "not found in head's objects".to_owned() });
 }

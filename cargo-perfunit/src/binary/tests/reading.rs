@@ -1,9 +1,14 @@
 //! What can be read, and what is refused with a reason.
 
 use super::support::{c_object, programs};
-use crate::binary::{compare, read};
+use crate::binary::{Unit, Unreadable, compare};
+use crate::build::CompiledFiles;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+fn read(name: &str, bytes: &[u8]) -> Result<Unit, Unreadable> {
+    crate::binary::read(name, bytes, &CompiledFiles::default())
+}
 
 #[track_caller]
 fn refused(bytes: &[u8], why: &str) {

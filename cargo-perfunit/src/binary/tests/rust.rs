@@ -24,6 +24,20 @@ mod tests {
 const BOTH: [&str; 2] = ["tests::one", "tests::two"];
 
 #[test]
+fn a_constant_in_the_form_of_a_source_location_is_data() {
+    let base = r#"
+        pub struct Plan { name: &'static str, rounds: u32, seed: u32 }
+        #[inline(never)] fn plan() -> &'static Plan { &Plan { name: "mix.rs", rounds: 10, seed: 7 } }
+        #[inline(never)] fn mix(plan: &Plan) -> u32 { plan.rounds ^ plan.seed ^ plan.name.len() as u32 }
+        mod tests { #[test] fn mixes() { assert_ne!(super::mix(std::hint::black_box(super::plan())), 0); } }
+    "#;
+    changed(&edit(base, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
+    // The file that is compiled has not so many lines.
+    let far = base.replace("mix.rs", "story.rs");
+    changed(&edit(&far, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
+}
+
+#[test]
 fn comments_and_shifted_lines_change_nothing() {
     let comparison = edit(TWO, "#[inline(never)]", "// A comment.\n\n#[inline(never)]\n", &BOTH);
     for test in BOTH {

@@ -1,6 +1,7 @@
 //! From source text to answers, by way of the compilers.
 
 use crate::binary::{Changed, Code, Comparison, Program, Unit, What, compare, link, read};
+use crate::build::CompiledFiles;
 use crate::model::Sides;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,12 +20,14 @@ pub fn rust_with(source: &str, arguments: &[&str]) -> Arc<Unit> {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.args(["story.rs", "--edition=2024", "--emit=obj=story.o", "-Copt-level=3", "-Ccodegen-units=1"]);
     rustc.args(["-Csymbol-mangling-version=v0", "-Cmetadata=story", "--cap-lints=allow"]).args(arguments);
-    Arc::new(read("story.o", &object(folder.path(), rustc)).unwrap())
+    let mut files = CompiledFiles::default();
+    files.insert("story.rs", source);
+    Arc::new(read("story.o", &object(folder.path(), rustc), &files).unwrap())
 }
 
 /// The object that the C compiler makes.
 pub fn c(source: &str) -> Arc<Unit> {
-    Arc::new(read("story.o", &c_object(source)).unwrap())
+    Arc::new(read("story.o", &c_object(source), &CompiledFiles::default()).unwrap())
 }
 
 /// Its bytes.

@@ -2,6 +2,7 @@
 
 use super::support::{between, changed, same};
 use crate::binary::{Unit, What, read};
+use crate::build::CompiledFiles;
 use object::elf;
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolSection};
 use object::{
@@ -47,7 +48,7 @@ fn object(machine: Architecture, code: &[u8], constants: &[u32], field: u64, kin
         flags: SymbolFlags::None,
     });
     let bytes = with_entry_size(object.write().unwrap());
-    Arc::new(read("synthetic.o", &bytes).unwrap())
+    Arc::new(read("synthetic.o", &bytes, &CompiledFiles::default()).unwrap())
 }
 
 /// The writer knows no entry size: written into the header of the one section that is mergeable.

@@ -106,7 +106,10 @@ impl<'a> Keeper<'a> {
                 InputKind::Archive
             }
             // Executables can be linked against like libraries.
-            [0x7f, b'E', b'L', b'F', ..] if !is_relocatable(&header) => InputKind::Dylib,
+            [0x7f, b'E', b'L', b'F', ..] if !is_relocatable(&header) => {
+                // Kept where processes find it.
+                return self.note(InputKind::Dylib, path, None);
+            }
             [0x7f, b'E', b'L', b'F', ..] | [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => {
                 InputKind::Object
             }
@@ -248,7 +251,7 @@ mod tests {
         check(
             &[("a.o", OBJECT), ("b.rlib", ARCHIVE), ("c.so", DYLIB), ("d", b"VERSION {}")],
             "a.o -pie b.rlib c.so none.o -Wl,--version-script=d",
-            "Object 0000-a.o, Archive 0001-b.rlib, Dylib 0002-c.so, Script 0003-d",
+            "Object 0000-a.o, Archive 0001-b.rlib, Dylib , Script 0003-d",
         );
     }
 
@@ -256,8 +259,8 @@ mod tests {
     fn libraries_are_found_as_a_linker_finds_them() {
         let files: &[(&str, &[u8])] =
             &[("one/liba.a", ARCHIVE), ("two/liba.so", DYLIB), ("two/libb.so", DYLIB), ("two/libb.a", ARCHIVE)];
-        check(files, "-la -lb -lc -L one -Ltwo", "Archive 0000-liba.a, Dylib 0001-libb.so");
-        check(files, "-L two -Wl,-Bstatic -lb -l:liba.so", "Archive 0000-libb.a, Dylib 0001-liba.so");
+        check(files, "-la -lb -lc -L one -Ltwo", "Archive 0000-liba.a, Dylib ");
+        check(files, "-L two -Wl,-Bstatic -lb -l:liba.so", "Archive 0000-libb.a, Dylib ");
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod role;
 
 pub(super) use carry::{carry, carry_binary};
 pub(super) use place::{place_for, users_linker};
+pub(super) use record::LIBRARIES;
 pub use record::{InputKind, LinkRecord};
 pub use relink::{Position, Relink, relink};
 pub use role::{is_link, link};

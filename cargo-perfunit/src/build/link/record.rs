@@ -14,6 +14,9 @@ const NOTE: &str = "link.json";
 /// Ending of the folder beside the executable.
 const FOLDER_SUFFIX: &str = ".perfunit-link";
 
+/// Name of the folder with the libraries of a side, beside that with its links.
+pub(in crate::build) const LIBRARIES: &str = "lib";
+
 /// One link of an executable. Two ends read it, so it is refused when they disagree on its form.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LinkRecord {
@@ -74,7 +77,7 @@ pub enum InputKind {
     Object,
     /// An archive of objects: `.rlib` or `.a`.
     Archive,
-    /// A dynamic library that is not the system's: compared as a whole.
+    /// A dynamic library that is not the system's: kept with all that the tests of a side load.
     Dylib,
     /// Text that steers the linker: compared as a whole.
     Script,
@@ -141,22 +144,23 @@ impl LinkRecord {
 
     /// The kept objects and archives, in the order of the link.
     pub fn inputs(&self) -> Vec<PathBuf> {
-        self.kept(|kind| matches!(kind, InputKind::Object | InputKind::Archive))
+        self.kept(|input| matches!(input.kind, InputKind::Object | InputKind::Archive))
     }
 
-    /// The kept dynamic libraries, in the order of the link: neither the toolchain's nor the system's.
+    /// The dynamic libraries as they were found, in the order of the link: neither the toolchain's nor the system's.
     pub fn dynamic_libraries(&self) -> Vec<PathBuf> {
-        self.kept(|kind| kind == InputKind::Dylib)
+        let libraries = self.inputs.iter().filter(|input| input.kind == InputKind::Dylib);
+        libraries.map(|input| input.path.clone()).collect()
     }
 
     /// The kept texts that steer the linker: linker scripts, version scripts, lists of symbols, and the linker itself
     /// where it is a script.
     pub fn scripts(&self) -> Vec<PathBuf> {
-        self.kept(|kind| kind == InputKind::Script)
+        self.kept(|input| input.kind == InputKind::Script && !is_list_of_rustc(&input.path))
     }
 
-    fn kept(&self, wanted: impl Fn(InputKind) -> bool) -> Vec<PathBuf> {
-        let wanted = self.inputs.iter().filter(|input| wanted(input.kind));
+    fn kept(&self, wanted: impl Fn(&Input) -> bool) -> Vec<PathBuf> {
+        let wanted = self.inputs.iter().filter(|input| wanted(input));
         wanted.filter_map(|input| Some(self.folder.join(input.kept.as_ref()?))).collect()
     }
 
@@ -197,7 +201,7 @@ impl LinkRecord {
     }
 
     /// Why two links cannot be compared input by input, if so: one of them is incomplete, or they differ in something
-    /// that acts on the whole executable.
+    /// that acts on the whole executable. What they load when they run is for others to compare.
     pub fn incomparable(&self, other: &Self) -> Result<Option<String>> {
         if let Some(reason) = self.incomplete().or(other.incomplete()) {
             return Ok(Some(reason.to_owned()));
@@ -214,26 +218,22 @@ impl LinkRecord {
         if self.env.iter().filter(|(name, _)| decides(name)).ne(other.env.iter().filter(|(name, _)| decides(name))) {
             return Ok(Some("the linker's environment differs".to_owned()));
         }
-        let wholes = [
-            ("linker scripts", self.scripts(), other.scripts()),
-            ("dynamic libraries", self.dynamic_libraries(), other.dynamic_libraries()),
-        ];
-        for (what, own, others) in wholes {
-            let mut same = own.len() == others.len();
-            for (one, two) in own.iter().zip(&others) {
-                same = same && fs::same_content(one, two)?;
-            }
-            if !same {
-                return Ok(Some(format!("the {what} differ")));
-            }
+        let (own, others) = (self.scripts(), other.scripts());
+        let mut same = own.len() == others.len();
+        for (one, two) in own.iter().zip(&others) {
+            same = same && fs::same_content(one, two)?;
         }
-        Ok(None)
+        Ok((!same).then(|| "the linker scripts differ".to_owned()))
     }
 
     /// The command that does the link again, from the kept files, to another place.
     pub fn command(&self, output: &Path) -> Command {
         let mut command = Command::new(&self.linker);
         command.current_dir(&self.cwd).envs(&self.env);
+        // Those that were found by name: in cargo's folder another version may have taken their place.
+        if let Some(libraries) = self.folder.ancestors().nth(2).map(|side| side.join(LIBRARIES)) {
+            command.args(libraries.is_dir().then(|| format!("-L{}", libraries.display())));
+        }
         for Argument { scope, text, names } in &self.arguments {
             let mut argument = OsString::from(text);
             match names {
@@ -262,6 +262,12 @@ impl LinkRecord {
         Output::of(executable)
             .is_some_and(|output| (output.bytes, output.modified_ns) == (self.output.bytes, self.output.modified_ns))
     }
+}
+
+/// What a library shows of itself: rustc makes the list from the code, and names the file so in a temporary folder.
+fn is_list_of_rustc(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    path.ends_with("list") && folder.starts_with("rustc")
 }
 
 /// Cargo's hashes depend on the package's version.
@@ -304,7 +310,7 @@ pub(super) const VARIABLES: [&str; 13] = [
 mod tests {
     use super::*;
 
-    /// A record of what is kept in a folder as `a.o`, `v.map` and `libd.so`, with a hash in most names.
+    /// A record of what is kept in a folder as `a.o` and `v.map`, with a hash in most names.
     fn record(folder: &Path, hash: &str, more: &[&str]) -> LinkRecord {
         let input = |kind, name: &str, kept: Option<&str>| {
             if let Some(kept) = kept {
@@ -316,7 +322,7 @@ mod tests {
             input(InputKind::Object, &format!("a-{hash}.o"), Some("a.o")),
             input(InputKind::Toolchain, "libstd.rlib", None),
             input(InputKind::Script, &format!("rustc{hash}/v.map"), Some("v.map")),
-            input(InputKind::Dylib, "libd.so", Some("libd.so")),
+            input(InputKind::Dylib, "libd.so", None),
         ];
         let argument = |text: &str, names| Argument { scope: Scope::Program, text: text.to_owned(), names };
         let mut arguments = vec![
@@ -371,8 +377,6 @@ mod tests {
         let head = record(dirs[1].path(), TWO, &[]);
         fs::write(&dirs[1].path().join("a.o"), "another object").unwrap();
         assert_eq!(reason(&head), "");
-        fs::write(&dirs[1].path().join("libd.so"), "another library").unwrap();
-        assert_eq!(reason(&head), "the dynamic libraries differ");
         fs::write(&dirs[1].path().join("v.map"), "another script").unwrap();
         assert_eq!(reason(&head), "the linker scripts differ");
     }

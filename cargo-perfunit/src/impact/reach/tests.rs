@@ -53,6 +53,7 @@ fn graph() -> Graph {
         external: [external("core", &["libc"]), external("mid", &["libc", "serde"]), external("helper", &["libc"])]
             .into(),
         outside: vec!["fuzz".to_owned()],
+        named_by: [("testdata/a.json".to_owned(), ["mid".to_owned()].into())].into(),
     }
 }
 
@@ -166,6 +167,7 @@ fn data_reaches_the_targets_of_its_package() {
     check("core/data/a.json", "1", "2", &["core", "core::it"]);
     check("core/src/table.bin", "1", "2", ALL);
     check("data/a.json", "1", "2", &[]);
+    check("testdata/a.json", "1", "2", &["app::bin/app", "app::cli", "app::other", "mid"]);
 }
 
 #[test]

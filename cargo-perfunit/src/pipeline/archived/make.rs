@@ -2,7 +2,7 @@
 
 use super::{Archive, Asked, FORMAT, METER, Manifest, PARTS, Recipe, SEEDS};
 use crate::archive::{self as packed, Entry};
-use crate::build::{SideBuild, parts_key};
+use crate::build::parts_key;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::model::{Sides, VersionName};
@@ -84,14 +84,7 @@ fn entries(setup: &Setup, recipes: &[Recipe], rounds: Option<&Rounds>) -> Result
     let mut files = BTreeSet::new();
     let names: BTreeSet<&str> = recipes.iter().flat_map(Recipe::sides).collect();
     for name in names {
-        let folder = setup.ours.join("sides").join(name);
-        list_files(&folder, &mut files)?;
-        for executable in SideBuild::open(&folder)?.executables {
-            // What a build script made, tests may read when they run.
-            if let Some(made) = executable.env.get("OUT_DIR").map(PathBuf::from) {
-                list_files(&made, &mut files)?;
-            }
-        }
+        list_files(&setup.ours.join("sides").join(name), &mut files)?;
     }
     let answers = rounds.iter().flat_map(|rounds| rounds.remembered(&setup.ours)).collect::<Result<Vec<PathBuf>>>()?;
     files.extend(answers.into_iter().chain([setup.ours.join("Cargo.lock")]).filter(|path| path.is_file()));

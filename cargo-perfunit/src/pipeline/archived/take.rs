@@ -13,7 +13,7 @@ use crate::pipeline::setup::Setup;
 use std::path::{Path, PathBuf};
 
 /// What an archive may hold.
-const FOLDERS: [&str; 5] = ["sides", "selection", "parts", "build", "Cargo.lock"];
+const FOLDERS: [&str; 4] = ["sides", "selection", "parts", "Cargo.lock"];
 
 /// The options with what the archive decides: the versions if none are named, and everything that decides a build.
 pub fn adopt(options: &Options) -> Result<Options> {

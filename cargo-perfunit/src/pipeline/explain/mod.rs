@@ -12,6 +12,7 @@ use super::options::{Explain, Explaining, Goal, Options};
 use super::probes;
 use super::select::Selected;
 use super::setup::Setup;
+use crate::build::InPlace;
 use crate::error::Result;
 use crate::interrupt;
 use crate::measure::{Bench, Config, Layouts, Seeds, find_valgrind};
@@ -232,6 +233,7 @@ fn in_time(
     let measuring = &options.measuring;
     let mut bench = Bench::open(&setup.ours)?;
     bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
+    bench.made = Some(InPlace::put(&probed.sides, &setup.ours)?);
     let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
     let Explaining { strategy, goal, .. } = options.explaining;
     let facts = causes::facts(setup, selected, &options.build.profile);

@@ -34,7 +34,7 @@ pub fn write(measured: &Measured, out: &mut Markup) {
     let Some(axis) = Axis::around(shown).filter(|_| known) else { return };
     let of = match measured.mode {
         Mode::Steady => "runs, by batches",
-        Mode::Cold => "first calls",
+        Mode::FirstCall | Mode::Cold => "first calls",
         Mode::Process => "whole processes",
     };
     out.element("figure", &[], |out| {
@@ -143,7 +143,7 @@ fn table(measured: &Measured, out: &mut Markup) {
         out.element("table", &[("class", "figures")], |out| {
             let caption = match measured.mode {
                 Mode::Steady => "Time of a run in a batch",
-                Mode::Cold => "Time of a first call",
+                Mode::FirstCall | Mode::Cold => "Time of a first call",
                 Mode::Process => "Time of a process",
             };
             out.words("caption", "", caption);

@@ -1,26 +1,23 @@
 use super::*;
 
-const RULE: Rule = Rule { alpha: 0.01, threshold: 0.10, bias: 0.0 };
+const RULE: Rule = Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.10, bias: 0.0, looks: Looks::OF_PAIRS };
 
 /// `count` log ratios around `change` (a fraction of base) that alternate by `spread` (logarithmic) to either side.
 fn around(change: f64, spread: f64, count: usize) -> Vec<f64> {
     (0..count).map(|i| change.ln_1p() + if i % 2 == 0 { spread } else { -spread }).collect()
 }
 
-/// `expected`: `None` for `Continue`.
+/// `expected`: `None` if nothing is clear.
 #[track_caller]
 fn check(log_ratios: &[f64], expected: Option<Verdict>) {
-    let verdict = match look(&RULE, log_ratios) {
-        Look::Continue => None,
-        Look::Decided(decision) => Some(decision.verdict),
-    };
+    let verdict = look(&RULE, log_ratios).map(|decision| decision.verdict);
     assert_eq!(verdict, expected);
 }
 
 #[track_caller]
-fn check_conclusion(log_ratios: &[f64], expected: Verdict, pairs: usize) {
+fn check_conclusion(log_ratios: &[f64], expected: Verdict, values: usize) {
     let decision = conclude(&RULE, log_ratios).unwrap();
-    assert_eq!((decision.verdict, decision.pairs), (expected, pairs));
+    assert_eq!((decision.verdict, decision.values), (expected, values));
 }
 
 // With 8 pairs +-2 % the interval reaches about 9 % to either side.
@@ -33,13 +30,38 @@ fn a_large_change_is_decided_at_the_first_look() {
 
 #[test]
 fn a_change_needs_only_its_estimate_beyond_the_threshold() {
-    check(&around(0.11, 0.02, 8), Some(Verdict::Slower));
-    check(&around(-0.11, 0.02, 8), Some(Verdict::Faster));
+    check(&around(0.11, 0.01, 8), Some(Verdict::Slower));
+    check(&around(-0.11, 0.01, 8), Some(Verdict::Faster));
+}
+
+#[test]
+fn an_interval_that_nearly_holds_zero_is_no_change_yet() {
+    // 11 % [1.5, 21]: less than half of the threshold from 0, at the end as well.
+    let near = around(0.11, 0.02, 8);
+    check(&near, None);
+    check_conclusion(&near, Verdict::Inconclusive, 8);
+    // 50 % [11, 103]: less than a quarter of the estimate, which more pairs may put right.
+    let wide = around(0.5, 0.075, 8);
+    check(&wide, None);
+    check_conclusion(&wide, Verdict::Slower, 8);
+}
+
+#[test]
+fn a_change_has_a_level_of_its_own() {
+    let values = around(0.15, 0.02, 8);
+    let strict = Rule { alpha_of_change: 1e-6, ..RULE };
+    assert_eq!(look(&RULE, &values).unwrap().verdict, Verdict::Slower);
+    assert_eq!(look(&strict, &values), None);
+    // The interval that is shown is the one that matters.
+    let conclusion = conclude(&strict, &values).unwrap();
+    assert!(conclusion.verdict == Verdict::Inconclusive && conclusion.change.low < 0.0);
+    let small = around(0.0, 0.01, 8);
+    assert_eq!(look(&strict, &small).unwrap().change, look(&RULE, &small).unwrap().change);
 }
 
 #[test]
 fn the_threshold_is_a_fraction_of_base_and_belongs_to_the_change() {
-    let rule = |threshold| Rule { alpha: 0.01, threshold, bias: 0.0 };
+    let rule = |threshold| Rule { threshold, ..RULE };
     let twice = vec![2_f64.ln(); 8];
     let half = vec![0.5_f64.ln(); 8];
     let verdict = |threshold, values: &[f64]| conclude(&rule(threshold), values).unwrap().verdict;
@@ -72,7 +94,7 @@ fn an_unclear_interval_asks_for_more_pairs() {
 fn an_estimate_inside_with_an_interval_across_the_threshold_asks_for_more_pairs() {
     let values = around(0.09, 0.01, 8);
     check(&values, None);
-    check_conclusion(&values, Verdict::ChangedBelowThreshold, 8);
+    check_conclusion(&values, Verdict::Inconclusive, 8);
 }
 
 #[test]
@@ -84,9 +106,13 @@ fn between_looks_nothing_is_decided() {
 
 #[test]
 fn the_last_look_concludes() {
-    let noise = around(0.0, 1.0, 512);
-    check(&noise[..256], None);
-    check(&noise, Some(Verdict::Inconclusive));
+    let noise = around(0.0, 0.5, 512);
+    check(&noise, None);
+    let mut sequential = Sequential::new(RULE);
+    let (last, before) = noise.split_last().unwrap();
+    assert!(before.iter().all(|value| sequential.push(*value, usize::MAX) == Step::Continue));
+    let Step::Ended(Some(decision)) = sequential.push(*last, usize::MAX) else { panic!("there are no more looks") };
+    assert_eq!(decision.verdict, Verdict::Inconclusive);
 }
 
 #[test]
@@ -110,7 +136,7 @@ fn fewer_than_eight_pairs_are_never_conclusive() {
 fn too_few_or_unusable_pairs_have_no_decision() {
     assert_eq!(conclude(&RULE, &[0.5; 3]), None);
     assert_eq!(conclude(&RULE, &[f64::NAN; 8]), None);
-    assert_eq!(look(&RULE, &[f64::NAN; 8]), Look::Continue);
+    assert_eq!(look(&RULE, &[f64::NAN; 8]), None);
 }
 
 #[test]
@@ -135,16 +161,8 @@ fn the_p_value_is_at_most_alpha_exactly_when_the_interval_excludes_zero() {
 }
 
 #[test]
-fn confirmation_is_stricter_the_more_tests_were_measured() {
-    assert!((confirmation_alpha(0.01, 1) - 0.001).abs() < 1e-15);
-    assert!((confirmation_alpha(0.01, 10) - 0.001).abs() < 1e-15);
-    assert!((confirmation_alpha(0.01, 500) - 0.000_02).abs() < 1e-15);
-    assert!((confirmation_alpha(0.01, 0) - 0.001).abs() < 1e-15);
-}
-
-#[test]
 fn going_on_is_hopeless_only_if_no_look_can_help() {
-    let rule = Rule { alpha: 0.01, threshold: 0.1, bias: 0.0 };
+    let rule = RULE;
     let noise = |spread: f64| (0..8).map(|i| spread * (f64::from(i) - 3.5)).collect::<Vec<_>>();
     // The next look is out of reach.
     assert!(is_hopeless(&rule, &noise(0.05), 15));
@@ -157,14 +175,43 @@ fn going_on_is_hopeless_only_if_no_look_can_help() {
 #[test]
 fn a_bias_widens_every_interval_and_no_number_of_pairs_narrows_it() {
     let pairs: Vec<f64> = (0..512).map(|pair| 0.2 + 1e-4 * f64::from(pair % 7)).collect();
-    let decided = |bias| match look(&Rule { bias, ..RULE }, &pairs) {
-        Look::Decided(decision) => decision,
-        Look::Continue => panic!("the last look concludes"),
-    };
+    let decided = |bias| conclude(&Rule { bias, ..RULE }, &pairs).unwrap();
     let (without, with) = (decided(0.0), decided(0.09));
     assert_eq!((without.verdict, with.verdict), (Verdict::Slower, Verdict::Slower));
     assert!((with.change.low.ln_1p() - without.change.low.ln_1p() + 0.09).abs() < 1e-12);
     assert!((with.change.high.ln_1p() - without.change.high.ln_1p() - 0.09).abs() < 1e-12);
     assert!(with.detectable > 0.09);
     assert_eq!(decided(0.3).verdict, Verdict::Inconclusive);
+}
+
+#[test]
+fn what_is_clear_ends_and_stays() {
+    let mut sequential = Sequential::new(RULE);
+    let steps: Vec<Step> = around(0.25, 0.02, 12).into_iter().map(|value| sequential.push(value, usize::MAX)).collect();
+    assert!(steps[..7].iter().all(|step| *step == Step::Continue));
+    let Step::Ended(Some(decision)) = steps[7] else { panic!("it is clear") };
+    assert_eq!((decision.verdict, decision.values), (Verdict::Slower, 8));
+    assert!(steps[8..].iter().all(|step| *step == steps[7]));
+    assert_eq!(sequential.conclude(), Some(decision));
+}
+
+#[test]
+fn the_end_of_time_ends_it() {
+    let mut sequential = Sequential::new(RULE);
+    let noise = around(0.0, 0.2, 12);
+    assert!(noise[..11].iter().all(|value| sequential.push(*value, 600) == Step::Continue));
+    let Step::Ended(Some(decision)) = sequential.push(noise[11], 12) else { panic!("there is no time left") };
+    assert_eq!((decision.verdict, decision.values), (Verdict::Inconclusive, 8));
+    assert_eq!(Sequential::new(RULE).push(0.5, 1), Step::Ended(None));
+}
+
+#[test]
+fn fresh_values_have_the_last_word_unless_they_contradict() {
+    use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, Same, Slower};
+    for fresh in [Slower, ChangedBelowThreshold, Same, Inconclusive] {
+        assert_eq!(on_fresh_values(Slower, fresh), fresh);
+        assert_eq!(on_fresh_values(Same, fresh), fresh);
+    }
+    assert_eq!(on_fresh_values(Slower, Faster), Inconclusive);
+    assert_eq!(on_fresh_values(Faster, Slower), Inconclusive);
 }

@@ -1,0 +1,129 @@
+//! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
+
+use crate::error::{Error, Result};
+use crate::fs;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Name of the note in a side's folder.
+pub(super) const NOTE: &str = "compiled.json";
+
+/// The files of a build.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledFiles {
+    extents: BTreeMap<String, Extent>,
+}
+
+/// How far a file reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    lines: u32,
+    /// Characters of the longest line.
+    columns: u32,
+}
+
+impl CompiledFiles {
+    /// A file by its content.
+    pub fn insert(&mut self, name: &str, text: &str) {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let columns = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        self.extents.insert(name.to_owned(), Extent { lines: count(text.lines().count()), columns: count(columns) });
+    }
+
+    /// True if this place, counted from 1, lies in a file that was compiled.
+    pub fn holds(&self, file: &str, line: u32, column: u32) -> bool {
+        // Behind the last character is a place, too.
+        let is_inside = |extent: &Extent| line <= extent.lines && column <= extent.columns.saturating_add(1);
+        line > 0 && column > 0 && self.extents.get(file).is_some_and(is_inside)
+    }
+
+    /// Reads the note in a side's folder; a side without one compiled nothing that is known.
+    pub fn load(folder: &Path) -> Result<Self> {
+        let path = folder.join(NOTE);
+        let Some(text) = fs::read_if_exists(&path)? else { return Ok(Self::default()) };
+        serde_json::from_slice(&text).map_err(|error| {
+            Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean`")
+        })
+    }
+
+    pub(super) fn save(&self, folder: &Path) -> Result<()> {
+        let text = serde_json::to_vec(self).map_err(|error| Error::setup(error.to_string()))?;
+        fs::write(&folder.join(NOTE), text)
+    }
+
+    /// The Rust files among these, which are named as the compiler names them when it runs in `workspace`.
+    pub(super) fn of(names: &BTreeSet<String>, workspace: &Path) -> Self {
+        let mut files = Self::default();
+        for name in names.iter().filter(|name| name.ends_with(".rs")) {
+            let path = workspace.join(name);
+            // Cargo's own lists name all files by their whole path, the compiler those of the workspace from its root.
+            let relative = path.strip_prefix(workspace).ok().and_then(Path::to_str);
+            let Ok(bytes) = std::fs::read(&path) else { continue };
+            let text = String::from_utf8_lossy(&bytes);
+            files.insert(name, &text);
+            if let Some(relative) = relative.filter(|relative| relative != name) {
+                files.insert(relative, &text);
+            }
+        }
+        files
+    }
+}
+
+/// The lists of compiled files that cargo and rustc leave beside something that they built.
+pub(super) fn lists(built: &Path) -> Vec<PathBuf> {
+    let stem = built.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = if built.extension().is_some() { stem.strip_prefix("lib").unwrap_or(&stem) } else { &stem };
+    let place = |folder: &str, name: &str| built.with_file_name(folder).join(format!("{name}.d"));
+    vec![built.with_file_name(format!("{name}.d")), built.with_file_name(format!("{stem}.d")), place("deps", name)]
+}
+
+/// The files that such a list names.
+pub(super) fn listed(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(": ")).flat_map(|(_, files)| split(files)).collect()
+}
+
+/// At white space, unless a backslash stands before it.
+fn split(files: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut characters = files.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if characters.peek() == Some(&' ') => names.last_mut().expect("never empty").extend(characters.next()),
+            ' ' => names.push(String::new()),
+            _ => names.last_mut().expect("never empty").push(c),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_lies_in_a_file_or_is_none() {
+        let mut files = CompiledFiles::default();
+        files.insert("src/lib.rs", "fn f() {\n    g()\n}\n");
+        assert!(files.holds("src/lib.rs", 1, 1) && files.holds("src/lib.rs", 3, 9));
+        assert!(!files.holds("src/lib.rs", 4, 1) && !files.holds("src/lib.rs", 1, 10));
+        assert!(!files.holds("src/lib.rs", 0, 1) && !files.holds("lib.rs", 1, 1));
+    }
+
+    #[test]
+    fn files_are_listed_with_white_space_in_their_names() {
+        let text = "/t/deps/it-1f.d: a\\ b/it.rs src/c.rs\n\n/t/deps/it-1f: a\\ b/it.rs src/c.rs\n\na\\ b/it.rs:\n\n# env-dep:A=b: c\n";
+        assert_eq!(listed(text), BTreeSet::from(["a b/it.rs".to_owned(), "src/c.rs".to_owned()]));
+    }
+
+    #[test]
+    fn lists_lie_beside_what_was_built() {
+        let has = |built: &str, list: &str| lists(Path::new(built)).contains(&PathBuf::from(list));
+        assert!(has("/t/deps/it-1f", "/t/deps/it-1f.d"));
+        assert!(has("/t/deps/libapp-1f.rlib", "/t/deps/app-1f.d"));
+        assert!(has("/t/libengine.so", "/t/deps/engine.d"));
+        assert!(has("/t/own-binary", "/t/own-binary.d"));
+    }
+}

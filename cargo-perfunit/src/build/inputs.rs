@@ -1,0 +1,242 @@
+//! What tests load and read besides their executable: shared libraries, what build scripts made, variables. Kept per side,
+//! for in cargo's folder one version takes the place of the other.
+
+use super::capture_role::Invocation;
+use super::compiled::{CompiledFiles, listed, lists};
+use super::dispatch_role;
+use super::kept::SideBuild;
+use super::link::{self, LIBRARIES};
+use super::made::Made;
+use crate::error::Result;
+use crate::fs;
+use crate::model::Sides;
+use cargo_metadata::{Artifact, BuildScript, TargetKind};
+use object::read::NameOrOrdinal;
+use object::{Object as _, ObjectKind};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// What cargo said of a build.
+#[derive(Debug, Default)]
+pub(super) struct Reported {
+    /// The folder in which rustc ran.
+    pub workspace: PathBuf,
+    /// Everything that was built.
+    built: Vec<PathBuf>,
+    /// Shared libraries of the project.
+    libraries: Vec<PathBuf>,
+    /// Variables that build scripts set.
+    variables: BTreeSet<String>,
+    /// `OUT_DIR` of the project's own packages. Those of others are as constant as their code.
+    out_dirs: BTreeSet<PathBuf>,
+}
+
+impl Reported {
+    pub fn add_artifact(&mut self, artifact: &Artifact) {
+        self.built.extend(artifact.filenames.iter().map(|path| path.clone().into()));
+        let is_loaded = |kind: &TargetKind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib);
+        if artifact.target.kind.iter().any(is_loaded) {
+            let files = artifact.filenames.iter().filter(|path| is_library(path.as_std_path()));
+            self.libraries.extend(files.map(|path| path.clone().into()));
+        }
+    }
+
+    pub fn add_script(&mut self, script: &BuildScript) {
+        self.variables.extend(script.env.iter().map(|(name, _)| name.clone()));
+        if script.package_id.repr.starts_with("path+") {
+            self.out_dirs.insert(script.out_dir.clone().into());
+        }
+    }
+
+    /// The files that were compiled into what was built, as rustc and cargo name them.
+    fn compiled(&self) -> Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        let lists: BTreeSet<PathBuf> = self.built.iter().flat_map(|built| lists(built)).collect();
+        for list in lists {
+            let text = fs::read_if_exists(&list)?.unwrap_or_default();
+            names.extend(listed(&String::from_utf8_lossy(&text)));
+        }
+        Ok(names)
+    }
+}
+
+/// What the tests of a side load and read.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Inputs {
+    /// Shared libraries by file name.
+    pub libraries: BTreeMap<String, Library>,
+    /// Variables that build scripts set: code that uses them has them compiled in.
+    pub variables: BTreeSet<String>,
+    /// What build scripts left, by `OUT_DIR`.
+    pub made: BTreeMap<PathBuf, Made>,
+}
+
+/// A shared library of a side.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Library {
+    /// Our copy.
+    pub path: PathBuf,
+    /// The folder of its [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
+    pub link: Option<PathBuf>,
+}
+
+/// The libraries of a side that a program may load, by file name.
+#[derive(Debug, Default)]
+pub struct Loaded<'a> {
+    /// Those that it was linked with, directly or not.
+    pub needed: BTreeMap<&'a str, &'a Library>,
+    /// All others, if it can open some by itself.
+    pub opened: BTreeMap<&'a str, &'a Library>,
+}
+
+impl Loaded<'_> {
+    pub(super) fn paths(&self) -> BTreeMap<String, PathBuf> {
+        let all = self.needed.iter().chain(&self.opened);
+        all.map(|(name, library)| ((*name).to_owned(), library.path.clone())).collect()
+    }
+}
+
+impl Inputs {
+    /// The variable that says where the dynamic linker looks first.
+    pub const SEARCH: &str = "LD_LIBRARY_PATH";
+
+    /// Keeps the inputs of what was built in a side's folder, whose links are there already.
+    pub(super) fn keep(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Self> {
+        let compiled = reported.compiled()?;
+        CompiledFiles::of(&compiled, &reported.workspace).save(folder)?;
+        let mut inputs = Self { variables: reported.variables.clone(), ..Self::default() };
+        for path in candidates(reported, invocations, folder, links)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // The first one is found.
+            if inputs.libraries.contains_key(&name) || !is_shared(&path) {
+                continue;
+            }
+            let kept = folder.join(LIBRARIES).join(&name);
+            fs::copy(&path, &kept)?;
+            let places = BTreeSet::from([path.with_file_name("deps"), path.with_file_name("")]);
+            let link = link::carry_binary(&path, &places, links.join(&name))?;
+            inputs.libraries.insert(name, Library { path: kept, link });
+        }
+        for out_dir in &reported.out_dirs {
+            inputs.made.insert(out_dir.clone(), Made::keep(out_dir, folder, &compiled)?);
+        }
+        for library in reported.libraries.iter().filter_map(|path| path.file_name()) {
+            let [kept, others @ ..] = places(folder, Path::new(library));
+            others.iter().try_for_each(|place| fs::link_or_copy(&kept, place))?;
+        }
+        Ok(inputs)
+    }
+
+    /// The libraries that a program may load.
+    pub fn loaded_by(&self, program: &Path) -> Result<Loaded<'_>> {
+        let mut loaded = Loaded::default();
+        let mut opens = false;
+        let mut queue = VecDeque::from([program]);
+        while let Some(path) = queue.pop_front().filter(|_| !self.libraries.is_empty()) {
+            let Links { needed, opens_more } = links(&fs::read(path)?);
+            opens |= opens_more;
+            for (name, library) in self.libraries.iter().filter(|(name, _)| needed.contains(*name)) {
+                if loaded.needed.insert(name, library).is_none() {
+                    queue.push_back(&library.path);
+                }
+            }
+        }
+        let others = self.libraries.iter().filter(|(name, _)| opens && !loaded.needed.contains_key(name.as_str()));
+        loaded.opened = others.map(|(name, library)| (name.as_str(), library)).collect();
+        Ok(loaded)
+    }
+
+    /// The variables that cargo sets for a test of a side: libraries and binaries are looked for in the side's folder.
+    pub(super) fn variables(&self, invocation: &Invocation, folder: &Path) -> BTreeMap<String, String> {
+        let mut env = invocation.env.clone();
+        for (name, value) in &mut env {
+            // Since cargo 1.94 a test finds the binaries of its package by these when it runs, too.
+            if name.starts_with("CARGO_BIN_EXE_") {
+                *value = dispatch_role::dispatcher_path(Path::new(value.as_str())).to_string_lossy().into_owned();
+            }
+        }
+        if !self.libraries.is_empty() {
+            let before = env.get(Self::SEARCH).cloned().unwrap_or_default();
+            env.insert(Self::SEARCH.to_owned(), searched(&before, folder));
+        }
+        env
+    }
+}
+
+/// Makes one file of each library that is the same on both sides: which pages hold a file decides how fast it runs.
+pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
+    for (name, base) in &sides.base.inputs.libraries {
+        let Some(head) = sides.head.inputs.libraries.get(name) else { continue };
+        let inode = |path: &Path| fs::metadata(path).map(|data| (data.dev(), data.ino()));
+        if inode(&base.path)? != inode(&head.path)? && fs::same_content(&base.path, &head.path)? {
+            for place in places(&sides.head.folder, Path::new(name)).iter().filter(|place| place.exists()) {
+                fs::remove_file(place)?;
+                fs::link_or_copy(&base.path, place)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a library of the workspace lies in a side's folder: where the dynamic linker finds it, and, seen from the test
+/// executables, where cargo puts it, for tests that load it by themselves.
+fn places(side: &Path, name: &Path) -> [PathBuf; 3] {
+    [side.join(LIBRARIES).join(name), side.join("deps").join(name), side.join(name)]
+}
+
+/// The search path with the side's own libraries in the place of those in cargo's folder.
+fn searched(before: &str, folder: &Path) -> String {
+    let build = folder.ancestors().nth(2).unwrap_or(folder).join("build");
+    let others = before.split(':').filter(|entry| !entry.is_empty() && !Path::new(entry).starts_with(&build));
+    let own = folder.join(LIBRARIES).to_string_lossy().into_owned();
+    std::iter::once(own.as_str()).chain(others).collect::<Vec<_>>().join(":")
+}
+
+/// Files that the tests of a side may load, in the order in which they are looked for.
+fn candidates(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Vec<PathBuf>> {
+    let build = folder.ancestors().nth(2).unwrap_or(folder).join("build");
+    let mut found = Vec::new();
+    for link in fs::list_dir(links)? {
+        found.extend(link::LinkRecord::load(&link)?.dynamic_libraries());
+    }
+    found.extend(reported.libraries.iter().cloned());
+    let searched = invocations.iter().filter_map(|invocation| invocation.env.get(Inputs::SEARCH));
+    let entries: BTreeSet<&str> = searched.flat_map(|list| list.split(':')).collect();
+    for entry in entries.into_iter().map(Path::new).filter(|entry| entry.starts_with(&build)) {
+        // What else lies beside the test executables is of other builds, or loaded by the compiler.
+        if entry.ends_with("out") || entry.ancestors().any(|above| above.ends_with("out")) {
+            found.extend(fs::list_dir(entry)?.into_iter().filter(|path| is_library(path)));
+        }
+    }
+    Ok(found)
+}
+
+fn is_library(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".so") || name.contains(".so.")
+}
+
+fn is_shared(path: &Path) -> bool {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    object::File::parse(&*bytes).is_ok_and(|file| file.kind() == ObjectKind::Dynamic)
+}
+
+/// What a program or library asks the dynamic linker for.
+#[derive(Default)]
+struct Links {
+    needed: BTreeSet<String>,
+    /// It can load libraries that it does not name.
+    opens_more: bool,
+}
+
+fn links(bytes: &[u8]) -> Links {
+    let Ok(file) = object::File::parse(bytes) else { return Links::default() };
+    let mut imports = file.imports().into_iter().flatten().flatten();
+    let opens_more = imports.any(|import| matches!(import.name(), NameOrOrdinal::Name(b"dlopen" | b"dlmopen")));
+    let libraries = file.import_libraries().into_iter().flatten().flatten();
+    let name =
+        |path: &[u8]| String::from_utf8_lossy(path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)).into_owned();
+    Links { needed: libraries.map(|library| name(library.name())).collect(), opens_more }
+}

@@ -1,0 +1,64 @@
+//! One error rate for all tests of a run: how strict confirmation is, and what it takes to find as much all the same.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+/// The level of confirmation of a few tests.
+const LEAST_STRICT: f64 = 0.001;
+/// The power at which levels are compared.
+const COMPARED_AT: f64 = 0.9;
+/// Standard deviation of a layout's mean that is small enough, as a part of the change looked for.
+const NOISE_OF_LAYOUT: f64 = 0.25;
+/// Beyond this more layouts are worth more than more pairs of each.
+const MOST_PAIRS_PER_LAYOUT: f64 = 16.0;
+
+/// The level at which fresh values say that a test changed: min(0.1 %, alpha / tests measured).
+///
+/// By Bonferroni the probability of even one false alarm in the whole run is then about alpha at most if screening let
+/// everything through; screening, on other pairs, divides it by another hundred.
+pub fn confirmation_alpha(alpha: f64, tests_measured: usize) -> f64 {
+    (alpha / tests_measured.max(1) as f64).min(LEAST_STRICT)
+}
+
+/// How many times as many values a level needs as that of a few tests, to find the same change as surely: the normal
+/// approximation, ((z(1 - a/2) + z(power)) / (z(1 - a0/2) + z(power)))^2.
+pub fn effort(alpha: f64) -> f64 {
+    let normal = Normal::standard();
+    let errors = |alpha: f64| -normal.inverse_cdf(alpha / 2.0) + normal.inverse_cdf(COMPARED_AT);
+    (errors(alpha.min(LEAST_STRICT)) / errors(LEAST_STRICT)).powi(2)
+}
+
+/// Pairs that a layout needs for their noise to be small beside the change that is looked for at a level; at most
+/// `affordable`.
+pub fn pairs_per_layout(spread: f64, change: f64, alpha: f64, affordable: f64) -> usize {
+    let needed = (spread / (NOISE_OF_LAYOUT * change)).powi(2) * effort(alpha);
+    needed.ceil().min(affordable).clamp(1.0, MOST_PAIRS_PER_LAYOUT) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confirmation_is_stricter_the_more_tests_were_measured() {
+        assert!((confirmation_alpha(0.01, 1) - 0.001).abs() < 1e-15);
+        assert!((confirmation_alpha(0.01, 10) - 0.001).abs() < 1e-15);
+        assert!((confirmation_alpha(0.01, 500) - 0.000_02).abs() < 1e-15);
+        assert!((confirmation_alpha(0.01, 0) - 0.001).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_stricter_level_takes_more() {
+        assert!((effort(0.01) - 1.0).abs() < 1e-12 && (effort(0.001) - 1.0).abs() < 1e-12);
+        // z(0.999995) = 4.417, z(0.9995) = 3.291, z(0.9) = 1.282.
+        assert!((effort(0.000_01) - (5.699_f64 / 4.573).powi(2)).abs() < 0.002);
+    }
+
+    #[test]
+    fn a_layout_gets_the_pairs_that_its_noise_asks_for_and_the_budget_allows() {
+        let pairs = |spread, affordable| pairs_per_layout(spread, 0.02, 0.001, affordable);
+        assert_eq!([0.005, 0.01, 0.2].map(|spread| pairs(spread, 60.0)), [1, 4, 16]);
+        assert_eq!([2.1, 0.3].map(|affordable| pairs(0.2, affordable)), [2, 1]);
+        assert_eq!(pairs_per_layout(0.2, 5.0, 0.001, 60.0), 1);
+        assert!(pairs_per_layout(0.01, 0.02, 0.000_01, 60.0) > 4);
+    }
+}

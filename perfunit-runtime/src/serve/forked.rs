@@ -1,0 +1,215 @@
+//! First calls, as many of them as are wanted of one process: each in a child that is forked just before the test's body.
+//!
+//! So a body that cannot run twice is measured as often as any other, and so is the work that only a first call does. The
+//! child reads the clock around the body, leaves the figures in the shared page and ends; its parent waits for it and has
+//! done nothing of the test, so that the next child finds what this one found.
+
+use super::{begin, call, has_few_batches, leave, Body, Seat};
+use crate::calibrate;
+use crate::clock::Clock;
+use crate::gauges;
+use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
+use crate::streams::Streams;
+use crate::sys::{self, Advice, Forked};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Instant;
+
+/// Mappings that a child can write to are copied before its clock starts if they are no longer than this.
+const MOST_WRITABLE: usize = 1 << 20;
+/// Mappings that it can only read are mapped in if they are no longer than this.
+const MOST_READABLE: usize = 32 << 20;
+/// So much of the stack below the body's frame is copied.
+const STACK: usize = 64 << 10;
+
+/// Whether the tool asks for first calls in children, and for those of the whole function if it was not captured.
+pub(super) fn is_asked(seat: &Seat, whole_function: bool) -> bool {
+    let flags = seat.page.flags.load(Relaxed);
+    flags & FORK != 0 && (flags & WHOLE != 0) == whole_function
+}
+
+/// The whole service, with `body` as what a child calls.
+pub(super) fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
+    begin(seat);
+    let area = seat.area();
+    if has_other_threads() {
+        leave(seat, state::THREADS);
+    }
+    let mut children = Children { seat, memory: Memory::find(), streams: Streams::find(seat.streams), forked: 0 };
+    if seat.page.batches.load(Relaxed) != 1 {
+        prepare(seat, &mut children, body);
+    }
+    seat.end_turn();
+    let mut done = 0;
+    while seat.wait_turn() {
+        let (ns, cpu_ns) = children.call(body).unwrap_or_else(|| failed(seat));
+        let at = done.min(MAX_BATCHES - 1);
+        area.times[at].store(ns, Relaxed);
+        area.cpu_times[at].store(cpu_ns, Relaxed);
+        done += 1;
+        seat.end_turn();
+    }
+    leave(seat, state::DONE)
+}
+
+/// The turn before the calls that count: the first child finds less in the caches than all others do.
+fn prepare(seat: &Seat, children: &mut Children<'_>, body: Body<'_>) {
+    let first = children.call(body).unwrap_or_else(|| failed(seat));
+    if seat.page.flags.load(Relaxed) & PILOT != 0 {
+        // What a call leaves behind outside of its process can stand in the way of the next one.
+        let second = children.call(body).unwrap_or_else(|| failed(seat));
+        plan(seat, first.0.min(second.0));
+    }
+}
+
+fn failed(seat: &Seat) -> ! {
+    let is_first = seat.area().state.load(Relaxed) == state::FIRST_CALL;
+    leave(seat, if is_first { state::FAILED_FIRST } else { state::FAILED_LATER })
+}
+
+/// As many calls as fit the time that both sides' batches take otherwise, by the slower side.
+fn plan(seat: &Seat, ns: u64) {
+    let page = seat.page;
+    let base_ns = f64::from_bits(page.sides[0].prepared_ns.load(Relaxed));
+    let slower_ns = base_ns.max(ns as f64);
+    seat.area().prepared_ns.store((ns as f64).to_bits(), Relaxed);
+    let goal_ns = page.batch_ns.load(Relaxed);
+    page.plan(calibrate::shape(slower_ns.max(goal_ns as f64), goal_ns).batches, 0);
+}
+
+/// A forked child has the thread that forked it and no other: neither the main thread, which only waits for us, nor what
+/// the program started before its tests.
+fn has_other_threads() -> bool {
+    let ours = if sys::is_main_thread() { 1 } else { 2 };
+    std::fs::read_dir("/proc/self/task").map_or(true, |tasks| tasks.count() > ours)
+}
+
+struct Children<'a> {
+    seat: &'a Seat,
+    memory: Memory,
+    streams: Option<Streams>,
+    forked: u64,
+}
+
+impl Children<'_> {
+    /// The first call in the next child: its time and the processor's, ns, or `None` if it did not pass.
+    fn call(&mut self, body: Body<'_>) -> Option<(u64, u64)> {
+        let area = self.seat.area();
+        area.child_status.store(child::RUNNING, Relaxed);
+        self.forked += 1;
+        let id = match sys::fork_process() {
+            Forked::Child => self.live(body),
+            Forked::Parent(id) => id,
+            Forked::Refused => leave(self.seat, state::NO_FORK),
+        };
+        let status = sys::wait_for(id);
+        match area.child_status.load(Acquire) {
+            child::PASSED => {
+                area.state.store(state::REPEATING, Release);
+                return Some((area.first_ns.load(Relaxed), area.first_cpu_ns.load(Relaxed)));
+            }
+            child::FAILED => {}
+            _ => area.child_status.store(status, Relaxed),
+        }
+        None
+    }
+
+    /// A child's life.
+    fn live(&self, body: Body<'_>) -> ! {
+        sys::die_with_parent();
+        if let Some(streams) = &self.streams {
+            streams.restart(self.forked);
+        }
+        self.memory.settle();
+        let area = self.seat.area();
+        let (passed, (ns, cpu_ns)) = timed(self.seat, body);
+        area.first_ns.store(ns, Relaxed);
+        area.first_cpu_ns.store(cpu_ns, Relaxed);
+        if area.peak_rss.load(Relaxed) == 0 {
+            area.peak_rss.store(gauges::peak_rss().unwrap_or(0), Relaxed);
+        }
+        area.child_status.store(if passed { child::PASSED } else { child::FAILED }, Release);
+        sys::exit_now(0)
+    }
+}
+
+/// One call; of few calls each counts, and what others did to it is told apart.
+fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
+    if has_few_batches(seat) {
+        let clock = Clock::start();
+        let passed = call(seat, body);
+        return (passed, clock.stop());
+    }
+    let cpu_ns = sys::process_cpu_ns();
+    let started = Instant::now();
+    let passed = call(seat, body);
+    let ns = started.elapsed().as_nanos() as u64;
+    (passed, (ns, sys::process_cpu_ns() - cpu_ns))
+}
+
+/// What a child's page tables lack after the fork: the faults are its parent's doing and not the body's.
+struct Memory(Vec<(usize, usize, Advice)>);
+
+impl Memory {
+    fn find() -> Self {
+        let here = 0_u8;
+        let stack = std::ptr::from_ref(&here) as usize;
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        Self(maps.lines().filter_map(|line| mapping(line, stack)).collect())
+    }
+
+    fn settle(&self) {
+        for (start, length, advice) in &self.0 {
+            sys::populate(*start, *length, *advice);
+        }
+    }
+}
+
+/// What to do about a line of `/proc/self/maps`, given an address of the stack in use.
+fn mapping(line: &str, stack: usize) -> Option<(usize, usize, Advice)> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
+    let access = fields.next()?;
+    let kernels = fields.nth(3).is_some_and(|name| name.starts_with("[v"));
+    if kernels || !access.starts_with('r') || !access.ends_with('p') {
+        return None;
+    }
+    if (start..end).contains(&stack) {
+        let start = start.max((stack & !(sys::PAGE - 1)).saturating_sub(STACK));
+        return Some((start, end - start, Advice::Write));
+    }
+    let length = end - start;
+    let (advice, most) =
+        if access.starts_with("rw") { (Advice::Write, MOST_WRITABLE) } else { (Advice::Read, MOST_READABLE) };
+    (length <= most).then_some((start, length, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<(usize, usize, Advice)>) {
+        assert_eq!(mapping(line, 0x7fff_0002_8010), expected, "{line}");
+    }
+
+    #[test]
+    fn data_is_copied_code_is_mapped_in_and_the_rest_left_alone() {
+        check("5555000-5557000 rw-p 00002000 fe:01 7 /a/b", Some((0x555_5000, 0x2000, Advice::Write)));
+        check("5555000-5557000 rw-p 00000000 00:00 0 ", Some((0x555_5000, 0x2000, Advice::Write)));
+        check("5555000-5557000 r-xp 00002000 fe:01 7 /a/b", Some((0x555_5000, 0x2000, Advice::Read)));
+        check("5555000-5557000 r--p 00002000 fe:01 7 /a/b c", Some((0x555_5000, 0x2000, Advice::Read)));
+        check("5555000-5557000 rw-s 00000000 00:01 9 /memfd:perfunit (deleted)", None);
+        check("5555000-5557000 ---p 00000000 00:00 0 ", None);
+        check("5555000-5557000 r-xp 00000000 00:00 0 [vdso]", None);
+        check("10000000-20000000 rw-p 00000000 00:00 0 ", None);
+        check("10000000-20000000 r--p 00000000 fe:01 7 /large", None);
+    }
+
+    #[test]
+    fn of_the_stack_the_part_in_use_is_copied() {
+        let expected = Some((0x7fff_0001_8000, 0x1_8000, Advice::Write));
+        check("7fff00000000-7fff00030000 rw-p 00000000 00:00 0 ", expected);
+        check("7fff00020000-7fff00030000 rw-p 00000000 00:00 0 ", Some((0x7fff_0002_0000, 0x1_0000, Advice::Write)));
+    }
+}

@@ -1,0 +1,53 @@
+//! Random numbers for the children that we fork: each its own, the n-th child of base and the n-th of head the same.
+//!
+//! The library in `seeds` stops replacing what the kernel answers in a forked process. It says where its streams come
+//! from, and so a child of ours can start them anew.
+
+#![allow(unsafe_code, reason = "shared with a preloaded library")]
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr::null;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+extern "C" {
+    fn pthread_setspecific(key: c_uint, value: *const c_void) -> c_int;
+}
+
+/// What all streams come from, on a page that the kernel clears in forked processes; the same structure is in `seeds`.
+#[repr(C)]
+struct Source {
+    /// 0: nothing is replaced.
+    seed: AtomicU64,
+    /// Threads that have a stream.
+    threads: AtomicU64,
+    /// The key under which each thread keeps the state of its stream.
+    key: AtomicU64,
+}
+
+/// The library's streams as they are before the fork.
+pub struct Streams {
+    source: &'static Source,
+    seed: u64,
+    key: u64,
+}
+
+impl Streams {
+    /// Those of the library that wrote this address into our environment.
+    pub fn find(address: Option<usize>) -> Option<Self> {
+        // SAFETY: a page of that library, which is never unmapped and consists of atomics.
+        let source = unsafe { &*(address? as *const Source) };
+        Some(Self { source, seed: source.seed.load(Relaxed), key: source.key.load(Relaxed) })
+    }
+
+    /// In a forked child: starts the streams of the child with this number, for the thread that calls.
+    pub fn restart(&self, number: u64) {
+        // Any bijection of the number does: the library mixes the bits of what it is given.
+        let seed = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.source.seed.store(seed.max(1), Relaxed);
+        self.source.threads.store(0, Relaxed);
+        self.source.key.store(self.key, Relaxed);
+        // SAFETY: the library's own key; its values are numbers, and none means "no stream yet".
+        unsafe { pthread_setspecific(self.key as c_uint, null()) };
+    }
+}

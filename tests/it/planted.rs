@@ -1,0 +1,169 @@
+//! A planted change of time is a change of work, which every processor takes time for: at least a fifth more
+//! instructions, or fewer. Counted in valgrind over all cases and projects with such a change.
+
+use crate::instructions::has_valgrind;
+use crate::support::{Case, Project};
+use crate::{attributes, causes, explain, filters, instructions, shards, source};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// One side has at least so many times the other's instructions.
+const LEAST: f64 = 1.2;
+/// Makes the tool count, and takes the time that this needs on any machine.
+const COUNTING: [&str; 10] = [
+    "--message-format",
+    "json",
+    "--explain",
+    "never",
+    "--instructions",
+    "callgrind",
+    "--metric",
+    "instructions",
+    "--per-test-budget",
+    "2m",
+];
+
+/// A test with its instructions on base and on head.
+struct Row {
+    project: String,
+    test: String,
+    counts: Option<[f64; 2]>,
+}
+
+#[test]
+#[ignore = "builds and counts everything in valgrind, which takes a quarter of an hour"]
+fn planted_changes_are_a_fifth_of_the_work_or_more() {
+    if !has_valgrind() {
+        eprintln!("not tested: valgrind is not installed");
+        return;
+    }
+    println!("| project | test | base | head | head / base |\n|-|-|-|-|-|");
+    let mut wrong = Vec::new();
+    let cases = Case::all().into_iter().map(|(name, case)| count_case(name, &case));
+    let projects = projects().map(|(name, project)| count_project(name, &project));
+    for row in cases.chain(projects).chain(std::iter::once_with(count_demonstration)).flatten() {
+        let Row { project, test, counts } = row;
+        let Some([base, head]) = counts else {
+            wrong.push(format!("{project} {test}: not counted"));
+            continue;
+        };
+        println!("| {project} | {test} | {base:.0} | {head:.0} | {:.2} |", head / base);
+        if base.max(head) < LEAST * base.min(head) {
+            wrong.push(format!("{project} {test}: {base} and {head} instructions"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The projects of black-box tests in which one test gets slower or faster; each is named by where it is made.
+fn projects() -> impl Iterator<Item = (String, Project)> {
+    let mut made = vec![
+        ("source, 500 to 1500".to_owned(), Project::library(&source(500), &source(1500))),
+        ("source, 500 to 100".to_owned(), Project::library(&source(500), &source(100))),
+        ("attributes".to_owned(), attributes::project("perfunit")),
+        ("causes".to_owned(), causes::project_with_package()),
+        ("filters".to_owned(), filters::project()),
+        ("shards".to_owned(), shards::project()),
+    ];
+    let edited = |(library, name): (&str, &str), (from, to): (&str, &str)| {
+        (format!("{name}, `{to}`"), Project::library(library, &library.replacen(from, to, 1)))
+    };
+    made.extend(explain::EDITS.map(|edit| edited((explain::LIBRARY, "explain"), edit)));
+    made.extend(instructions::EDITS.map(|edit| edited((instructions::LIBRARY, "instructions"), edit)));
+    made.into_iter()
+}
+
+fn count_project(name: String, project: &Project) -> Vec<Row> {
+    let run = project.perfunit(["diff", "HEAD~1", "--workspace"].iter().chain(&COUNTING));
+    let is_measured = |test: &Value| test["verdict"] != "not-measured";
+    rows(&name, &run.json(), project.path(), is_measured)
+}
+
+fn count_demonstration() -> Vec<Row> {
+    let (project, folder) = (Project::empty(), "demonstration");
+    project.perfunit(["demo", folder]).expect(0);
+    let run = project.perfunit_in(folder, ["diff", "HEAD~1"].iter().chain(&COUNTING));
+    let is_changed = |test: &Value| test["name"] == "tests::counts_every_word";
+    rows("demo", &run.json(), &project.path().join(folder), is_changed)
+}
+
+/// The tests of a case that must come out slower or faster.
+fn count_case(name: String, case: &Case) -> Vec<Row> {
+    if !case.plants_a_change() {
+        return Vec::new();
+    }
+    let project = case.project();
+    let run = case.run(&project, &COUNTING);
+    rows(&name, &run.json(), &project.path().join(case.folder()), |test| case.must_change(test))
+}
+
+fn rows(project: &str, document: &Value, folder: &Path, is_wanted: impl Fn(&Value) -> bool) -> Vec<Row> {
+    let tests = document["tests"].as_array().unwrap().iter();
+    tests.filter(|test| is_wanted(test)).map(|test| row(project, test, folder)).collect()
+}
+
+fn row(project: &str, test: &Value, folder: &Path) -> Row {
+    let metric = &test["metrics"]["instructions"];
+    let value = |side: &str| metric[side]["value"].as_f64();
+    let name = test["name"].as_str().unwrap();
+    let counts = match (value("base"), value("head")) {
+        // What the test's own binary does is not in its process.
+        (Some(base), Some(head)) if !has_binaries(folder) => Some([base, head]),
+        _ => whole_processes(folder, name),
+    };
+    Row { project: project.to_owned(), test: name.to_owned(), counts }
+}
+
+/// The kept sides, base's first, for it is built first.
+fn sides(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder.join("target/perfunit/sides")) else { return Vec::new() };
+    let mut sides: Vec<_> = entries
+        .map(|entry| entry.unwrap().path())
+        .map(|side| (side.join("build.json").metadata().unwrap().modified().unwrap(), side))
+        .collect();
+    sides.sort();
+    sides.into_iter().map(|(_, side)| side).collect()
+}
+
+/// The package's own binaries of a side.
+fn binaries(side: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(side).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.is_file() && !path.ends_with("build.json")).collect()
+}
+
+fn has_binaries(folder: &Path) -> bool {
+    sides(folder).iter().any(|side| !binaries(side).is_empty())
+}
+
+/// Instructions of the process on both sides: of the package's own binary, or of a harness that runs one test.
+fn whole_processes(folder: &Path, test: &str) -> Option<[f64; 2]> {
+    let counts = sides(folder).into_iter().map(|side| match &binaries(&side)[..] {
+        [binary] => process(Command::new("valgrind"), binary, &[]),
+        _ => {
+            let note: Value = serde_json::from_slice(&fs::read(side.join("build.json")).unwrap()).unwrap();
+            let all = note["executables"].as_array().unwrap().iter();
+            let executable =
+                all.clone().find(|executable| executable["harness"] == "Own" || executable["harness"] == "own")?;
+            let environment: BTreeMap<String, String> = serde_json::from_value(executable["env"].clone()).unwrap();
+            let mut valgrind = Command::new("valgrind");
+            valgrind.envs(environment);
+            process(
+                valgrind,
+                Path::new(executable["path"].as_str()?),
+                &[test, "--exact", "--include-ignored", "--nocapture"],
+            )
+        }
+    });
+    <[f64; 2]>::try_from(counts.collect::<Option<Vec<_>>>()?).ok()
+}
+
+/// What callgrind says that a process collected.
+fn process(mut valgrind: Command, program: &Path, arguments: &[&str]) -> Option<f64> {
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(arguments);
+    let output = valgrind.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
+}

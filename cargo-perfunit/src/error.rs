@@ -22,6 +22,8 @@ pub enum ExitCode {
     SetupFailed = 102,
     /// Selected tests fail on base and none could be measured.
     TestsFailOnBase = 103,
+    /// At least one test passes on base and fails on head, with `--deny failing`.
+    TestsFailOnHead = 104,
     /// At least one test is inconclusive, with `--deny inconclusive`.
     Inconclusive = 105,
     /// Ctrl-C.
@@ -30,7 +32,7 @@ pub enum ExitCode {
 
 impl ExitCode {
     /// All of them, by number.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Success,
         Self::Usage,
         Self::NothingToMeasure,
@@ -39,6 +41,7 @@ impl ExitCode {
         Self::BuildFailed,
         Self::SetupFailed,
         Self::TestsFailOnBase,
+        Self::TestsFailOnHead,
         Self::Inconclusive,
         Self::Interrupted,
     ];
@@ -54,6 +57,7 @@ impl ExitCode {
             Self::BuildFailed => "base or head does not build",
             Self::SetupFailed => "git, cargo metadata or the environment failed",
             Self::TestsFailOnBase => "all selected tests fail on base",
+            Self::TestsFailOnHead => "at least one test passes on base and fails on head (with --deny failing)",
             Self::Inconclusive => "at least one test is inconclusive (with --deny inconclusive)",
             Self::Interrupted => "interrupted",
         }

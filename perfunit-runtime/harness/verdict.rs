@@ -55,6 +55,9 @@ impl Verdicts {
 fn figures(test: &Value) -> String {
     let percent = |value: &Value| value.as_f64().map_or("?".to_owned(), |part| format!("{:+.1} %", 100.0 * part));
     let [base, head] = [&test["base_ns"], &test["head_ns"]].map(duration);
+    if let Some(ratio) = test["bound"]["ratio"].as_f64() {
+        return format!("{base} -> {head}, at least x{:.1}", (ratio * 10.0).floor() / 10.0);
+    }
     let [estimate, low, high] = ["estimate", "low", "high"].map(|name| percent(&test["change"][name]));
     format!("{base} -> {head}, {estimate} [{low}, {high}]")
 }
@@ -100,6 +103,13 @@ mod tests {
         check("inconclusive", &Answer::Passed(Some(format!("inconclusive: the reason; {figures}"))));
         check("not-measured", &Answer::NotMeasured("the reason".to_owned()));
         check("a word of the future", &Answer::NotMeasured("the reason".to_owned()));
+    }
+
+    #[test]
+    fn of_single_calls_the_least_ratio_is_known() {
+        let test = json!({"base_ns": 3e5, "head_ns": 2.5e9, "change": {"estimate": 8332.3, "low": 8332.3, "high": null},
+            "bound": {"kind": "at-least", "ratio": 8333.39}});
+        assert_eq!(figures(&test), "300 µs -> 2.50 s, at least x8333.3");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Test {
     pub change: Option<Change>,
     pub explanation: Option<Explained>,
     pub notes: Vec<String>,
+    #[serde(default)]
+    pub unexplained_because: Option<String>,
 }
 
 /// Why it has no verdict.

@@ -101,6 +101,27 @@ fn says(run: &Run, parts: &[&str]) {
 }
 
 #[test]
+fn a_head_that_hangs_blocks_the_push_and_one_that_fails_is_named() {
+    let with = |body: &str| {
+        format!("pub fn f() {{ {body} }}\n#[cfg(test)]\nmod tests {{ #[test] fn runs() {{ super::f(); }} }}\n")
+    };
+    let pushing = Pushing::new(&with("let _ = vec![1];"), &with("loop { std::thread::park(); }"));
+    let options = [&QUICK[..], &["--timeout", "2s"]].concat();
+    pushing.hook(&[&["install"], &options[..]].concat()).expect(0);
+    let blocked = pushing.git(["push", "origin", "main"]).expect(1);
+    says(&blocked, &["at least x", "push of main blocked: 1 test slower than at origin/main", "sample tests::runs"]);
+
+    pushing.project.write("src/lib.rs", with("panic!(\"broken\")"));
+    pushing.project.commit("broken");
+    let denied = pushing.hook(&[&["install", "--deny", "failing", "--deny", "inconclusive"], &options[..]].concat());
+    denied.expect(0);
+    let blocked = pushing.git(["push", "origin", "main"]).expect(1);
+    says(&blocked, &["1 test passes on base and fails on head", "push of main blocked: 1 test failing that pass"]);
+    pushing.hook(&[&["install"], &options[..]].concat()).expect(0);
+    says(&pushing.git(["push", "origin", "main"]).expect(0), &["Passed", "1 fails on head and passes on base"]);
+}
+
+#[test]
 fn a_regression_blocks_the_push_and_nothing_else_does() {
     let pushing = Pushing::new(&source(500), &source(1500));
     let before = pushing.there("main");

@@ -3,6 +3,7 @@
 mod attributes;
 mod bad_input;
 mod book;
+mod bound;
 mod calibrate;
 mod cases;
 mod causes;

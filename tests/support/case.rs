@@ -38,6 +38,8 @@ pub struct Case {
     #[serde(default)]
     reason: BTreeMap<String, String>,
     #[serde(default)]
+    bound: BTreeMap<String, f64>,
+    #[serde(default)]
     note: BTreeMap<String, String>,
     #[serde(skip)]
     path: PathBuf,
@@ -139,17 +141,17 @@ impl Case {
         project
     }
 
-    /// Whether some test must come out slower or faster.
+    /// Whether some test must come out slower or faster by its work.
     pub fn plants_a_change(&self) -> bool {
-        self.verdict.values().any(OneOrMore::is_change)
+        self.verdict.iter().any(|(test, verdict)| !self.bound.contains_key(test) && verdict.is_change())
     }
 
-    /// Whether this test of a document must come out slower or faster.
+    /// Whether this test of a document must come out slower or faster by its work: what has a bound waits.
     pub fn must_change(&self, test: &Value) -> bool {
         let (target, name) = (test["target"].as_str().unwrap(), test["name"].as_str().unwrap());
         [&format!("{target} {name}"), name]
             .into_iter()
-            .find_map(|key| self.verdict.get(key))
+            .find_map(|key| self.verdict.get(key).filter(|_| !self.bound.contains_key(key)))
             .is_some_and(OneOrMore::is_change)
     }
 
@@ -160,7 +162,12 @@ impl Case {
 
     /// Runs `diff` on the two commits, with further arguments.
     pub fn run(&self, project: &Project, more: &[&str]) -> Run {
-        let arguments = ["diff", "HEAD~1"].into_iter().chain(self.arguments.iter().map(String::as_str));
+        const BUDGET: &str = "--per-test-budget";
+        let mut own: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        if let Some(at) = own.iter().position(|argument| *argument == BUDGET && more.contains(&BUDGET)) {
+            own.drain(at..at + 2);
+        }
+        let arguments = ["diff", "HEAD~1"].into_iter().chain(own);
         project.perfunit_in(&self.folder, arguments.chain(more.iter().copied()))
     }
 
@@ -168,7 +175,11 @@ impl Case {
     pub fn check(&self, project: &Project) -> Result<(), String> {
         let mut runs = Vec::new();
         let attempt = || {
-            let run = self.run(project, &["--message-format", "json", "--explain", "never", "--per-test-budget", "3s"]);
+            let mut more = vec!["--message-format", "json", "--explain", "never"];
+            if !self.arguments.iter().any(|argument| argument == "--per-test-budget") {
+                more.extend(["--per-test-budget", "3s"]);
+            }
+            let run = self.run(project, &more);
             let problems = match serde_json::from_str(&run.stdout) {
                 Ok(document) => self.problems(&document, &run, project),
                 Err(error) => vec![Problem::Wrong(format!("no document on stdout ({error})"))],
@@ -241,6 +252,12 @@ impl Case {
             if let Some(key) = key(&|key| self.note.contains_key(key)) {
                 let expected = std::slice::from_ref(&self.note[&key]);
                 problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]).into_iter().map(problem));
+            }
+            if let Some(key) = key(&|key| self.bound.contains_key(key))
+                && test["bound"]["ratio"].as_f64().is_none_or(|ratio| ratio < self.bound[&key])
+            {
+                let (bound, least) = (&test["bound"], self.bound[&key]);
+                problems.push(problem(format!("{full}: bound {bound} instead of {least} or more")));
             }
             if let Some(key) = key(&|key| self.verdict.contains_key(key)) {
                 if !self.verdict[&key].contains(verdict) {

@@ -2,12 +2,12 @@
 
 use super::comparing::{CommonArguments, folder, options, resolved, terminal};
 use super::measuring::{MeasuringArguments, explaining};
-use super::report::{TellingArguments, report_file};
+use super::report::{TellingArguments, denied, report_file};
 use crate::commands::{self, DiffOutput, DiffRequest, Gate, ReportFile};
-use crate::config::{Deny, Layer, NoTests, Resolved, Sourced};
+use crate::config::{Layer, NoTests, Resolved, Sourced};
 use crate::error::{ExitCode, Result};
 use crate::pipeline::Options;
-use crate::report::{Format, Inconclusive, Rendering};
+use crate::report::{Format, Rendering};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -70,13 +70,12 @@ impl DiffArguments {
     pub fn resolve(&self) -> Result<DiffRequest> {
         let resolved = resolved(&self.common, self.layer())?;
         let settings = &resolved.settings;
-        let denied = settings.deny.value.contains(&Deny::Inconclusive);
-        let inconclusive = if denied { Inconclusive::Denied } else { Inconclusive::Allowed };
+        let denied = denied(&settings.deny.value);
         let output = DiffOutput {
             format: self.message_format,
-            rendering: Rendering { inconclusive, ..self.telling.rendering(self.common.verbose) },
+            rendering: Rendering { denied, ..self.telling.rendering(self.common.verbose) },
             files: self.report.clone(),
-            gate: Gate { fail_without_tests: settings.no_tests.value == NoTests::Fail, inconclusive },
+            gate: Gate { fail_without_tests: settings.no_tests.value == NoTests::Fail, denied },
         };
         Ok(DiffRequest { options: self.options(&resolved)?, output })
     }

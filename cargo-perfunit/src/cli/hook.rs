@@ -3,7 +3,7 @@
 use super::arguments::{Arguments, Command};
 use super::comparing::{folder, real};
 use crate::commands::{self, DiffRequest, HookInstall, HookRun, PushSource};
-use crate::config::{self, Deny};
+use crate::config::{self, Deny, Value as _};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{LOCAL_VARIABLES, PushedPair};
 use crate::hook::{OnFailure, Stored};
@@ -50,7 +50,7 @@ pub enum HookCommand {
     /// Compare what is pushed with what the remote has; git starts this before a push.
     ///
     /// Reads lines `<local ref> <local object> <remote ref> <remote object>` from standard input. Fails, which blocks
-    /// the push, if a test got slower (100), or with `--deny inconclusive` could not be told (105).
+    /// the push, if a test got slower (100), or with `--deny inconclusive` could not be told (105), or with `--deny failing` fails on head alone (104).
     Run(RunArguments),
 }
 
@@ -99,8 +99,8 @@ pub struct CheckArguments {
     /// Compare with the merge base with this revision instead of what the remote has.
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
-    /// Also block pushes with tests of this verdict.
-    #[arg(long, value_enum, value_name = "VERDICT")]
+    /// Also block pushes with such tests.
+    #[arg(long, value_enum, value_name = "WHAT")]
     pub deny: Vec<Deny>,
     /// Also block pushes that could not be checked: those that do not build, or not within the budget.
     #[arg(long)]
@@ -207,8 +207,8 @@ impl CheckArguments {
         if let Some(base) = &self.base {
             add("--base", base.clone());
         }
-        if !self.deny.is_empty() {
-            add("--deny", "inconclusive".to_owned());
+        for deny in &self.deny {
+            add("--deny", deny.shown());
         }
         if self.strict {
             options.push("--strict".to_owned());
@@ -223,8 +223,8 @@ impl CheckArguments {
         if let Some(budget) = left.or(self.budget) {
             line.extend(["--budget".to_owned(), shown(budget)]);
         }
-        if !self.deny.is_empty() {
-            line.extend(["--deny".to_owned(), "inconclusive".to_owned()]);
+        for deny in &self.deny {
+            line.extend(["--deny".to_owned(), deny.shown()]);
         }
         if let Some(manifest) = self.manifest_path.as_deref().or(manifest) {
             line.extend(["--manifest-path".to_owned(), manifest.to_string_lossy().into_owned()]);

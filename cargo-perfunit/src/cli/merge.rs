@@ -1,12 +1,12 @@
 //! `cargo perfunit merge`.
 
 use super::comparing::{ConfigurationArguments, place};
-use super::report::{TellingArguments, report_file};
+use super::report::{TellingArguments, denied, report_file};
 use crate::commands::{self, DiffOutput, Gate, ReportFile};
-use crate::config::{Deny, Layer, NoTests, Sourced};
+use crate::config::{Layer, NoTests, Sourced};
 use crate::error::{ExitCode, Result};
 use crate::pipeline::MergeRequest;
-use crate::report::{Format, Inconclusive, Rendering};
+use crate::report::{Format, Rendering};
 use crate::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
 use std::path::PathBuf;
@@ -75,8 +75,7 @@ impl MergeArguments {
         for warning in &resolved.warnings {
             terminal.warning(warning);
         }
-        let denied = resolved.settings.deny.value.contains(&Deny::Inconclusive);
-        let inconclusive = if denied { Inconclusive::Denied } else { Inconclusive::Allowed };
+        let denied = denied(&resolved.settings.deny.value);
         let request = MergeRequest {
             shards: self.shards.clone(),
             output: self.output.clone(),
@@ -86,9 +85,9 @@ impl MergeArguments {
         };
         let output = DiffOutput {
             format: self.message_format,
-            rendering: Rendering { inconclusive, ..self.telling.rendering(self.verbose) },
+            rendering: Rendering { denied, ..self.telling.rendering(self.verbose) },
             files: self.report.clone(),
-            gate: Gate { fail_without_tests: resolved.settings.no_tests.value == NoTests::Fail, inconclusive },
+            gate: Gate { fail_without_tests: resolved.settings.no_tests.value == NoTests::Fail, denied },
         };
         commands::merge(&request, &output, terminal)
     }

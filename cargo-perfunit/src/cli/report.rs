@@ -4,7 +4,7 @@ use super::comparing::{folder, real};
 use crate::commands::{self, ReportFile, ReportRequest, ReportView, SavedRun};
 use crate::config::Deny;
 use crate::error::{Error, ExitCode, Result};
-use crate::report::{DocumentKind, Format, Inconclusive, ListFormat, Rendering, TextOptions, WhenFine};
+use crate::report::{Denied, DocumentKind, Format, ListFormat, Rendering, TextOptions, WhenFine};
 use crate::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -67,26 +67,26 @@ pub struct ReportArguments {
 /// What reports leave open.
 #[derive(Debug, Args)]
 pub struct TellingArguments {
-    /// Tests with this verdict are failures, too: exit code 105 of `diff`, failed test cases with `junit`.
-    #[arg(long, value_enum, value_name = "VERDICT", help_heading = "Output")]
+    /// Such tests are failures, too: exit code of `diff`, failed test cases with `junit`.
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub deny: Vec<Deny>,
     /// What Markdown says when nothing got slower or faster.
     #[arg(long, value_enum, default_value_t, value_name = "HOW", help_heading = "Output")]
     pub when_fine: WhenFine,
 }
 
-impl TellingArguments {
-    /// What inconclusive tests are.
-    pub fn inconclusive(&self) -> Inconclusive {
-        if self.deny.is_empty() { Inconclusive::Allowed } else { Inconclusive::Denied }
-    }
+/// What the words deny.
+pub fn denied(deny: &[Deny]) -> Denied {
+    Denied { inconclusive: deny.contains(&Deny::Inconclusive), failing: deny.contains(&Deny::Failing) }
+}
 
+impl TellingArguments {
     /// With so many `-v`.
     pub fn rendering(&self, verbose: u8) -> Rendering {
         Rendering {
             text: TextOptions { width: term::width(), verbose: verbose > 0, unicode: term::unicode() },
             when_fine: self.when_fine,
-            inconclusive: self.inconclusive(),
+            denied: denied(&self.deny),
         }
     }
 }

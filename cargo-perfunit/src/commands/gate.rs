@@ -1,16 +1,16 @@
 //! Which exit code a run deserves.
 
 use crate::error::ExitCode;
-use crate::model::{Run, Verdict};
-use crate::report::Inconclusive;
+use crate::model::{Run, Side, Verdict};
+use crate::report::Denied;
 
 /// What to fail on besides tests that got slower.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gate {
     /// Fail when nothing was measured.
     pub fail_without_tests: bool,
-    /// Whether to fail on inconclusive tests.
-    pub inconclusive: Inconclusive,
+    /// Which tests to fail on.
+    pub denied: Denied,
 }
 
 /// The worst news decides; an interrupted run that already found a regression says so.
@@ -20,9 +20,11 @@ pub fn exit_code(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
+    } else if gate.denied.failing && run.failing(Side::Head).next().is_some() {
+        ExitCode::TestsFailOnHead
     } else if run.fails_on_base() {
         ExitCode::TestsFailOnBase
-    } else if gate.inconclusive == Inconclusive::Denied && run.count(Verdict::Inconclusive) > 0 {
+    } else if gate.denied.inconclusive && run.count(Verdict::Inconclusive) > 0 {
         ExitCode::Inconclusive
     } else if gate.fail_without_tests && !measured && !is_empty_shard(run) {
         ExitCode::NothingToMeasure
@@ -44,7 +46,7 @@ mod tests {
     use crate::model::Reason;
     use crate::report::samples;
 
-    const DENIED: Gate = Gate { fail_without_tests: false, inconclusive: Inconclusive::Denied };
+    const DENIED: Gate = Gate { fail_without_tests: false, denied: Denied { inconclusive: true, failing: true } };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
@@ -72,6 +74,19 @@ mod tests {
     fn tests_that_fail_on_base_are_no_success() {
         let fails = Reason::Fails { side: "both".to_owned(), detail: "no".to_owned() };
         assert_eq!(exit_code(&run(&[(Verdict::NotMeasured, Some(fails))]), Gate::default()), ExitCode::TestsFailOnBase);
+    }
+
+    #[test]
+    fn tests_that_fail_on_head_alone_fail_only_when_denied() {
+        let fails = |side: &str| Some(Reason::Fails { side: side.to_owned(), detail: "no".to_owned() });
+        let same = (Verdict::Same, None);
+        let on_head = run(&[(Verdict::NotMeasured, fails("head")), same.clone()]);
+        assert_eq!(exit_code(&on_head, Gate::default()), ExitCode::Success);
+        assert_eq!(exit_code(&on_head, DENIED), ExitCode::TestsFailOnHead);
+        for side in ["base", "both", "head, not always"] {
+            let run = run(&[(Verdict::NotMeasured, fails(side)), same.clone()]);
+            assert_ne!(exit_code(&run, DENIED), ExitCode::TestsFailOnHead, "{side}");
+        }
     }
 
     #[test]

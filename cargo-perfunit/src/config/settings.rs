@@ -125,7 +125,7 @@ settings! {
     run_ignored: Ignored, "run-ignored", Ignored::Default;
     /// What to do when there is nothing to measure.
     no_tests: NoTests, "no-tests", NoTests::Pass;
-    /// Verdicts that fail the run (exit code 105) besides regressions.
+    /// What fails the run besides regressions: inconclusive tests (exit code 105), tests that pass on base and fail on head (104).
     deny: Vec<Deny>, "deny", Vec::new();
     /// Cargo profile to build both versions with.
     cargo_profile: String, "cargo-profile", "bench".to_owned();

@@ -79,12 +79,14 @@ pub enum NoTests {
     Fail,
 }
 
-/// Verdicts that can be denied.
+/// What can be denied besides regressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub enum Deny {
-    /// Tests that could not be told.
+    /// Tests that could not be told (exit code 105).
     Inconclusive,
+    /// Tests that pass on base and fail on head (exit code 104).
+    Failing,
 }
 
 impl Value for Vec<Deny> {

@@ -2,7 +2,7 @@
 
 use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
 use super::running::describe;
-use crate::model::{Reason, Side};
+use crate::model::{Reason, Side, Sides};
 use crate::stats;
 use perfunit_runtime::calibrate::{self, Plan};
 use perfunit_runtime::page::{FEW_BATCHES, state};
@@ -61,7 +61,8 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
     // The calibration is not repeated, the rest is.
     let needed = FEWEST_PAIRS * 1.3 * pair_seconds(base_ns, head_ns, shape);
     if needed > budget.as_secs_f64() {
-        return Class::Not(Reason::TooLong { seconds: base_ns.max(head_ns) / 1e9, needed_seconds: needed.ceil() });
+        let (seconds, ns) = (base_ns.max(head_ns) / 1e9, Some(Sides { base: base_ns, head: head_ns }));
+        return Class::Not(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns });
     }
     Class::Steady(shape)
 }
@@ -132,7 +133,6 @@ pub fn first_failure(end: &SideEnd, side: &str) -> Option<Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Sides;
 
     fn end(state: u32, ns: f64) -> SideEnd {
         SideEnd { state, first_ns: ns, times: vec![ns * 10.0; 48], ..SideEnd::default() }
@@ -200,6 +200,13 @@ mod tests {
         long.shape = Shape { repetitions: 1, batches: 1, warm: 0 };
         long.sides.base.times = vec![2e9];
         long.sides.head.times = vec![2e9];
-        check(&long, &Class::Not(Reason::TooLong { seconds: 2.0, needed_seconds: 42.0 }));
+        check(
+            &long,
+            &Class::Not(Reason::TooLong {
+                seconds: 2.0,
+                needed_seconds: 42.0,
+                ns: Some(Sides { base: 2e9, head: 2e9 }),
+            }),
+        );
     }
 }

@@ -137,6 +137,7 @@ pub mod tests {
             threshold: 0.1,
             asked: 0.1,
             sample: Sample::default(),
+            bound: None,
         };
         let (notes, metrics) = (Vec::new(), Metrics::new());
         Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }

@@ -83,6 +83,7 @@ fn settled(bench: &Bench, task: Task, capture: Capture, pilot: &PairEnd, note: S
         comparison: Comparison::for_pilot(pilot),
         clock_bias: clock_bias(pilot),
         least_change: LEAST_NS / per_run(&pilot.sides.base, pilot.shape).max(LEAST_NS),
+        ns: pilot.sides.as_ref().map(|side| side.first_ns),
     }
 }
 

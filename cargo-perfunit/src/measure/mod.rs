@@ -5,8 +5,10 @@
 //! decided in `stats`; this module decides only when to stop asking for more. A [`Recorder`] hands out pairs without any
 //! verdict.
 
+mod alone;
 mod bench;
 mod beside;
+mod bound;
 mod call_trees;
 mod classify;
 mod common_pages;
@@ -42,7 +44,7 @@ pub use gauge::{Gauges, Instructions, find_valgrind};
 pub use layouts::Layouts;
 pub use meter::no_counter;
 pub use probed::ProbedPairs;
-pub use profiled::profiles;
+pub use profiled::{CALLS_PER_PROCESS, profiles};
 pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
 pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};

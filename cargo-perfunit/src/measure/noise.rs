@@ -81,6 +81,14 @@ impl Stretch {
     }
 }
 
+/// Does some work of ours, and says how much of its wall time neither other programs nor the host had the core.
+pub fn undisturbed<T>(core: usize, work: impl FnOnce() -> T) -> (T, Duration) {
+    let before = Counters::read(core);
+    let done = work();
+    let stretch = Stretch::between(&before, &Counters::read(core));
+    (done, stretch.time.saturating_sub(stretch.others + stretch.steal))
+}
+
 /// Watches the measuring core from test to test.
 #[derive(Debug)]
 pub struct Watch {

@@ -12,11 +12,13 @@ use crate::error::Result;
 use crate::fs;
 use crate::interrupt;
 use crate::model::{Side, Sides};
-use perfunit_runtime::page::{FIRST, state};
+use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
 use std::time::Instant;
 
 /// Later calls of each process: with those of two processes as many as an interval needs.
 const CALLS: u64 = 2;
+/// All calls of a process.
+pub const CALLS_PER_PROCESS: u64 = 1 + SETTLING_CALLS + CALLS;
 /// Processes of each side, with other random numbers: what a test draws differs between them, and nothing else does.
 const PROCESSES: usize = 2;
 

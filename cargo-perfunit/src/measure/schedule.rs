@@ -1,6 +1,8 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
+use super::alone::Alone;
 use super::bench::{Bench, Config, Placement, Terms};
+use super::bound::{self, Found};
 use super::confirmed::{Places, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
 use super::first_calls;
 use super::layouts::Layouts;
@@ -91,7 +93,9 @@ pub fn measure_all(
     let mut random = fastrand::Rng::with_seed(config.seed);
     let mut layouts = Layouts::new(bench, config.placement, random.u64(..));
     let mut starts = Starts::default();
-    let screening = Config { deadline: config.deadline.map(before_confirmation), ..config.clone() };
+    // Single calls need no confirmation, and share the error rate with it.
+    let others = config.others + subjects.len();
+    let screening = Config { deadline: config.deadline.map(before_confirmation), others, ..config.clone() };
     let started = Instant::now();
     let mut first_calls = Vec::new();
     let (mut ended, mut ways) = (Vec::with_capacity(subjects.len()), Vec::with_capacity(subjects.len()));
@@ -156,9 +160,19 @@ fn screen_one(
     };
     let settled = match settled {
         Ok(settled) => Settled { matched, ..settled },
-        Err(reason) => return Ok((Ended::without_figures(reason), None)),
+        Err(reason) => {
+            let task = if subject.executables.head.harness == Harness::Own { Task::Process } else { Task::Cold };
+            let result = Alone { bench, config, programs: &programs, task }.instead(reason, random)?;
+            return Ok((Ended { result, reason: None, capture: None }, None));
+        }
     };
-    let mut result = screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?;
+    let bound =
+        if bound::is_first(config, &settled) { by_calls(bench, config, &programs, &settled, random)? } else { None };
+    let is_bound = bound.is_some();
+    let mut result = match bound {
+        Some(figures) => Ok(figures),
+        None => screen::measure(bench, config, &programs, &settled, config.alpha, None, random)?,
+    };
     if let Ok(figures) = &mut result
         && let Some(metering) = config.metering.as_ref().filter(|_| settled.task != Task::Process)
     {
@@ -166,7 +180,23 @@ fn screen_one(
         figures.metrics.extend(meter::meter(bench, config, metering, &programs, &settled, ns, random)?);
     }
     let reason = why_inconclusive(&result);
-    Ok((Ended { result, reason, capture: Some(settled.capture) }, Some(settled)))
+    Ok((Ended { result, reason, capture: Some(settled.capture) }, (!is_bound).then_some(settled)))
+}
+
+/// The figures of single calls, if they decide.
+fn by_calls(
+    bench: &Bench,
+    config: &Config,
+    programs: &Programs<'_>,
+    settled: &Settled,
+    random: &mut fastrand::Rng,
+) -> Result<Option<Figures>> {
+    let alone = Alone { bench, config, programs, task: settled.task };
+    let mode = screen::mode(settled.task);
+    let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), mode, random)?;
+    let Found::Bound(mut figures) = found else { return Ok(None) };
+    figures.notes.clone_from(&settled.notes);
+    Ok(Some(*figures))
 }
 
 pub(super) fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {

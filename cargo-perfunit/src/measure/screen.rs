@@ -53,6 +53,8 @@ pub struct Settled {
     pub clock_bias: f64,
     /// The smallest change that counts of so short a test, as a fraction of base.
     pub least_change: f64,
+    /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
+    pub ns: Sides<f64>,
 }
 
 impl Settled {
@@ -121,6 +123,7 @@ pub fn settle(
                 comparison,
                 clock_bias,
                 least_change,
+                ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             }))
         }
         Class::NotRepeatable(why) => {
@@ -207,6 +210,16 @@ pub fn on_both(reason: Reason) -> Reason {
     }
 }
 
+/// What is compared by this task.
+pub fn mode(task: Task) -> Mode {
+    match task {
+        Task::Cold => Mode::Cold,
+        Task::Fork(..) => Mode::FirstCall,
+        Task::Process => Mode::Process,
+        _ => Mode::Steady,
+    }
+}
+
 /// Measures until the rule decides, the budget ends or pairs fail. With layouts the unit of replication is a layout
 /// drawn at random, with the mean of a few pairs; without it is the pair. The stricter the level of a change, the longer.
 pub fn measure(
@@ -218,11 +231,11 @@ pub fn measure(
     mut layouts: Option<&mut Layouts>,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Figures, Reason>> {
-    let (mode, threshold) = match settled.task {
-        Task::Cold => (Mode::Cold, config.threshold.max(COLD_THRESHOLD)),
-        Task::Fork(..) => (Mode::FirstCall, config.threshold.max(settled.least_change)),
-        Task::Process => (Mode::Process, config.threshold.max(PROCESS_THRESHOLD)),
-        _ => (Mode::Steady, config.threshold.max(settled.least_change)),
+    let mode = mode(settled.task);
+    let threshold = match mode {
+        Mode::Cold => config.threshold.max(COLD_THRESHOLD),
+        Mode::Process => config.threshold.max(PROCESS_THRESHOLD),
+        Mode::FirstCall | Mode::Steady => config.threshold.max(settled.least_change),
     };
     let looks = if layouts.is_some() { Looks::of_layouts(alpha_of_change) } else { Looks::OF_PAIRS };
     let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
@@ -398,6 +411,7 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         threshold: 0.0,
         asked: 0.0,
         sample: pairs.sample(used),
+        bound: None,
     };
     let spread = stats::spread(pairs.sequential.log_ratios());
     let (verdict, notes, metrics) = (decision.verdict, settled.notes.clone(), Metrics::new());

@@ -75,7 +75,7 @@ pub fn settle(
     let needed = NEEDED * (ns.base + ns.head) / 1e9;
     if needed > config.per_test_budget.as_secs_f64() {
         let seconds = ns.base.max(ns.head) / 1e9;
-        return Ok(Err(Reason::TooLong { seconds, needed_seconds: needed.ceil() }));
+        return Ok(Err(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) }));
     }
     if is_lost(start, ns) {
         return Ok(Err(Reason::LostInStart { ns: ns.base }));
@@ -92,6 +92,7 @@ pub fn settle(
         comparison: Comparison::Quantiles,
         clock_bias: 0.0,
         least_change: 0.0,
+        ns,
     }))
 }
 
@@ -174,6 +175,19 @@ fn complaint(output: &str) -> Option<String> {
     let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
     let panic = lines().skip_while(|line| !line.contains(" panicked at ")).nth(1);
     panic.or_else(|| lines().next_back()).map(str::to_owned)
+}
+
+/// Runs a process of one side.
+pub fn alone(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads, limit: Duration) -> Result<PairEnd> {
+    let begun = Instant::now();
+    bench.clean_temporary()?;
+    let end = one(bench, &mut command(bench, programs, side, Asked::Test, pads), limit)?;
+    process::kill_leftovers();
+    let timed_out = (end.status.is_none() && !interrupt::requested()).then_some(side);
+    let mut sides = Sides::<SideEnd>::default();
+    *sides.get_mut(side) = end;
+    let shape = Shape { repetitions: 1, batches: 0, warm: 0 };
+    Ok(PairEnd { sides, shape, starter: side, timed_out, took: begun.elapsed() })
 }
 
 /// Runs a process of each side, one after the other.

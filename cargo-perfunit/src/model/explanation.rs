@@ -160,6 +160,15 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// Why nobody is named and nothing else is known to be behind it, if so.
+    pub fn why_nobody(&self) -> Option<String> {
+        if !self.blamed.is_empty() || !self.causes.is_empty() {
+            return None;
+        }
+        let unclear = "no function accounts for a part of the difference for certain";
+        Some(if self.notes.is_empty() { unclear.to_owned() } else { self.notes.join("; ") })
+    }
+
     /// What made functions slower or faster that did not change: known where no code of the workspace changed and
     /// something else did that can be behind most of the difference.
     pub fn outer_cause(&self) -> Option<&Cause> {

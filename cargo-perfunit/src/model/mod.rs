@@ -3,6 +3,7 @@
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
 pub mod as_list;
+mod bound;
 mod calibration;
 mod cause;
 mod change;
@@ -19,6 +20,7 @@ mod test;
 mod verdict;
 mod why;
 
+pub use bound::Bound;
 pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Processes, Share, Tally, Terms};
 pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};

@@ -1,8 +1,8 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample, Sharding,
-    TargetId, TestId, Verdict, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample,
+    Sharding, Side, TargetId, TestId, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +42,9 @@ pub struct Measured {
     pub asked: f64,
     /// The estimates behind the interval, and the times behind these.
     pub sample: Sample,
+    /// What single calls showed, if they decided and not pairs; the change is theirs then, from the least to the most.
+    #[serde(default)]
+    pub bound: Option<Bound>,
 }
 
 fn unknown() -> f64 {
@@ -83,6 +86,9 @@ pub struct Outcome {
     pub why: Option<Why>,
     /// Which functions are to blame, where that was asked for and found out.
     pub explanation: Option<Explanation>,
+    /// Why no function could be named, where one was asked for; in words.
+    #[serde(default)]
+    pub unexplained: Option<String>,
     /// The metrics that decide, if the test has its own.
     #[serde(default)]
     pub gates: Option<Vec<Metric>>,
@@ -208,10 +214,19 @@ impl Run {
         self.sharding.as_ref().is_some_and(|sharding| sharding.shards > sharding.parts.len())
     }
 
+    /// The tests that fail on this side each time, and pass on the other.
+    pub fn failing(&self, side: Side) -> impl Iterator<Item = &Outcome> {
+        let unmeasured = self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
+        unmeasured
+            .filter(move |outcome| outcome.reason.as_ref().is_some_and(|reason| reason.failing_side() == Some(side)))
+    }
+
     /// True if nothing was measured, because tests that were selected fail on base.
     pub fn fails_on_base(&self) -> bool {
         let fails = |outcome: &Outcome| match &outcome.reason {
-            Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) => side == "base" || side == "both",
+            Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) => {
+                side.starts_with("base") || side == "both"
+            }
             _ => false,
         };
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)

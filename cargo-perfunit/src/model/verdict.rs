@@ -1,5 +1,6 @@
 //! What we say about a test, and why we say nothing.
 
+use super::{Side, Sides};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -59,12 +60,15 @@ pub enum Reason {
     },
     /// One run takes so long that too few pairs fit the budget.
     TooLong {
-        /// Time of one run on base.
+        /// Time of one run on the slower version.
         #[serde(deserialize_with = "super::float::one")]
         seconds: f64,
         /// The budget per test that would suffice.
         #[serde(deserialize_with = "super::float::one")]
         needed_seconds: f64,
+        /// Time of a call of each version, if both are known.
+        #[serde(default, deserialize_with = "super::float::sides_if_any")]
+        ns: Option<Sides<f64>>,
     },
     /// Did not end within `--timeout`.
     TimedOut {
@@ -151,6 +155,26 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The side on which a test fails each time while it passes on the other.
+    pub fn failing_side(&self) -> Option<Side> {
+        match self {
+            Reason::Fails { side, .. } | Reason::Crashes { side, .. } => {
+                Side::BOTH.into_iter().find(|known| known.to_string() == *side)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of a test that passes there, too, now and then.
+    #[must_use]
+    pub fn now_and_then(self) -> Self {
+        match self {
+            Reason::Fails { side, detail } => Reason::Fails { side: format!("{side}, not always"), detail },
+            Reason::Crashes { side, detail } => Reason::Crashes { side: format!("{side}, not always"), detail },
+            other => other,
+        }
+    }
+
     /// The kind as one word, the same as in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -193,8 +217,14 @@ impl fmt::Display for Reason {
                 "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
                 ns / 1e6
             ),
-            Reason::TooLong { seconds, needed_seconds } => {
-                write!(f, "too long: one run takes {seconds:.1} s (--per-test-budget {needed_seconds:.0}s would do)")
+            Reason::TooLong { seconds, needed_seconds, ns } => {
+                let takes = match ns {
+                    Some(Sides { base, head }) => {
+                        format!("{:.1} s on base and {:.1} s on head", base / 1e9, head / 1e9)
+                    }
+                    None => format!("{seconds:.1} s"),
+                };
+                write!(f, "too long: one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
             }
             Reason::TimedOut { side, seconds } => write!(f, "did not end within {seconds:.0} s on {side} (--timeout)"),
             Reason::Fails { side, detail } => write!(f, "fails on {side}: {detail}"),

@@ -94,6 +94,7 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
         capture,
         selected_because: because.to_owned(),
         explanation: None,
+        unexplained: None,
         why: None,
         gates: None,
         notes: Vec::new(),

@@ -18,7 +18,7 @@ use crate::explain::instructions::{Code, Owners, parse, tree};
 use crate::explain::{Facts, Known, Merged, add_causes, charges, differences, told};
 use crate::fs;
 use crate::interrupt;
-use crate::measure::{Bench, Config, Gauges, Seeds, Subject, find_valgrind, profiles};
+use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Seeds, Subject, find_valgrind, profiles};
 use crate::model::{Engine, Explanation, Function, Side, Sides, Strategy, TargetId, TestId};
 use crate::progress::Progress;
 use crate::source::{InputKind, Place, extents};
@@ -132,6 +132,13 @@ fn packages(selected: &Selected) -> BTreeSet<String> {
     own.chain(changed.flatten()).collect()
 }
 
+/// Whether a process of a test may end in time: callgrind makes it longer by ten times at the very least.
+pub fn can_end(question: &Question) -> bool {
+    const LEAST: f64 = 10.0;
+    let seconds = question.base_ns.max(question.base_ns * (1.0 + question.change)) / 1e9;
+    LEAST * CALLS_PER_PROCESS as f64 * seconds <= LONGEST.as_secs_f64()
+}
+
 /// Answers questions about tests of this pairing.
 pub fn explain(
     setup: &mut Setup,
@@ -165,6 +172,10 @@ pub fn explain(
             Err("the budget was used up".to_owned())
         } else {
             progress.message(test.to_string());
+            // Nobody asked for it: it is given no more time than one process would have.
+            let end = options.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
+            let deadline = deadline.into_iter().chain(end).min();
+            let config = Config { deadline, ..config.clone() };
             one(&bench, &config, &lined, test, &changed, &facts)?
         };
         answers.tests.insert(test.clone(), answer);

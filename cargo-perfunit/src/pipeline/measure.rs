@@ -207,6 +207,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
                 capture,
                 selected_because: because,
                 explanation: None,
+                unexplained: None,
                 why,
                 gates: terms.gates_from.is_some().then(|| terms.gates.clone()),
                 notes: figures.notes,

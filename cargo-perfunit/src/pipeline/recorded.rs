@@ -105,7 +105,10 @@ fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
     for outcome in &mut record.run.outcomes {
         match (goal, found(outcome)) {
             (_, None) => {}
-            (Goal::Blame, explanation) => outcome.explanation = explanation,
+            (Goal::Blame, Some(explanation)) => {
+                outcome.unexplained = explanation.why_nobody();
+                outcome.explanation = Some(explanation);
+            }
             (Goal::Profile, Some(profile)) => drop(record.profiles.insert(outcome.test.clone(), profile)),
         }
     }
@@ -117,7 +120,9 @@ fn explained(outcome: &Outcome, answers: &Answers) -> TestExplained {
         Some(answer) => answer.clone(),
         None => outcome.explanation.clone().ok_or_else(|| match (&question, &outcome.reason) {
             (None, Some(reason)) => format!("it was not measured: {reason}"),
-            (None, None) => "it has no figures in steady state".to_owned(),
+            (None, None) => {
+                outcome.unexplained.clone().unwrap_or_else(|| "it has no figures in steady state".to_owned())
+            }
             (Some(_), _) => "it was not reached".to_owned(),
         }),
     };

@@ -281,12 +281,16 @@ fn explained(
     measured.explaining = started.elapsed();
 }
 
-/// Tests that fail on head alone, with code of their own that differs: the failure may be that of old expectations.
+/// Tests that fail on head alone or do not end there, with code of their own that differs: that may be for old expectations.
 fn take_failed(outcomes: &mut Vec<Outcome>, names: &Names<'_>) -> Vec<Outcome> {
+    let does_not_end = |outcome: &Outcome| {
+        let bound = outcome.measured.as_ref().and_then(|measured| measured.bound.as_ref());
+        outcome.verdict == Verdict::Slower && bound.is_some_and(|bound| bound.limit_ns.is_some())
+    };
     let fails = |outcome: &Outcome| {
-        matches!(&outcome.reason, Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) if side == "head")
-            && outcome.verdict == Verdict::NotMeasured
-            && has_new_code(&outcome.test, names)
+        let failing = outcome.reason.as_ref().and_then(Reason::failing_side);
+        let is_lost = outcome.verdict == Verdict::NotMeasured && failing == Some(Side::Head);
+        (is_lost || does_not_end(outcome)) && has_new_code(&outcome.test, names)
     };
     let (failed, others) = std::mem::take(outcomes).into_iter().partition(fails);
     *outcomes = others;
@@ -297,7 +301,7 @@ fn take_failed(outcomes: &mut Vec<Outcome>, names: &Names<'_>) -> Vec<Outcome> {
 fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Outcome {
     let failed = match &outcome.reason {
         Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. }) => {
-            side == "base" || side == "both"
+            side.starts_with("base") || side == "both"
         }
         _ => false,
     };

@@ -1,12 +1,12 @@
-//! GitHub's annotations: what got slower, at the line of the function that is to blame.
+//! GitHub's annotations: what got slower, at the line of the function that is to blame; and what fails on head alone.
 //!
 //! Workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error message); the
 //! runner reads them from stderr as well as from stdout.
 
-use super::blame;
 use super::figures::phrase;
 use super::format::{Glyphs, count, one_line};
-use crate::model::{Function, Outcome, Run, Verdict};
+use super::{blame, failing};
+use crate::model::{Function, Outcome, Run, Side, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ const MOST: usize = 10;
 /// Tests told of in one annotation.
 const TESTS: usize = 5;
 
-/// One workflow command a line; empty if nothing got slower.
+/// One workflow command a line; empty if nothing got slower or fails.
 pub fn github(run: &Run) -> String {
     let mut places: BTreeMap<Option<&Function>, Vec<&Outcome>> = BTreeMap::new();
     for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower) {
@@ -36,7 +36,19 @@ pub fn github(run: &Run) -> String {
             data(&message(outcomes))
         );
     }
-    text
+    text + &failing(run)
+}
+
+/// The tests that base passes and head does not, in one annotation without a place.
+fn failing(run: &Run) -> String {
+    let Some(title) = failing::headline(run) else { return String::new() };
+    let tests: Vec<&Outcome> = run.failing(Side::Head).collect();
+    let line = |outcome: &&Outcome| format!("{}: {}", one_line(&outcome.test.to_string()), failing::said(outcome));
+    let mut lines: Vec<String> = tests.iter().take(TESTS).map(line).collect();
+    if tests.len() > TESTS {
+        lines.push(format!("... and {} more", tests.len() - TESTS));
+    }
+    format!("::warning title={}::{}\n", property(&title), data(&lines.join("\n")))
 }
 
 /// The function that is to blame, unless something else made it slower.
@@ -72,7 +84,8 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples::{measured, outcome, run};
+    use crate::model::Reason;
+    use crate::report::samples::{measured, outcome, run, unmeasured};
 
     #[test]
     fn slower_tests_without_a_culprit_share_an_annotation_without_a_place() {
@@ -81,6 +94,13 @@ mod tests {
             +25.0 %25 [+24.0 %25, +26.0 %25]\n";
         assert_eq!(github(&run(outcomes)), expected);
         assert_eq!(github(&run(vec![outcome("a::x", Verdict::Same, Some(measured(1e3, 0.0)))])), "");
+    }
+
+    #[test]
+    fn tests_that_fail_on_head_alone_are_a_warning() {
+        let fails = Reason::Fails { side: "head".into(), detail: "no\nnetwork".into() };
+        let expected = "::warning title=1 test passes on base and fails on head::mycrate a: no network\n";
+        assert_eq!(github(&run(vec![unmeasured("a", Some(fails))])), expected);
     }
 
     #[test]

@@ -14,7 +14,9 @@ const CULPRITS: usize = 2;
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
     let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("blame: {line}"));
-    let notes = explanation.notes.iter().map(|note| format!("blame: {}", format::one_line(note)));
+    let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
+    let notes = explanation.notes.iter().chain(&nobody).map(|note| format!("blame: {}", format::one_line(note)));
+    let notes = notes.collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {
         // Who is named did nothing.
         causes.chain(blamed).chain(notes).collect()

@@ -6,7 +6,7 @@ use super::format::{self, Glyphs};
 use super::metrics;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{COLUMNS, Row};
-use crate::model::{EffectClass, Measured, Metric, Mode, Outcome, Verdict};
+use crate::model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Sides, Verdict};
 use anstyle::Style;
 use std::cmp::Ordering;
 
@@ -80,10 +80,18 @@ pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
 fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
     let change = measured.change;
     let mode = remark(measured.mode);
+    let [base, head] = times(measured, glyphs).map(Text::plain);
+    if let Some(bound) = &measured.bound {
+        let mut cells: [Text; COLUMNS] = Default::default();
+        let known = [base, Text::new(DIM, glyphs.arrow()), head, Text::new(style, at_least(bound))];
+        known.into_iter().zip(&mut cells).for_each(|(text, cell)| *cell = text);
+        cells[COLUMNS - 1] = Text::new(WARN, mode);
+        return cells;
+    }
     [
-        Text::plain(format::duration(measured.base_ns, glyphs)),
+        base,
         Text::new(DIM, glyphs.arrow()),
-        Text::plain(format::duration(measured.head_ns, glyphs)),
+        head,
         Text::new(style, format::percent(change.estimate)),
         Text::plain(tiny_difference(measured).unwrap_or_default()),
         Text::new(DIM, "["),
@@ -92,6 +100,23 @@ fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
         Text::new(DIM, "]"),
         Text::new(WARN, mode),
     ]
+}
+
+/// The times of both versions; of one that was stopped the time after which it was.
+pub fn times(measured: &Measured, glyphs: Glyphs) -> [String; 2] {
+    let Measured { base_ns, head_ns, bound, .. } = measured;
+    let stopped = bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some());
+    let more = |is: bool| if stopped && is { "> " } else { "" };
+    let of = |ns: f64, other: f64| format!("{}{}", more(ns > other), format::duration(ns, glyphs));
+    [of(*base_ns, *head_ns), of(*head_ns, *base_ns)]
+}
+
+/// `at least x12000`.
+pub fn at_least(bound: &Bound) -> String {
+    // Never more than was seen.
+    let step = if bound.ratio < 10.0 { 0.1 } else { 10f64.powf(bound.ratio.log10().floor() - 1.0) };
+    let ratio = (bound.ratio / step).floor() * step;
+    if ratio < 10.0 { format!("at least x{ratio:.1}") } else { format!("at least x{ratio:.0}") }
 }
 
 /// Said behind the figures of what is not measured in its steady state.
@@ -111,6 +136,9 @@ fn tiny_difference(measured: &Measured) -> Option<String> {
 /// Change and interval in one phrase: `+4.1 % (+1.2 ns) [+3.0 %, +5.2 %]`.
 pub fn phrase(measured: &Measured) -> String {
     let change = measured.change;
+    if let Some(bound) = &measured.bound {
+        return at_least(bound);
+    }
     let difference = tiny_difference(measured).map(|ns| format!(" ({ns})")).unwrap_or_default();
     let [estimate, low, high] = [change.estimate, change.low, change.high].map(format::percent);
     let remark = Some(remark(measured.mode)).filter(|remark| !remark.is_empty());
@@ -121,6 +149,7 @@ pub fn phrase(measured: &Measured) -> String {
 fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let blame = outcome.explanation.iter().flat_map(|explanation| blame::lines(explanation, glyphs));
+    let blame = blame.chain(unexplained(outcome));
     if detail == Detail::Brief {
         return metrics::changed(outcome, glyphs).into_iter().chain(check).chain(blame).collect();
     }
@@ -142,8 +171,17 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
         .collect()
 }
 
+/// Why nobody is named, unless the explanation itself says it.
+pub fn unexplained(outcome: &Outcome) -> Option<String> {
+    let why = outcome.unexplained.as_ref().filter(|_| outcome.explanation.is_none())?;
+    Some(format!("not explained: {}", format::one_line(why)))
+}
+
 /// How sure the figures are, in a line.
 pub fn statistics(measured: &Measured) -> String {
+    if let Some(bound) = &measured.bound {
+        return calls(bound, measured.p_value);
+    }
     let Measured { pairs, layouts, detectable, p_value, effect, mode, .. } = measured;
     let class = match effect.class {
         EffectClass::Trivial => "trivial",
@@ -167,10 +205,42 @@ pub fn statistics(measured: &Measured) -> String {
     )
 }
 
+/// How a bound came about.
+fn calls(bound: &Bound, chance: f64) -> String {
+    let Sides { base, head } = bound.calls;
+    let stopped = bound.limit_ns.map(|ns| format!(", stopped after {}", format::duration(ns, Glyphs::Ascii)));
+    format!(
+        "single calls in random order, {base} of base and {head} of head{}: {}",
+        stopped.unwrap_or_default(),
+        format::p_value(chance)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples::{measured, outcome};
+    use crate::report::samples::{bounded, measured, outcome};
+
+    #[test]
+    fn a_bound_is_never_more_than_was_seen() {
+        let check = |ratio: f64, expected: &str| {
+            assert_eq!(at_least(&Bound { ratio, limit_ns: None, calls: Sides { base: 62, head: 2 } }), expected);
+        };
+        check(2.96, "at least x2.9");
+        check(17.9, "at least x17");
+        check(13_870.0, "at least x13000");
+    }
+
+    #[test]
+    fn what_was_stopped_took_longer_than_its_limit() {
+        let hung = bounded(3e5, 2.5e9, Some(2.5e9));
+        assert_eq!(times(&hung, Glyphs::Ascii), ["300 us", "> 2.50 s"]);
+        assert_eq!(times(&bounded(4e9, 3e5, Some(4e9)), Glyphs::Ascii), ["> 4.00 s", "300 us"]);
+        assert_eq!(times(&bounded(3e5, 2.5e9, None), Glyphs::Ascii), ["300 us", "2.50 s"]);
+        let expected = "single calls in random order, 62 of base and 2 of head, stopped after 2.50 s: p = 0.0010";
+        assert_eq!(statistics(&hung), expected);
+        assert_eq!(phrase(&hung), "at least x8300");
+    }
 
     #[test]
     fn the_largest_change_comes_first_then_the_name() {

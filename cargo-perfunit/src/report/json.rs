@@ -3,8 +3,8 @@
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::sharding::Sharding;
-use super::wire::{Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
-use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, TargetId, Verdict};
+use super::wire::{Bound, Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
+use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, Side, TargetId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +103,9 @@ pub struct TestResult {
     pub base_ns: Option<f64>,
     /// The same on head.
     pub head_ns: Option<f64>,
+    /// What single calls showed, if they decided and not pairs.
+    #[serde(default)]
+    pub bound: Option<Bound>,
     /// Pairs of processes behind the interval.
     pub pairs: Option<usize>,
     /// Layouts of the code behind the interval.
@@ -134,6 +137,9 @@ pub struct TestResult {
     pub why: Option<Why>,
     /// Who is to blame, where that was asked for and found out.
     pub explanation: Option<Explanation>,
+    /// Why nobody is named, where that was asked for.
+    #[serde(default)]
+    pub unexplained_because: Option<String>,
     /// Remarks beside the verdict.
     pub notes: Vec<String>,
 }
@@ -153,6 +159,12 @@ pub struct CohensD {
 pub struct Summary {
     /// Entries of `tests` with each verdict.
     pub verdicts: Verdicts,
+    /// Tests that pass on base and fail on head.
+    #[serde(default)]
+    pub failing_on_head: usize,
+    /// Tests that fail on base and pass on head.
+    #[serde(default)]
+    pub failing_on_base: usize,
     /// Tests with figures.
     pub measured: usize,
     /// Those judged by their time that could not have shown a change of the threshold.
@@ -266,6 +278,7 @@ impl From<&Outcome> for TestResult {
             change: measured.map(|m| Change::from(m.change)),
             base_ns: measured.and_then(|m| finite(m.base_ns)),
             head_ns: measured.and_then(|m| finite(m.head_ns)),
+            bound: measured.and_then(|m| m.bound.as_ref()).map(Bound::from),
             pairs: measured.map(|m| m.pairs),
             layouts: measured.map(|m| m.layouts),
             mode: measured.map(|m| mode(m.mode).to_owned()),
@@ -280,6 +293,7 @@ impl From<&Outcome> for TestResult {
             selected_because: outcome.selected_because.clone(),
             why: outcome.why.as_ref().map(Why::from),
             explanation: outcome.explanation.as_ref().map(Explanation::from),
+            unexplained_because: outcome.unexplained.clone(),
             notes: outcome.notes.clone(),
         }
     }
@@ -318,6 +332,8 @@ impl From<&Run> for Summary {
             [prepare, build, select, measure, explain].map(|time| time.as_secs_f64());
         Self {
             verdicts,
+            failing_on_head: run.failing(Side::Head).count(),
+            failing_on_base: run.failing(Side::Base).count(),
             measured: run.outcomes.len() - verdicts.not_measured,
             insensitive: run.insensitive().count(),
             found: run.selection.found,
@@ -352,7 +368,7 @@ fn mode(mode: Mode) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples::{full, measured, outcome, run};
+    use crate::report::samples::{bounded, full, measured, outcome, run};
     use serde_json::{Value, json};
 
     fn value(run: &Run) -> Value {
@@ -406,7 +422,7 @@ mod tests {
                     "slower": 2, "faster": 1, "changed-below-threshold": 2, "same": 1, "inconclusive": 1,
                     "not-measured": 3,
                 },
-                "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
+                "failing_on_head": 0, "failing_on_base": 0, "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
                 "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
             },
             "warnings": ["git is slow today"],
@@ -423,12 +439,23 @@ mod tests {
         let expected = json!({
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
-            "base_ns": 1024.0, "head_ns": 1536.0, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
+            "base_ns": 1024.0, "head_ns": 1536.0, "bound": null, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
-            "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null,
+            "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null, "unexplained_because": null,
             "notes": ["differs from call to call"],
         });
         assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
+    }
+
+    #[test]
+    fn of_calls_that_were_stopped_only_the_least_is_known() {
+        let hung = outcome("a", Verdict::Slower, Some(bounded(1e6, 2e9, Some(2e9))));
+        let document = value(&run(vec![hung]));
+        let test = &document["tests"][0];
+        let bound = json!({"kind": "at-least", "ratio": 2000.0, "limit_ns": 2e9, "calls": {"base": 62, "head": 2}});
+        assert_eq!(test["bound"], bound);
+        assert_eq!(test["change"], json!({"estimate": 1999.0, "low": 1999.0, "high": null}));
+        assert_eq!(test["head_ns"], json!(2e9));
     }
 
     #[test]
@@ -441,8 +468,8 @@ mod tests {
             "reason": {
                 "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
             },
-            "change": null, "base_ns": null, "head_ns": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
-            "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "notes": [],
+            "change": null, "base_ns": null, "head_ns": null, "bound": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
+            "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "unexplained_because": null, "notes": [],
         });
         assert_eq!(*test, expected);
     }

@@ -4,9 +4,10 @@
 //! here is understood by cargo-nextest's reader, and valid by the strict schema of Jenkins' xUnit plugin (junit-10.xsd),
 //! which knows no properties of a case: the figures are text.
 
-use super::figures::{phrase, statistics};
-use super::format::{Glyphs, duration, one_line, short_commit, threshold};
-use super::rendering::Inconclusive;
+use super::failing::is_failing;
+use super::figures::{phrase, statistics, times, unexplained};
+use super::format::{Glyphs, one_line, short_commit, threshold};
+use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
 use super::{blame, json, metrics};
 use crate::model::{Outcome, Run, TargetId, Verdict, VersionName};
@@ -14,13 +15,13 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The document; tests that got slower have failed, and those that could not be told if that is denied.
-pub fn render(run: &Run, inconclusive: Inconclusive) -> String {
+/// The document; tests that got slower have failed, and those that are denied.
+pub fn render(run: &Run, denied: Denied) -> String {
     let mut suites: BTreeMap<&TargetId, TestSuite> = BTreeMap::new();
     for outcome in &run.outcomes {
         let target = &outcome.test.target;
         let suite = suites.entry(target).or_insert_with(|| suite(target, run));
-        suite.add_test_case(case(outcome, inconclusive));
+        suite.add_test_case(case(outcome, denied));
     }
     let mut report = Report::new("cargo-perfunit");
     report.add_test_suites(suites.into_values());
@@ -48,8 +49,8 @@ fn version(version: &VersionName) -> String {
     one_line(&format!("{} ({}{changes})", version.label, short_commit(&version.commit)))
 }
 
-fn case(outcome: &Outcome, inconclusive: Inconclusive) -> TestCase {
-    let mut case = TestCase::new(outcome.test.name.as_str(), status(outcome, inconclusive));
+fn case(outcome: &Outcome, denied: Denied) -> TestCase {
+    let mut case = TestCase::new(outcome.test.name.as_str(), status(outcome, denied));
     case.set_classname(outcome.test.target.to_string());
     if let Some(measured) = &outcome.measured {
         case.set_time(Duration::try_from_secs_f64(measured.head_ns / 1e9).unwrap_or_default());
@@ -60,10 +61,11 @@ fn case(outcome: &Outcome, inconclusive: Inconclusive) -> TestCase {
     case
 }
 
-fn status(outcome: &Outcome, inconclusive: Inconclusive) -> TestCaseStatus {
+fn status(outcome: &Outcome, denied: Denied) -> TestCaseStatus {
     let failed = match outcome.verdict {
         Verdict::Slower => true,
-        Verdict::Inconclusive => inconclusive == Inconclusive::Denied,
+        Verdict::Inconclusive => denied.inconclusive,
+        Verdict::NotMeasured if denied.failing && is_failing(outcome) => true,
         Verdict::NotMeasured => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(why_not(outcome));
@@ -76,7 +78,8 @@ fn status(outcome: &Outcome, inconclusive: Inconclusive) -> TestCaseStatus {
     }
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let lines = lines(outcome);
-    status.set_type(json::verdict(outcome.verdict)).set_message(lines[0].as_str()).set_description(lines.join("\n"));
+    let kind = if is_failing(outcome) { "failing" } else { json::verdict(outcome.verdict) };
+    status.set_type(kind).set_message(lines[0].as_str()).set_description(lines.join("\n"));
     status
 }
 
@@ -93,7 +96,7 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     let glyphs = Glyphs::Unicode;
     let verdict = json::verdict(outcome.verdict);
     let figures = outcome.measured.as_ref().map(|measured| {
-        let [base, head] = [measured.base_ns, measured.head_ns].map(|ns| duration(ns, glyphs));
+        let [base, head] = times(measured, glyphs);
         format!(": {base} {} {head}, {}", glyphs.arrow(), phrase(measured))
     });
     let sure = outcome
@@ -103,8 +106,13 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let blame = outcome.explanation.iter().flat_map(|explanation| blame::lines(explanation, glyphs));
-    let first = format!("{verdict}{}", figures.unwrap_or_default());
+    let first = if is_failing(outcome) {
+        "passes on base and fails on head".to_owned()
+    } else {
+        format!("{verdict}{}", figures.unwrap_or_default())
+    };
     let rest = reason.into_iter().chain(sure).chain(metrics::changed(outcome, glyphs)).chain(check).chain(blame);
+    let rest = rest.chain(unexplained(outcome));
     let notes = outcome.notes.iter().map(|note| one_line(note));
     std::iter::once(first).chain(rest).chain(notes).collect()
 }
@@ -115,14 +123,16 @@ mod tests {
     use crate::model::Reason;
     use crate::report::samples::{full, outcome, run, unmeasured};
 
-    fn read(run: &Run, inconclusive: Inconclusive) -> Report {
-        Report::deserialize_from_str(&render(run, inconclusive)).unwrap()
+    const INCONCLUSIVE: Denied = Denied { inconclusive: true, failing: false };
+
+    fn read(run: &Run, denied: Denied) -> Report {
+        Report::deserialize_from_str(&render(run, denied)).unwrap()
     }
 
     /// What Jenkins' schema allows besides names and counts is little.
     #[test]
     fn the_outermost_element_and_the_cases_have_nothing_that_jenkins_does_not_know() {
-        let text = render(&full(), Inconclusive::Allowed);
+        let text = render(&full(), Denied::default());
         assert!(
             text.contains("<testsuites name=\"cargo-perfunit\" tests=\"10\" failures=\"2\" errors=\"0\">"),
             "{text}"
@@ -136,7 +146,7 @@ mod tests {
 
     #[test]
     fn every_test_is_a_case_and_the_slower_ones_have_failed() {
-        let report = read(&full(), Inconclusive::Allowed);
+        let report = read(&full(), Denied::default());
         assert_eq!((report.tests, report.failures, report.errors, report.test_suites.len()), (10, 2, 0, 1));
         let suite = &report.test_suites[0];
         assert_eq!((suite.name.as_str(), suite.skipped), ("mycrate", 3));
@@ -160,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_told_fails_if_that_is_denied() {
-        assert_eq!(read(&full(), Inconclusive::Denied).failures, 3);
+        assert_eq!(read(&full(), INCONCLUSIVE).failures, 3);
     }
 
     #[test]
@@ -171,7 +181,7 @@ mod tests {
         let fails = Reason::Fails { side: "base".to_owned(), detail: text.to_owned() };
         let mut named = unmeasured("weird <&\"'>", Some(fails));
         named.notes.push(text.to_owned());
-        let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), Inconclusive::Denied);
+        let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), INCONCLUSIVE);
         let [nan, named] = &report.test_suites[0].test_cases[..] else { panic!("not two") };
         assert_eq!(nan.time, Some(Duration::ZERO));
         assert_eq!(named.name.as_str(), "weird <&\"'>");
@@ -181,6 +191,6 @@ mod tests {
 
     #[test]
     fn a_run_without_tests_is_a_document_too() {
-        assert_eq!(read(&run(Vec::new()), Inconclusive::Allowed).tests, 0);
+        assert_eq!(read(&run(Vec::new()), Denied::default()).tests, 0);
     }
 }

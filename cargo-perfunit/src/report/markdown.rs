@@ -8,12 +8,13 @@ mod escape;
 
 use self::escape::{code, plain};
 use super::caveats;
-use super::figures::{Words, sorted};
+use super::failing;
+use super::figures::{Words, at_least, sorted, times};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, metrics};
-use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Verdict, VersionName};
+use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Side, Verdict, VersionName};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -30,11 +31,12 @@ const ROOM: usize = 45_000;
 
 /// The comment; empty if there is nothing to say and that is not to be said.
 pub fn render(run: &Run, rendering: &Rendering) -> String {
-    if rendering.when_fine == WhenFine::Silent && is_fine(run, rendering.inconclusive) {
+    if rendering.when_fine == WhenFine::Silent && is_fine(run, rendering.denied) {
         return String::new();
     }
     let words = Words::of(&run.all_gates());
     let mut page = format!("{MARKER}\n### {}\n\n{}\n", heading(run, words), compared(run));
+    failing(run, &mut page);
     if let Some(insensitive) = caveats::insensitive(run) {
         let _ = writeln!(page, "\n**{insensitive}.**");
     }
@@ -54,7 +56,13 @@ fn heading(run: &Run, words: Words) -> String {
         let tests = run.count(verdict);
         (tests > 0).then(|| format!("{} got {word}", count(tests, "test")))
     };
-    let changed: Vec<String> = said(Verdict::Slower, worse).into_iter().chain(said(Verdict::Faster, better)).collect();
+    let failing = match run.failing(Side::Head).count() {
+        0 => None,
+        1 => Some("1 test fails".to_owned()),
+        tests => Some(format!("{} fail", count(tests, "test"))),
+    };
+    let changed = [failing, said(Verdict::Slower, worse), said(Verdict::Faster, better)];
+    let changed: Vec<String> = changed.into_iter().flatten().collect();
     match () {
         () if !changed.is_empty() => changed.join(", "),
         () if run.interrupted => "The comparison was interrupted".to_owned(),
@@ -88,6 +96,19 @@ fn version(version: &VersionName) -> String {
     match commit_beside_label(version) {
         None => format!("{label}{changes}"),
         Some(commit) => format!("{label} ({}{changes})", code(commit)),
+    }
+}
+
+/// The tests that base passes and head does not.
+fn failing(run: &Run, page: &mut String) {
+    let Some(headline) = failing::headline(run) else { return };
+    let _ = writeln!(page, "\n{headline}:\n");
+    let tests: Vec<&Outcome> = run.failing(Side::Head).collect();
+    for outcome in tests.iter().take(ITEMS) {
+        let _ = writeln!(page, "- {}: {}", code(&outcome.test.to_string()), code(&failing::said(outcome)));
+    }
+    if tests.len() > ITEMS {
+        let _ = writeln!(page, "- ... and {} more", tests.len() - ITEMS);
     }
 }
 
@@ -134,13 +155,16 @@ fn row(outcome: &Outcome) -> String {
 }
 
 fn figures(measured: &Measured) -> [String; 4] {
-    let [base, head] = [measured.base_ns, measured.head_ns].map(|ns| format::duration(ns, Glyphs::Unicode));
+    let [base, head] = times(measured, Glyphs::Unicode);
     let [low, high] = [measured.change.low, measured.change.high].map(percent);
     let mode = match measured.mode {
         Mode::Steady => "",
         Mode::FirstCall | Mode::Cold => " (first call)",
         Mode::Process => " (process)",
     };
+    if let Some(bound) = &measured.bound {
+        return [plain(&base), plain(&head), format!("**{}**", at_least(bound)), mode.trim_start().to_owned()];
+    }
     [base, head, format!("**{}**", percent(measured.change.estimate)), format!("{low} to {high}{mode}")]
 }
 

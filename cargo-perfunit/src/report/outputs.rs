@@ -1,7 +1,7 @@
 //! A run in a few words, for the steps of a job that come after: the output variables of GitHub Actions.
 
 use super::unmeasured::is_unaffected;
-use crate::model::{Run, Verdict};
+use crate::model::{Run, Side, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -12,6 +12,7 @@ pub fn github(run: &Run, report: Option<&Path>) -> String {
         ("slower", run.count(Verdict::Slower)),
         ("faster", run.count(Verdict::Faster)),
         ("inconclusive", run.count(Verdict::Inconclusive)),
+        ("failing", run.failing(Side::Head).count()),
     ];
     for (name, count) in counts {
         let _ = writeln!(text, "{name}={count}");
@@ -29,6 +30,7 @@ fn verdict(run: &Run) -> &'static str {
     match () {
         () if any(Verdict::Slower) => "slower",
         () if run.interrupted => "interrupted",
+        () if run.failing(Side::Head).next().is_some() => "failing",
         () if any(Verdict::Inconclusive) => "inconclusive",
         () if any(Verdict::Faster) => "faster",
         () if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) => "same",
@@ -58,13 +60,15 @@ mod tests {
         check(&[], "nothing");
         let mut left = outcome("t", Verdict::NotMeasured, None);
         left.reason = Some(Reason::BudgetUsedUp);
-        assert_eq!(verdict(&run(vec![left])), "unmeasured");
+        assert_eq!(verdict(&run(vec![left.clone()])), "unmeasured");
+        left.reason = Some(Reason::Fails { side: "head".into(), detail: "no".into() });
+        assert_eq!(verdict(&run(vec![left])), "failing");
     }
 
     #[test]
     fn each_variable_has_a_line() {
         let run = run(vec![outcome("t", Verdict::Slower, Some(measured(1e3, 0.1)))]);
-        let expected = "verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nreport=/tmp/a b.md\n";
+        let expected = "verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nfailing=0\nreport=/tmp/a b.md\n";
         assert_eq!(github(&run, Some(Path::new("/tmp/a b.md"))), expected);
         assert!(!github(&run, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
         assert!(!github(&run, None).contains("report"));

@@ -3,7 +3,8 @@
 use super::caveats;
 use super::figures::{Words, sorted};
 use super::format::{count, one_line};
-use crate::model::{Reason, Run, Verdict};
+use crate::error::ExitCode;
+use crate::model::{Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
 
 /// Names of tests shown: the report above has all of them.
@@ -32,14 +33,24 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     add(run.count(Verdict::Faster), faster);
     add(run.count(Verdict::Inconclusive), "inconclusive");
     add(unmeasured(&|reason| *reason == Reason::BudgetUsedUp), "did not fit into the budget");
-    add(unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. })), "could not be run");
+    let failing = run.failing(Side::Head).count();
+    add(failing, if failing == 1 { "fails on head and passes on base" } else { "fail on head and pass on base" });
+    let fails = unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. }));
+    add(fails - failing, "could not be run");
     line
 }
 
-/// Why the push of `branch` is blocked, compared with `base`.
-pub fn blocked(branch: &str, base: &str, run: &Run) -> String {
-    let verdict = if run.count(Verdict::Slower) > 0 { Verdict::Slower } else { Verdict::Inconclusive };
-    let outcomes = sorted(&run.outcomes, verdict);
+/// Why the push of `branch` is blocked with this exit code, compared with `base`.
+pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
+    let verdict = match code {
+        ExitCode::Regression => Verdict::Slower,
+        ExitCode::TestsFailOnHead => Verdict::NotMeasured,
+        _ => Verdict::Inconclusive,
+    };
+    let outcomes = match verdict {
+        Verdict::NotMeasured => run.failing(Side::Head).collect(),
+        _ => sorted(&run.outcomes, verdict),
+    };
     let mut names: Vec<String> =
         outcomes.iter().take(SHOWN).map(|outcome| one_line(&outcome.test.to_string())).collect();
     if outcomes.len() > SHOWN {
@@ -49,6 +60,9 @@ pub fn blocked(branch: &str, base: &str, run: &Run) -> String {
     match verdict {
         Verdict::Slower => {
             format!("push of {branch} blocked: {tests} {} than at {base}: {names}", word(verdict, run))
+        }
+        Verdict::NotMeasured => {
+            format!("push of {branch} blocked: {tests} failing that pass at {base}, which is denied: {names}")
         }
         _ => format!("push of {branch} blocked: {tests} inconclusive against {base}, which is denied: {names}"),
     }
@@ -67,7 +81,7 @@ fn word(verdict: Verdict, run: &Run) -> &'static str {
 mod tests {
     use super::*;
     use crate::model::Metric;
-    use crate::report::samples::{measured, outcome, run};
+    use crate::report::samples::{measured, outcome, run, unmeasured};
 
     const BASE: &str = "origin/main (1a2b3c4)";
 
@@ -85,6 +99,16 @@ mod tests {
     }
 
     #[test]
+    fn what_fails_on_head_alone_is_said_in_any_case() {
+        let fails = |side: &str| Some(Reason::Fails { side: side.into(), detail: "no".into() });
+        let run = run(vec![unmeasured("a::broken", fails("head")), unmeasured("a::both", fails("both"))]);
+        let line = "main: no test was measured against origin/main (1a2b3c4), 1 fails on head and passes on base, 1 could not be run";
+        assert_eq!(passed("main", BASE, &run), line);
+        let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4), which is denied: mycrate a::broken";
+        assert_eq!(blocked("main", BASE, &run, ExitCode::TestsFailOnHead), line);
+    }
+
+    #[test]
     fn nothing_to_measure_has_its_reason() {
         let mut run = run(Vec::new());
         run.selection.nothing_because = Some("only comments changed".to_owned());
@@ -97,17 +121,17 @@ mod tests {
         let names: Vec<String> = (0..7).map(|i| format!("a::t{i}")).collect();
         let outcomes = names.iter().map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).collect();
         let mut run = run(outcomes);
-        let text = blocked("topic", BASE, &run);
+        let text = blocked("topic", BASE, &run, ExitCode::Regression);
         assert!(text.starts_with("push of topic blocked: 7 tests slower than at origin/main (1a2b3c4): "), "{text}");
         assert!(text.ends_with("and 2 more"), "{text}");
         run.gates = vec![Metric::Time, Metric::Allocations];
-        assert!(blocked("topic", BASE, &run).contains("7 tests worse than"), "{text}");
+        assert!(blocked("topic", BASE, &run, ExitCode::Regression).contains("7 tests worse than"), "{text}");
     }
 
     #[test]
     fn denied_inconclusive_tests_block_as_well() {
         let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
         let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
-        assert_eq!(blocked("main", BASE, &run), expected);
+        assert_eq!(blocked("main", BASE, &run, ExitCode::Inconclusive), expected);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::text::{self, TextOptions};
 use super::{HtmlOptions, annotations, bmf, html, json, junit, markdown};
-use crate::model::{Run, Verdict};
+use crate::model::{Run, Side, Verdict};
 use clap::ValueEnum;
 
 /// How a run is told.
@@ -48,8 +48,8 @@ pub struct Rendering {
     pub text: TextOptions,
     /// Of the Markdown: what to say when there is nothing to say.
     pub when_fine: WhenFine,
-    /// What tests are that could not be told.
-    pub inconclusive: Inconclusive,
+    /// Which tests are failures besides those that got slower.
+    pub denied: Denied,
 }
 
 /// What a comment says of a run in which nothing got slower or faster.
@@ -62,14 +62,13 @@ pub enum WhenFine {
     Silent,
 }
 
-/// What tests are that could not be told.
+/// Which tests are failures besides those that got slower (`--deny`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Inconclusive {
-    /// No failure.
-    #[default]
-    Allowed,
-    /// A failure (`--deny inconclusive`).
-    Denied,
+pub struct Denied {
+    /// Inconclusive ones.
+    pub inconclusive: bool,
+    /// Those that pass on base and fail on head.
+    pub failing: bool,
 }
 
 /// The report of a run; text comes with ANSI colours.
@@ -78,7 +77,7 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
         Format::Text => text::render(run, &rendering.text),
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
-        Format::Junit => junit::render(run, rendering.inconclusive),
+        Format::Junit => junit::render(run, rendering.denied),
         Format::Html => html::render(run, &HtmlOptions::default()),
         Format::Bmf => bmf::render(run),
         Format::Github => annotations::github(run),
@@ -86,8 +85,9 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
 }
 
 /// Whether a run holds nothing that somebody should look at.
-pub(super) fn is_fine(run: &Run, inconclusive: Inconclusive) -> bool {
+pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let count = |verdict| run.count(verdict);
-    let open = if inconclusive == Inconclusive::Denied { count(Verdict::Inconclusive) } else { 0 };
-    !run.interrupted && !run.fails_on_base() && count(Verdict::Slower) + count(Verdict::Faster) + open == 0
+    let open = if denied.inconclusive { count(Verdict::Inconclusive) } else { 0 };
+    let failing = run.failing(Side::Head).count();
+    !run.interrupted && !run.fails_on_base() && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0
 }

@@ -1,10 +1,10 @@
 //! Runs that tests render, write down and read.
 
 use crate::model::{
-    Basis, Blame, Blamed, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass, EffectSize,
-    Engine, Environment, Explanation, Function, LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode,
-    NotMetered, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind,
-    TestId, Verdict, VersionName, Why,
+    Basis, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass,
+    EffectSize, Engine, Environment, Explanation, Function, LayoutMatch, Measured, Metered, Metric, MetricVerdict,
+    Metrics, Mode, NotMetered, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, Strategy, TargetId,
+    TargetKind, TestId, Verdict, VersionName, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -54,6 +54,24 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         threshold: 0.1,
         asked: 0.1,
         sample: sample(base_ns, estimate),
+        bound: None,
+    }
+}
+
+/// Figures of single calls, of which those of the slower version may have been stopped.
+pub fn bounded(base_ns: f64, head_ns: f64, limit_ns: Option<f64>) -> Measured {
+    let is_slower = head_ns > base_ns;
+    let calls = if is_slower { Sides { base: 62, head: 2 } } else { Sides { base: 2, head: 62 } };
+    let ratio = if is_slower { head_ns / base_ns } else { base_ns / head_ns };
+    let change = head_ns / base_ns - 1.0;
+    let high = if limit_ns.is_some() && is_slower { f64::INFINITY } else { change };
+    Measured {
+        change: Change { estimate: change, low: change, high },
+        head_ns,
+        p_value: 0.000_99,
+        sample: Sample::default(),
+        bound: Some(Bound { ratio, limit_ns, calls }),
+        ..measured(base_ns, change)
     }
 }
 
@@ -90,6 +108,7 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         capture: Some(Capture::Macro),
         selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
         explanation: None,
+        unexplained: None,
         why: None,
         gates: None,
         notes: Vec::new(),
@@ -240,7 +259,7 @@ pub fn whole() -> Run {
     ]);
     outcome.cross_check = Some(CrossCheck::Suspect);
     outcome.why = Some(Why { path: vec!["f".into()], changed: Vec::new() });
-    run.outcomes[7].reason = Some(Reason::TooLong { seconds: 12.3, needed_seconds: 96.1 });
+    run.outcomes[7].reason = Some(Reason::TooLong { seconds: 12.3, needed_seconds: 96.1, ns: None });
     run.warnings.push("git is slow today".into());
     run
 }

@@ -2,6 +2,7 @@
 
 use super::blame;
 use super::caveats;
+use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use super::metrics;
@@ -10,7 +11,7 @@ use super::shards;
 use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::unmeasured;
-use crate::model::{CrossCheck, LayoutMatch, Outcome, Run, Selection, Stages, Verdict, VersionName};
+use crate::model::{CrossCheck, LayoutMatch, Outcome, Run, Selection, Side, Stages, Verdict, VersionName};
 use anstyle::Style;
 use std::collections::BTreeMap;
 
@@ -55,6 +56,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
         circumstances(run, &mut screen);
     }
     screen.bar();
+    failing::write(run, detail, &mut screen);
     match nothing_because(run) {
         Some(because) => nothing(run, because, &mut screen),
         None => verdicts(run, detail, &mut screen),
@@ -201,7 +203,9 @@ fn explained_line(run: &Run, screen: &mut Screen) {
     let explained = |outcome: &&&Outcome| outcome.explanation.is_some();
     let slower = sorted(&run.outcomes, Verdict::Slower);
     let known = slower.iter().filter(explained).count();
-    if known > 0 && known < slower.len() {
+    // Of some it is said why not.
+    let is_open = slower.iter().any(|outcome| outcome.explanation.is_none() && outcome.unexplained.is_none());
+    if known > 0 && is_open {
         let text = format!("{known} of {} that got slower: `cargo perfunit explain` tells of all", slower.len());
         screen.status("Explained", GOOD, &Text::plain(text));
     }
@@ -305,8 +309,14 @@ fn detectable(outcomes: &[&Outcome]) -> Option<String> {
 
 fn summary(run: &Run, screen: &mut Screen) {
     let text = if nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counts(run) };
+    let failing = run.failing(Side::Head).count();
+    let text = if failing > 0 {
+        text.and(format!(", {failing} of them fail{} on head alone", if failing == 1 { "s" } else { "" }))
+    } else {
+        text
+    };
     let style = match () {
-        () if run.count(Verdict::Slower) > 0 => BAD,
+        () if run.count(Verdict::Slower) > 0 || failing > 0 => BAD,
         () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
         () => GOOD,
     };

@@ -1,10 +1,11 @@
 //! What was not measured and why: one group for each kind of reason, in the order of [`Reason`].
 
+use super::failing::is_failing;
 use super::figures::Detail;
 use super::format::{count, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, test_id};
-use crate::model::{Outcome, Reason, Run, Verdict};
+use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use std::collections::BTreeMap;
 
 /// Names shown of a group unless everything is asked for.
@@ -22,10 +23,15 @@ pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
     is_unaffected(outcome) || outcome.is_of_other_shard()
 }
 
+/// Whether a test stands in this section: not if it stands above all others already.
+fn is_told_here(outcome: &Outcome) -> bool {
+    outcome.verdict == Verdict::NotMeasured && !is_no_shortcoming(outcome) && !is_failing(outcome)
+}
+
 /// Writes all groups, then the targets that are never measured.
 pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     let mut groups: BTreeMap<usize, Vec<&Outcome>> = BTreeMap::new();
-    for outcome in run.outcomes.iter().filter(|o| o.verdict == Verdict::NotMeasured && !is_no_shortcoming(o)) {
+    for outcome in run.outcomes.iter().filter(|outcome| is_told_here(outcome)) {
         groups.entry(kind(outcome.reason.as_ref()).0).or_default().push(outcome);
     }
     let mut section = Section { screen, started: false };
@@ -97,30 +103,32 @@ fn shared_reason(group: &[&Outcome]) -> Option<String> {
 /// Position among the groups, and words for a group whose tests differ in particulars.
 fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
     match reason {
-        Some(Reason::Fails { .. }) => (0, "fail"),
-        Some(Reason::Crashes { .. }) => (1, "end their process"),
-        Some(Reason::TimedOut { .. }) => (2, "did not end in time (--timeout)"),
-        Some(Reason::TooLong { .. }) => (3, "too long for the budget (--per-test-budget)"),
-        Some(Reason::BudgetUsedUp) => (4, "the run's --budget was used up"),
-        Some(Reason::Interrupted) => (5, "interrupted"),
-        Some(Reason::NotCaptured { .. }) => (6, "not captured"),
-        Some(Reason::TestChanged { .. }) => (7, "own code changed, and neither old nor new works on both versions"),
-        Some(Reason::New) => (8, "new"),
-        Some(Reason::Removed) => (9, "removed"),
-        Some(Reason::FoldedAway { .. }) => (10, "nothing left to measure: the optimiser removed the work"),
-        Some(Reason::NotConfirmed) => (11, "not confirmed"),
-        Some(Reason::TooNoisy) => (12, "too noisy"),
-        Some(Reason::Ignored) => (13, "ignored"),
-        Some(Reason::Filtered) => (14, "excluded by the filter"),
-        Some(Reason::Skipped { .. }) => (21, "skipped"),
-        Some(Reason::DataChanged { .. }) => (15, "the same code, other data files"),
-        Some(Reason::SameExecutable) => (16, "cannot have changed: the same executable"),
-        Some(Reason::SameCode) => (17, "cannot have changed: the same machine code"),
-        Some(Reason::NotExecuted { .. }) => (18, "do not execute what changed"),
-        Some(Reason::MetricUnknown { .. }) => (19, "what decides is not known"),
-        Some(Reason::LostInStart { .. }) => (20, "lost in the start of their processes"),
-        Some(Reason::OtherShard { .. }) => (22, "for other shards (--partition)"),
-        None => (23, "no reason was recorded; please report this"),
+        Some(reason) if reason.failing_side() == Some(Side::Head) => (0, "pass on base and fail on head"),
+        Some(reason) if reason.failing_side() == Some(Side::Base) => (1, "fail on base and pass on head"),
+        Some(Reason::Fails { .. }) => (2, "fail"),
+        Some(Reason::Crashes { .. }) => (3, "end their process"),
+        Some(Reason::TimedOut { .. }) => (4, "did not end in time (--timeout)"),
+        Some(Reason::TooLong { .. }) => (5, "too long for the budget (--per-test-budget)"),
+        Some(Reason::BudgetUsedUp) => (6, "the run's --budget was used up"),
+        Some(Reason::Interrupted) => (7, "interrupted"),
+        Some(Reason::NotCaptured { .. }) => (8, "not captured"),
+        Some(Reason::TestChanged { .. }) => (9, "own code changed, and neither old nor new works on both versions"),
+        Some(Reason::New) => (10, "new"),
+        Some(Reason::Removed) => (11, "removed"),
+        Some(Reason::FoldedAway { .. }) => (12, "nothing left to measure: the optimiser removed the work"),
+        Some(Reason::NotConfirmed) => (13, "not confirmed"),
+        Some(Reason::TooNoisy) => (14, "too noisy"),
+        Some(Reason::Ignored) => (15, "ignored"),
+        Some(Reason::Filtered) => (16, "excluded by the filter"),
+        Some(Reason::Skipped { .. }) => (23, "skipped"),
+        Some(Reason::DataChanged { .. }) => (17, "the same code, other data files"),
+        Some(Reason::SameExecutable) => (18, "cannot have changed: the same executable"),
+        Some(Reason::SameCode) => (19, "cannot have changed: the same machine code"),
+        Some(Reason::NotExecuted { .. }) => (20, "do not execute what changed"),
+        Some(Reason::MetricUnknown { .. }) => (21, "what decides is not known"),
+        Some(Reason::LostInStart { .. }) => (22, "lost in the start of their processes"),
+        Some(Reason::OtherShard { .. }) => (24, "for other shards (--partition)"),
+        None => (25, "no reason was recorded; please report this"),
     }
 }
 
@@ -139,9 +147,7 @@ fn particulars(reason: Option<&Reason>) -> String {
             one_line(&format!("on {side}: {detail}"))
         }
         Some(Reason::TimedOut { side, seconds }) => format!("on {side}, within {seconds:.0} s"),
-        Some(Reason::TooLong { seconds, needed_seconds }) => {
-            format!("one run takes {seconds:.1} s, --per-test-budget {needed_seconds:.0}s would do")
-        }
+        Some(reason @ Reason::TooLong { .. }) => one_line(&reason.to_string()).replace("too long: ", ""),
         Some(Reason::NotCaptured { detail }) => one_line(detail),
         Some(Reason::TestChanged { item }) => one_line(item),
         Some(Reason::DataChanged { path }) => one_line(path),
@@ -188,7 +194,7 @@ Not measured  5 tests: ignored (--run-ignored measures it)
     fn failures_come_first_each_with_its_message() {
         let reasons = [("n", Some(Reason::New)), ("a", Some(fails("no\nnetwork"))), ("b", Some(fails("exit 3")))];
         let expected = "\
-Not measured  2 tests: fail
+Not measured  2 tests: fail on base and pass on head
                 mycrate a  on base: no network
                 mycrate b  on base: exit 3
               1 test: new, and does not build or pass on base: there is nothing to compare with

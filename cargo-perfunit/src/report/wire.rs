@@ -140,6 +140,40 @@ pub struct Change {
     pub high: Option<f64>,
 }
 
+/// What single calls in random order showed of a test whose one version is slower by far.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bound {
+    /// `at-least`.
+    pub kind: String,
+    /// Each call of the slower version took at least so many times as long as the longest call of the other one.
+    pub ratio: Option<f64>,
+    /// After this time calls of the slower version were stopped, in nanoseconds; null if all of them ended.
+    pub limit_ns: Option<f64>,
+    /// Calls of each version.
+    pub calls: CallsPerSide,
+}
+
+/// Calls of each version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallsPerSide {
+    /// Of base.
+    pub base: usize,
+    /// Of head.
+    pub head: usize,
+}
+
+impl From<&model::Bound> for Bound {
+    fn from(bound: &model::Bound) -> Self {
+        let model::Sides { base, head } = bound.calls;
+        Self {
+            kind: "at-least".to_owned(),
+            ratio: finite(bound.ratio),
+            limit_ns: bound.limit_ns.and_then(finite),
+            calls: CallsPerSide { base, head },
+        }
+    }
+}
+
 /// Why a test has no verdict, or less of one. Of the fields after `text` only those of its kind are present.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
@@ -162,6 +196,9 @@ pub struct Reason {
     /// Time of one run on base, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<f64>,
+    /// The same on head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_ns: Option<f64>,
     /// Time of one run, or the limit that was exceeded, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
@@ -192,9 +229,13 @@ impl From<&model::Reason> for Reason {
         let on = |side: &String| Some(side.clone());
         match reason {
             R::FoldedAway { ns } | R::LostInStart { ns } => Self { ns: finite(*ns), ..plain },
-            R::TooLong { seconds, needed_seconds } => {
-                Self { seconds: finite(*seconds), needed_seconds: finite(*needed_seconds), ..plain }
-            }
+            R::TooLong { seconds, needed_seconds, ns } => Self {
+                seconds: finite(*seconds),
+                needed_seconds: finite(*needed_seconds),
+                ns: ns.and_then(|ns| finite(ns.base)),
+                head_ns: ns.and_then(|ns| finite(ns.head)),
+                ..plain
+            },
             R::TimedOut { side, seconds } => Self { side: on(side), seconds: finite(*seconds), ..plain },
             R::Fails { side, detail } | R::Crashes { side, detail } => Self { side: on(side), ..plain }.because(detail),
             R::TestChanged { item } => Self { item: Some(item.clone()), ..plain },
@@ -266,7 +307,7 @@ mod tests {
         check(&R::Ignored, &json!({"kind": "ignored"}));
         check(&R::FoldedAway { ns: 0.3 }, &json!({"kind": "folded-away", "ns": 0.3}));
         check(
-            &R::TooLong { seconds: 12.0, needed_seconds: 96.0 },
+            &R::TooLong { seconds: 12.0, needed_seconds: 96.0, ns: None },
             &json!({"kind": "too-long", "seconds": 12.0, "needed_seconds": 96.0}),
         );
         check(

@@ -22,6 +22,7 @@ mod mann_whitney;
 mod proportion;
 mod quantile;
 mod robust;
+mod separation;
 mod sequential;
 #[cfg(test)]
 mod simulation;
@@ -36,6 +37,7 @@ pub use mann_whitney::{RankSum, mann_whitney};
 pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
+pub use separation::{Calls, SEPARATION};
 pub use sequential::{
     Decision, POWER, Rule, Sequential, Step, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
 };

@@ -105,7 +105,7 @@ fn told_of(test: &Test, injection: &Injection, calls: &Calls<'_>) -> Told {
         seconds: None,
         pairs: 0,
         strategy: String::new(),
-        notes: test.notes.clone(),
+        notes: test.notes.iter().chain(&test.unexplained_because).cloned().collect(),
     };
     let Some(found) = &test.explanation else { return unexplained };
     let is_guilty = |blamed: &Blamed| {

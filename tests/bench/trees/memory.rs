@@ -71,7 +71,7 @@ pub fn show(place: &Place) -> Result<()> {
     for test in &document.tests {
         let found = test.explanation.as_ref();
         let said = found.map_or_else(
-            || format!("not explained: {}", test.notes.join("; ")),
+            || format!("not explained: {}", test.unexplained_because.as_deref().unwrap_or_default()),
             |found| {
                 let first = explained::first(found).unwrap_or_else(|| "nobody is named".to_owned());
                 let [seconds, distortion] = [found.seconds, found.distortion].map(|value| value.unwrap_or(f64::NAN));

@@ -167,8 +167,8 @@ impl Check<'_> {
             term::print(&text::render(&run, &output.rendering.text));
         }
         match code {
-            ExitCode::Regression | ExitCode::Inconclusive => {
-                term::error(&push::blocked(names, &pair.base_name, &run));
+            ExitCode::Regression | ExitCode::Inconclusive | ExitCode::TestsFailOnHead => {
+                term::error(&push::blocked(names, &pair.base_name, &run, code));
                 self.terminal.status("See more", "`cargo perfunit explain`");
                 code
             }

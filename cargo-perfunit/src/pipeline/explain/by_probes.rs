@@ -81,7 +81,7 @@ impl Examiner<'_> {
                 Err(why) => Err(why),
                 Ok(calls) => match strategy {
                     Some(strategy) => self.by(strategy, question, &calls, deadline)?,
-                    None => self.by_choice(question, &calls, deadline)?,
+                    None => self.by_choice(question, &calls, started.elapsed(), deadline)?,
                 },
             },
         };
@@ -104,16 +104,20 @@ impl Examiner<'_> {
     }
 
     /// One strategy after the other until somebody is found. All functions at once where that is light; else the ways to
-    /// what changed, for most differences come from there.
-    fn by_choice(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
+    /// what changed, for most differences come from there. No more strategies than there is time for: `survey` is what
+    /// it took to settle how to run the test, and a pair.
+    fn by_choice(&mut self, question: &Question, calls: &Merged, survey: Duration, deadline: Instant) -> Result<Found> {
         let is_light = all_calls(calls) * PROBE_NS <= LIGHT * question.base_ns;
         let order = if is_light && question.change.abs() >= SMALL_CHANGE {
             [Strategy::Complete, Strategy::UntilSourceChange, Strategy::Levelwise]
         } else {
             [Strategy::UntilSourceChange, Strategy::Levelwise, Strategy::Complete]
         };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let fitting = left.as_secs_f64() / (LOOKS[0] as f64 * survey.as_secs_f64() / 2.0);
+        let order = &order[..(fitting as usize).clamp(1, order.len())];
         let mut best: Option<Found> = None;
-        for (index, strategy) in order.into_iter().enumerate() {
+        for (index, strategy) in order.iter().copied().enumerate() {
             let left = deadline.saturating_duration_since(Instant::now());
             let share = left / (order.len() - index) as u32;
             let found = self.by(strategy, question, calls, Instant::now() + share)?;

@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 pub const ALPHA: f64 = 0.01;
 /// Longest measuring for one explanation.
 const LONGEST: Duration = Duration::from_secs(8);
+/// Pairs without which nothing is found out: one to settle how to run it, one to see who is called, four for an interval.
+const FEWEST_PAIRS: f64 = 6.0;
 /// From this factor on a test with probes is so much another one that instructions tell more.
 const DISTORTED: f64 = 4.0;
 /// So many tests are explained unasked: several that got slower mostly did so for one reason.
@@ -51,11 +53,45 @@ pub struct Answers {
 }
 
 impl Question {
+    /// Time of a call of both versions, s.
+    fn pair_seconds(&self) -> f64 {
+        self.base_ns * (2.0 + self.change) / 1e9
+    }
+
+    /// Whether fewer pairs fit an explanation than it needs.
+    fn is_too_long(&self) -> bool {
+        FEWEST_PAIRS * self.pair_seconds() > LONGEST.as_secs_f64()
+    }
+
+    fn too_long(&self) -> String {
+        let (pair, longest) = (self.pair_seconds(), LONGEST.as_secs());
+        format!("a pair of calls takes {pair:.1} s, and {FEWEST_PAIRS} at least would have to fit {longest} s")
+    }
+
     /// What there is to explain about an outcome: nothing unless its time was measured in steady state.
     pub fn about(outcome: &Outcome) -> Option<Self> {
         let measured = outcome.measured.as_ref().filter(|measured| measured.mode == Mode::Steady)?;
+        if measured.bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some()) {
+            return None;
+        }
         Some(Self { test: outcome.test.clone(), base_ns: measured.base_ns, change: measured.change.estimate })
     }
+}
+
+/// Why a test that got slower or faster raises no question.
+fn without_question(outcome: &Outcome, explain: Explain) -> Option<String> {
+    let is_asked = match explain {
+        Explain::Never => false,
+        Explain::Auto => outcome.verdict == Verdict::Slower,
+        Explain::Always => matches!(outcome.verdict, Verdict::Slower | Verdict::Faster),
+    };
+    let measured = outcome.measured.as_ref().filter(|_| is_asked && Question::about(outcome).is_none())?;
+    let stopped = measured.bound.as_ref().and_then(|bound| bound.limit_ns);
+    Some(match (stopped, measured.mode) {
+        (Some(ns), _) => format!("calls were stopped after {:.1} s, and only whole ones can be explained", ns / 1e9),
+        (None, Mode::Process) => "whole processes were measured, and only calls can be explained".to_owned(),
+        (None, _) => "only first calls were measured".to_owned(),
+    })
 }
 
 /// The questions that outcomes raise.
@@ -98,9 +134,12 @@ pub fn explain_outcomes(
     };
     for outcome in outcomes {
         match answers.tests.remove(&outcome.test) {
-            Some(Ok(explanation)) => outcome.explanation = Some(explanation),
-            Some(Err(why)) => outcome.notes.push(format!("not explained: {why}")),
-            None => {}
+            Some(Ok(explanation)) => {
+                outcome.unexplained = explanation.why_nobody();
+                outcome.explanation = Some(explanation);
+            }
+            Some(Err(why)) => outcome.unexplained = Some(why),
+            None => outcome.unexplained = without_question(outcome, options.explaining.explain),
         }
     }
     answers.warnings
@@ -119,15 +158,21 @@ pub fn explain(
         return Ok(Answers::default());
     }
     if is_over(deadline) {
-        return Ok(nothing("the budget was used up by measuring"));
+        return Ok(nothing(questions, "the budget was used up by measuring"));
     }
     let Explaining { engine, goal, .. } = options.explaining;
     if engine == Some(Engine::Callgrind) && goal == Goal::Blame {
         return instructions::explain(setup, options, selected, built, questions, deadline);
     }
-    let mut answers = in_time(setup, options, selected, built, questions, deadline)?;
+    let (long, short): (Vec<Question>, Vec<Question>) = questions.iter().cloned().partition(Question::is_too_long);
+    let mut answers = Answers::default();
+    if !short.is_empty() {
+        answers = in_time(setup, options, selected, built, &short, deadline)?;
+    }
+    answers.tests.extend(long.into_iter().map(|question| (question.test.clone(), Err(question.too_long()))));
     if engine.is_none() && goal == Goal::Blame && find_valgrind().is_some() && !is_over(deadline) {
-        let open: Vec<Question> = questions.iter().filter(|question| answers.is_open(question)).cloned().collect();
+        let is_open = |question: &&Question| answers.is_open(question) && instructions::can_end(question);
+        let open: Vec<Question> = questions.iter().filter(is_open).cloned().collect();
         if !open.is_empty() && !interrupt::requested() {
             // Whatever goes wrong with it, what the probes told is not lost.
             match instructions::explain(setup, options, selected, built, &open, deadline) {
@@ -166,8 +211,9 @@ fn is_over(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-fn nothing(why: &str) -> Answers {
-    Answers { warnings: vec![format!("nothing is explained: {why}")], ..Answers::default() }
+fn nothing(questions: &[Question], why: &str) -> Answers {
+    let tests = questions.iter().map(|question| (question.test.clone(), Err(why.to_owned()))).collect();
+    Answers { warnings: vec![format!("nothing is explained: {why}")], tests }
 }
 
 /// Answers by probes.
@@ -182,7 +228,7 @@ fn in_time(
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
     let probed = match probes::build(setup, options, selected, built, &targets)? {
         Ok(probed) => probed,
-        Err(why) => return Ok(nothing(&why)),
+        Err(why) => return Ok(nothing(questions, &why)),
     };
     let measuring = &options.measuring;
     let mut bench = Bench::open(&setup.ours)?;
@@ -193,7 +239,8 @@ fn in_time(
     let facts = causes::facts(setup, selected, &options.build.profile);
     let mut examiner = Examiner {
         bench: &bench,
-        config: config(options, LONGEST, None),
+        // The deadline ends it: that fewer pairs fit than a verdict needs is no reason not to try.
+        config: config(options, Duration::MAX, None),
         probed: &probed,
         changes: &selected.diff.items,
         facts: &facts,

@@ -38,7 +38,7 @@ fn figures_that_are_no_numbers_read_back_as_such() {
     *measured = Measured { head_ns: nothing, p_value: nothing, ..measured.clone() };
     measured.sample.estimates.push(nothing);
     measured.sample.batches.head.push(nothing);
-    run.outcomes[7].reason = Some(Reason::TooLong { seconds: 1.0, needed_seconds: nothing });
+    run.outcomes[7].reason = Some(Reason::TooLong { seconds: 1.0, needed_seconds: nothing, ns: None });
     let path = keep(ours.path(), &mut record(run)).unwrap();
     let found = read(&path).unwrap().run;
     let explanation = found.outcomes[2].explanation.as_ref().unwrap();

@@ -3,8 +3,8 @@
 use super::markup::{Markup, sentence};
 use super::{batches, explained, metrics, strip};
 use crate::model::{Capture, LayoutMatch, Measured, Metric, Outcome, Run, Verdict, Why};
-use crate::report::figures::{Words, phrase, statistics};
-use crate::report::format::{self, Glyphs, count, one_line, threshold};
+use crate::report::figures::{Words, phrase, statistics, times, unexplained};
+use crate::report::format::{Glyphs, count, one_line, threshold};
 
 /// Functions named on the way to a change, and changed ones.
 const NAMED: usize = 12;
@@ -25,6 +25,9 @@ pub fn of(run: &Run, outcome: &Outcome) -> Markup {
     if let Some(explanation) = &outcome.explanation {
         explained::write(explanation, &mut out);
     }
+    if let Some(text) = unexplained(outcome) {
+        out.words("p", "note", &sentence(&text));
+    }
     metrics::write(run, outcome, &mut out);
     selected(outcome, &mut out);
     out
@@ -34,10 +37,14 @@ pub fn of(run: &Run, outcome: &Outcome) -> Markup {
 fn verdict(run: &Run, outcome: &Outcome) -> String {
     let mut sentences = Vec::new();
     if let Some(measured) = &outcome.measured {
-        let [base, head] = [measured.base_ns, measured.head_ns].map(|ns| format::duration(ns, Glyphs::Unicode));
+        let [base, head] = times(measured, Glyphs::Unicode);
         sentences.push(format!("A run takes {head} instead of {base}: {}.", phrase(measured)));
         // What is open has a reason, which says more.
-        if outcome.verdict != Verdict::Inconclusive || outcome.reason.is_none() {
+        if measured.bound.is_some() {
+            let bound =
+                "Each call of the slower version took so many times as long as the longest call of the other one.";
+            sentences.push(bound.to_owned());
+        } else if outcome.verdict != Verdict::Inconclusive || outcome.reason.is_none() {
             sentences.push(meaning(run.gates_of(outcome), outcome.verdict, measured));
         }
     }
@@ -72,9 +79,20 @@ fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
 fn pictures(run: &Run, outcome: &Outcome, measured: &Measured, out: &mut Markup) {
     out.element("div", &[("class", "two")], |out| {
         out.element("div", &[], |out| {
-            out.words("h4", "", if measured.layouts > 1 { "Change in each layout" } else { "Change in each pair" });
+            let is_bound = measured.bound.is_some();
+            out.words(
+                "h4",
+                "",
+                if is_bound {
+                    "Single calls"
+                } else if measured.layouts > 1 {
+                    "Change in each layout"
+                } else {
+                    "Change in each pair"
+                },
+            );
             strip::write(measured, outcome.verdict, out);
-            if measured.sample.estimates.is_empty() {
+            if measured.sample.estimates.is_empty() && !is_bound {
                 out.words("p", "note", "The estimates were not kept.");
             }
             out.words("p", "note", &format!("{}.", statistics(measured)));

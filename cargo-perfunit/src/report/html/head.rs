@@ -2,10 +2,10 @@
 
 use super::markup::Markup;
 use super::rows::{self, VERDICTS};
-use crate::model::{LayoutMatch, Run, Stages, Verdict, VersionName};
+use crate::model::{LayoutMatch, Run, Side, Stages, Verdict, VersionName};
 use crate::report::figures::Words;
 use crate::report::format::{self, count, one_line};
-use crate::report::{caveats, metrics, unmeasured as groups};
+use crate::report::{caveats, failing, metrics, unmeasured as groups};
 
 /// Tests named of those that share a reason.
 const NAMED: usize = 20;
@@ -18,6 +18,16 @@ pub fn title(run: &Run) -> String {
 
 /// The answer in a few words.
 fn headline(run: &Run) -> String {
+    let answer = of_time(run);
+    match failing::headline(run) {
+        Some(failing) if caveats::measured(run) == 0 => failing,
+        Some(failing) => format!("{failing}; {}{}", answer[..1].to_lowercase(), &answer[1..]),
+        None => answer,
+    }
+}
+
+/// What the figures say.
+fn of_time(run: &Run) -> String {
     let worse = if Words::of(&run.all_gates()) == Words::OfAny { "worse" } else { "slower" };
     match (run.count(Verdict::Slower), caveats::measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
@@ -34,7 +44,8 @@ fn headline(run: &Run) -> String {
 pub fn header(run: &Run, out: &mut Markup) {
     out.element("header", &[], |out| {
         out.words("p", "tool", "cargo-perfunit");
-        let class = if run.count(Verdict::Slower) > 0 { "slower" } else { "" };
+        let is_bad = run.count(Verdict::Slower) > 0 || run.failing(Side::Head).next().is_some();
+        let class = if is_bad { "slower" } else { "" };
         out.words("h1", class, &headline(run));
         out.element("p", &[], |out| {
             version(&run.base, out);
@@ -74,6 +85,23 @@ fn version(version: &VersionName, out: &mut Markup) {
             out.text(&format!("{changes})"));
         }
     }
+}
+
+/// Tests that base passes and head does not; nothing where there is none.
+pub fn failing(run: &Run, out: &mut Markup) {
+    let Some(headline) = failing::headline(run) else { return };
+    out.element("section", &[("class", "remarks"), ("aria-labelledby", "failing-title")], |out| {
+        out.element("h2", &[("id", "failing-title")], |out| out.text(&headline));
+        out.element("ul", &[], |out| {
+            for outcome in run.failing(Side::Head) {
+                out.element("li", &[], |out| {
+                    out.words("code", "", &one_line(&outcome.test.to_string()));
+                    out.text(&format!(": {}", failing::said(outcome)));
+                });
+            }
+        });
+    });
+    out.line();
 }
 
 /// What limits the figures; nothing where nothing does.

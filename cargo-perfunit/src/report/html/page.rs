@@ -38,6 +38,7 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
         out.element("body", &[], |out| {
             head::header(run, out);
             out.element("main", &[], |out| {
+                head::failing(run, out);
                 head::remarks(run, out);
                 tests(run, options.most_bytes, out);
                 head::unmeasured(run, out);

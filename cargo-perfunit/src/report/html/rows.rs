@@ -184,8 +184,13 @@ impl Page<'_> {
         let Some(measured) = &outcome.measured else {
             return out.element("td", &[("colspan", "4")], |_| ());
         };
-        out.words("td", "base", &format::duration(measured.base_ns, Glyphs::Unicode));
-        out.words("td", "head", &format::duration(measured.head_ns, Glyphs::Unicode));
+        let [base, head] = figures::times(measured, Glyphs::Unicode);
+        out.words("td", "base", &base);
+        out.words("td", "head", &head);
+        if let Some(bound) = &measured.bound {
+            out.words("td", "change", &figures::at_least(bound));
+            return out.element("td", &[("class", "interval")], |_| ());
+        }
         out.words("td", "change", &format::percent(measured.change.estimate));
         let [low, high] = [measured.change.low, measured.change.high].map(format::percent);
         out.element("td", &[("class", "interval")], |out| {

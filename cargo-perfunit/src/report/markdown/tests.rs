@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::Reason;
-use crate::report::Inconclusive;
+use crate::report::Denied;
 use crate::report::samples::{self, full, measured, outcome, run};
 
 fn told(run: &Run) -> String {
@@ -153,7 +153,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
     assert!(told(&fine).contains("### No test got slower or faster\n"), "{}", told(&fine));
     let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
     assert_eq!(render(&noisy, &silent), "");
-    let denied = Rendering { inconclusive: Inconclusive::Denied, ..silent };
+    let denied = Rendering { denied: Denied { inconclusive: true, failing: false }, ..silent };
     assert!(render(&noisy, &denied).contains("1 inconclusive"));
     let fails = Reason::Fails { side: "base".to_owned(), detail: "no".to_owned() };
     let broken = run(vec![samples::unmeasured("a", Some(fails))]);

@@ -1,0 +1,104 @@
+//! Single calls of a test, each in a fresh process without one of the other version beside it, and what can be said for
+//! certain of failures by them.
+
+use super::bench::{Bench, Config};
+use super::classify::first_failure;
+use super::lockstep::{self, Task};
+use super::noise::undisturbed;
+use super::running::{Pads, Programs};
+use super::whole_process;
+use crate::error::Result;
+use crate::interrupt;
+use crate::model::{Reason, Side};
+use crate::stats::{self, Calls};
+use std::time::{Duration, Instant};
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    /// It passed.
+    Took {
+        /// Time of the call, ns.
+        ns: f64,
+        /// Wall time of all that was done for it, in which others may have had the core, ns.
+        wall_ns: f64,
+        /// The same without what others had, about.
+        own_ns: f64,
+    },
+    /// It was stopped at the limit.
+    Stopped {
+        /// Wall time until then without what others had, about, ns.
+        own_ns: f64,
+    },
+    /// It did not pass.
+    Failed(Reason),
+    /// By Ctrl-C.
+    Interrupted,
+}
+
+/// One test, to be called alone.
+pub struct Alone<'a> {
+    /// Where.
+    pub bench: &'a Bench,
+    /// What the user set.
+    pub config: &'a Config,
+    /// What to run.
+    pub programs: &'a Programs<'a>,
+    /// [`Task::Process`] for whole processes; anything else for first calls.
+    pub task: Task,
+}
+
+impl Alone<'_> {
+    /// Calls one side once.
+    pub fn call(&self, side: Side, limit: Duration, random: &mut fastrand::Rng) -> Result<Call> {
+        let pads = Pads::draw(random);
+        let (end, own) = undisturbed(self.bench.core(), || match self.task {
+            Task::Process => whole_process::alone(self.bench, self.programs, side, pads, limit),
+            _ => lockstep::run(self.bench, self.programs, Task::Solo(side), pads, limit),
+        });
+        let (end, own_ns) = (end?, own.as_nanos() as f64);
+        if interrupt::requested() {
+            return Ok(Call::Interrupted);
+        }
+        if end.timed_out.is_some() {
+            return Ok(Call::Stopped { own_ns });
+        }
+        let of_side = end.sides.get(side);
+        Ok(match first_failure(of_side, &side.to_string()) {
+            Some(reason) => Call::Failed(reason),
+            None => Call::Took { ns: of_side.first_ns, wall_ns: end.took.as_nanos() as f64, own_ns },
+        })
+    }
+
+    /// The level at which a verdict on single calls needs no confirmation.
+    pub fn level(&self) -> f64 {
+        stats::confirmation_alpha(self.config.alpha, self.config.others)
+    }
+
+    /// What to say of a test that failed on one side only: the same, if it fails there each time and passes on the other
+    /// side each time, in random order as far as the budget goes; otherwise it fails by chance.
+    pub fn repeated(&self, reason: Reason, random: &mut fastrand::Rng) -> Result<Reason> {
+        let Some(failing) = reason.failing_side() else { return Ok(reason) };
+        // A failure and a success cost about the same.
+        let Some(Calls { slow, quick }) = Calls::cheapest(self.level(), 1.0, 1.0) else { return Ok(reason) };
+        let end = Instant::now() + self.config.per_test_budget;
+        let end = self.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let mut order = vec![failing; slow];
+        order.resize(slow + quick, failing.other());
+        random.shuffle(&mut order);
+        for side in order {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            match self.call(side, self.config.timeout.min(left), random)? {
+                Call::Interrupted => return Ok(Reason::Interrupted),
+                // What the budget cut short says nothing.
+                Call::Stopped { .. } if Instant::now() >= end => break,
+                call if matches!(call, Call::Failed(_)) != (side == failing) => return Ok(reason.now_and_then()),
+                _ => {}
+            }
+        }
+        Ok(reason)
+    }
+}

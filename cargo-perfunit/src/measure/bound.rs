@@ -1,0 +1,285 @@
+//! Tests of which one version is slower by so much that pairs would not end, or would tell nothing that single calls do not
+//! tell sooner: few calls of the slower version and many of the other one, in random order (`stats::Calls`).
+
+use super::alone::{Alone, Call};
+use super::bench::Config;
+use super::lockstep::Task;
+use super::schedule::Figures;
+use super::screen::Settled;
+use crate::error::Result;
+use crate::model::{
+    Bound, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample, Side, Sides,
+    Verdict,
+};
+use crate::stats::{self, Calls, FIRST_LOOK, SEPARATION};
+use std::time::{Duration, Instant};
+
+/// Starting and ending a process, s: about.
+const PROCESS_SECONDS: f64 = 0.005;
+/// A call that takes less costs nothing to try.
+const CHEAP_SECONDS: f64 = 0.1;
+/// From this factor on pairs add nothing that is worth their time.
+const LARGE: f64 = 10.0;
+/// Part of a test's budget that pairs may take without anybody asking whether they are needed.
+const UNQUESTIONED: f64 = 0.25;
+/// Screening and confirmation have the budget each, and single calls stand for both.
+const BUDGETS: u32 = 2;
+/// What is planned as a part of what is allowed, and how far a busy machine may exceed that.
+const PLANNED: f64 = 0.8;
+const EXCEEDED: f64 = 1.5;
+
+/// What single calls showed.
+#[derive(Debug)]
+pub enum Found {
+    /// One version is slower.
+    Bound(Box<Figures>),
+    /// Why it cannot be measured.
+    Reason(Reason),
+    /// Nothing for certain; with the seconds that such calls would need, if that is why.
+    Nothing(Option<f64>),
+}
+
+/// How many calls, and how long each may take.
+struct Plan {
+    calls: Calls,
+    limit: Duration,
+    /// How far the slower side must be off.
+    factor: f64,
+}
+
+/// What was seen, ns.
+#[derive(Debug, Default)]
+struct Seen {
+    slow: Vec<f64>,
+    quick: Vec<f64>,
+    /// Longest wall time of a call of the quicker side, and longest time besides the call.
+    quick_wall: f64,
+    start: f64,
+    /// Calls of the slower side that did not end: the time that they had the core for themselves.
+    stopped: Vec<f64>,
+}
+
+/// What is known of a call of each side by the pilot, ns.
+pub type Known = Sides<Option<f64>>;
+
+/// Whether single calls are to be asked before any pair: it is much slower and pairs take long, or too long.
+pub fn is_first(config: &Config, settled: &Settled) -> bool {
+    let Sides { base, head } = settled.ns;
+    let (ratio, pair) = ((base / head).max(head / base), (base + head) / 1e9);
+    if !ratio.is_finite() || ratio < SEPARATION {
+        return false;
+    }
+    let (budget, fewest) = (config.per_test_budget.as_secs_f64(), FIRST_LOOK as f64);
+    let only_time = config.metering.as_ref().is_none_or(|metering| metering.gates == [Metric::Time]);
+    // Both screening and confirmation take so many pairs at least.
+    let is_long = 2.0 * fewest * pair > UNQUESTIONED * budget;
+    fewest * pair > budget || ratio >= LARGE && is_long && only_time
+}
+
+impl Alone<'_> {
+    /// What there is to say of a test that cannot be measured by pairs.
+    pub fn instead(&self, reason: Reason, random: &mut fastrand::Rng) -> Result<std::result::Result<Figures, Reason>> {
+        let (slow, known, mode) = match (&reason, self.task) {
+            (Reason::TimedOut { side, .. }, task) => {
+                let Some(slow) = Side::BOTH.into_iter().find(|known| known.to_string() == *side) else {
+                    return Ok(Err(reason));
+                };
+                (slow, Known::default(), if task == Task::Process { Mode::Process } else { Mode::Cold })
+            }
+            (Reason::TooLong { ns: Some(ns), .. }, task) => {
+                let mode = if task == Task::Process { Mode::Process } else { Mode::Steady };
+                (slower(ns), ns.map(Some), mode)
+            }
+            _ => return self.repeated(reason, random).map(Err),
+        };
+        Ok(match self.bound(slow, &known, mode, random)? {
+            Found::Bound(figures) => Ok(*figures),
+            Found::Reason(reason) => Err(self.repeated(reason, random)?),
+            Found::Nothing(needed) => Err(cheaper(reason, needed)),
+        })
+    }
+
+    /// Asks single calls whether this side is the slower one.
+    pub fn bound(&self, slow: Side, known: &Known, mode: Mode, random: &mut fastrand::Rng) -> Result<Found> {
+        let quick = slow.other();
+        let end = Instant::now() + self.config.per_test_budget * BUDGETS;
+        let end = self.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let is_costly = |ns: &f64| ns / 1e9 > CHEAP_SECONDS;
+        let quick_seconds = match known.get(quick).filter(is_costly) {
+            Some(ns) => ns / 1e9 + PROCESS_SECONDS,
+            // What a process costs now tells how many of them fit.
+            None => match self.call(quick, self.config.timeout, random)? {
+                Call::Took { wall_ns, .. } => wall_ns / 1e9,
+                Call::Failed(reason) => return Ok(Found::Reason(reason)),
+                Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
+                Call::Stopped { .. } => {
+                    let seconds = self.config.timeout.as_secs_f64();
+                    return Ok(Found::Reason(Reason::TimedOut { side: "both".to_owned(), seconds }));
+                }
+            },
+        };
+        let slow_seconds = known.get(slow).map(|ns| ns / 1e9 + PROCESS_SECONDS);
+        let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
+        let end = Instant::now() + Duration::from_secs_f64(left * EXCEEDED);
+        let end = self.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let factor = factor(slow, self.config.threshold);
+        let plan = match plan(self.config, self.level(), factor, quick_seconds, slow_seconds, left) {
+            Ok(plan) => plan,
+            Err(needed) => return Ok(Found::Nothing(needed)),
+        };
+        let mut order = vec![slow; plan.calls.slow];
+        order.resize(plan.calls.slow + plan.calls.quick, quick);
+        random.shuffle(&mut order);
+        let mut seen = Seen::default();
+        for side in order {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.call(side, plan.limit.min(left), random)? {
+                Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
+                Call::Took { ns, .. } if side == slow => seen.slow.push(ns),
+                Call::Took { ns, wall_ns, own_ns } => {
+                    seen.quick.push(ns);
+                    seen.quick_wall = seen.quick_wall.max(wall_ns);
+                    seen.start = seen.start.max(own_ns - ns);
+                }
+                Call::Stopped { own_ns } if side == slow && left > plan.limit => seen.stopped.push(own_ns),
+                Call::Failed(reason) if side == slow && seen.slow.is_empty() && seen.stopped.is_empty() => {
+                    return Ok(Found::Reason(reason));
+                }
+                Call::Stopped { .. } | Call::Failed(_) => return Ok(Found::Nothing(None)),
+            }
+            let ratio = seen.ratio(plan.limit);
+            if ratio.is_nan() || ratio < plan.factor {
+                return Ok(Found::Nothing(None));
+            }
+        }
+        Ok(Found::Bound(Box::new(figures(self.config, slow, &plan, &seen, mode))))
+    }
+}
+
+/// The side whose call takes longer.
+pub fn slower(ns: &Sides<f64>) -> Side {
+    if ns.head >= ns.base { Side::Head } else { Side::Base }
+}
+
+/// How far one side must be off: what the user wants to know of is no less.
+fn factor(slow: Side, threshold: f64) -> f64 {
+    let wanted = match slow {
+        Side::Head => 1.0 + threshold,
+        Side::Base if threshold < 1.0 => 1.0 / (1.0 - threshold),
+        Side::Base => f64::INFINITY,
+    };
+    wanted.max(SEPARATION)
+}
+
+/// The calls to make in the seconds that are left; or the seconds that would do, if there is no other obstacle.
+fn plan(
+    config: &Config,
+    level: f64,
+    factor: f64,
+    quick: f64,
+    slow: Option<f64>,
+    left: f64,
+) -> std::result::Result<Plan, Option<f64>> {
+    let room = left * PLANNED;
+    let timeout = config.timeout.as_secs_f64();
+    // How often a call lasts longer than its version's usual ones before it counts as one that does not end.
+    let ample = 2.0 * factor;
+    let cut = (config.per_test_budget.as_secs_f64() * UNQUESTIONED).max(ample * quick).min(timeout);
+    let of = |seconds: f64, limit: f64| {
+        let calls = Calls::cheapest(level, seconds, quick)?;
+        Some((calls.seconds(seconds, quick), Plan { calls, limit: Duration::from_secs_f64(limit), factor }))
+    };
+    let is_far = |slow: f64| slow >= factor * quick;
+    let whole = slow.filter(|slow| is_far(*slow)).and_then(|slow| of(slow, timeout.min(ample * slow)));
+    let stopped = Some(cut).filter(|cut| slow.is_none_or(|slow| slow > *cut) && is_far(*cut));
+    let stopped = stopped.and_then(|cut| of(cut, cut));
+    let mut needed: Option<f64> = None;
+    for (seconds, plan) in whole.into_iter().chain(stopped) {
+        if seconds <= room {
+            return Ok(plan);
+        }
+        needed = Some(needed.map_or(seconds, |least| least.min(seconds)));
+    }
+    Err(needed)
+}
+
+/// The reason with the budget that single calls would need, if that is less.
+fn cheaper(reason: Reason, needed: Option<f64>) -> Reason {
+    match (reason, needed) {
+        (Reason::TooLong { seconds, needed_seconds, ns }, Some(needed)) => {
+            let needed = (needed / PLANNED / f64::from(BUDGETS)).ceil();
+            Reason::TooLong { seconds, needed_seconds: needed_seconds.min(needed), ns }
+        }
+        (reason, _) => reason,
+    }
+}
+
+impl Seen {
+    /// How many times as long as the longest call of the quicker side each call of the other took at least.
+    fn ratio(&self, limit: Duration) -> f64 {
+        let longest = self.quick.iter().copied().fold(0.0, f64::max);
+        let ended = self.slow.iter().copied().fold(f64::INFINITY, f64::min) / longest;
+        if self.stopped.is_empty() {
+            return ended;
+        }
+        // Whatever others did to one side they did to the other: wall time is compared with wall time. Where the core was
+        // left to us, the time of the call itself says more.
+        let by_wall = limit.as_nanos() as f64 / self.quick_wall;
+        let by_core = (self.stopped.iter().copied().fold(f64::INFINITY, f64::min) - self.start) / longest;
+        ended.min(by_wall.max(by_core))
+    }
+}
+
+fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) -> Figures {
+    let ratio = seen.ratio(plan.limit);
+    let limit_ns = (!seen.stopped.is_empty()).then(|| plan.limit.as_nanos() as f64);
+    let longest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
+    let shortest = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
+    let quick_ns = stats::median(&mut seen.quick.clone());
+    // Of calls that were stopped only the least is known.
+    let (slow_ns, most) = match limit_ns {
+        Some(limit) => (shortest(&seen.slow).min(limit), f64::INFINITY),
+        None => (stats::median(&mut seen.slow.clone()), longest(&seen.slow) / shortest(&seen.quick)),
+    };
+    let likely = if limit_ns.is_some() { ratio } else { slow_ns / quick_ns };
+    let of = |slow_side: f64, quick_side: f64| match slow {
+        Side::Head => Sides { base: quick_side, head: slow_side },
+        Side::Base => Sides { base: slow_side, head: quick_side },
+    };
+    let (change, verdict) = match slow {
+        Side::Head => (Change { estimate: likely - 1.0, low: ratio - 1.0, high: most - 1.0 }, Verdict::Slower),
+        Side::Base => {
+            (Change { estimate: 1.0 / likely - 1.0, low: 1.0 / most - 1.0, high: 1.0 / ratio - 1.0 }, Verdict::Faster)
+        }
+    };
+    let ns = of(slow_ns, quick_ns);
+    let calls = match slow {
+        Side::Head => Sides { base: plan.calls.quick, head: plan.calls.slow },
+        Side::Base => Sides { base: plan.calls.slow, head: plan.calls.quick },
+    };
+    let (base, head) = if slow == Side::Head { (&seen.quick, &seen.slow) } else { (&seen.slow, &seen.quick) };
+    let effect = Some(limit_ns).filter(Option::is_none).and_then(|_| stats::cohens_d(base, head));
+    let measured = Measured {
+        change,
+        base_ns: ns.base,
+        head_ns: ns.head,
+        pairs: plan.calls.slow.min(plan.calls.quick),
+        layouts: 1,
+        detectable: plan.factor - 1.0,
+        p_value: plan.calls.chance(),
+        effect: effect.unwrap_or(EffectSize { d: f64::NAN, class: EffectClass::Large }),
+        mode,
+        asked: config.threshold,
+        threshold: if slow == Side::Head { plan.factor - 1.0 } else { 1.0 - 1.0 / plan.factor },
+        sample: Sample::default(),
+        bound: Some(Bound { ratio, limit_ns, calls }),
+    };
+    let metrics = match &config.metering {
+        None => Metrics::new(),
+        Some(_) => Metric::ALL.into_iter().map(|metric| (metric, Err(NotMetered::TooLong))).collect(),
+    };
+    Figures { verdict, measured, spread: 0.0, seconds_per_pair: 0.0, notes: Vec::new(), metrics }
+}
+
+#[cfg(test)]
+mod tests;

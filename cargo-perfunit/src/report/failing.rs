@@ -1,0 +1,75 @@
+//! Tests that pass on base and fail on head: worse news than any time, so it stands above all others.
+
+use super::figures::Detail;
+use super::format::{count, one_line};
+use super::screen::{INDENT, Screen};
+use super::style::{BAD, DIM, STRONG, Text, test_id};
+use crate::model::{Outcome, Reason, Run, Side};
+
+/// Tests named unless everything is asked for.
+const NAMED: usize = 10;
+
+/// `1 test passes on base and fails on head`; nothing if there is none.
+pub fn headline(run: &Run) -> Option<String> {
+    match run.failing(Side::Head).count() {
+        0 => None,
+        1 => Some("1 test passes on base and fails on head".to_owned()),
+        tests => Some(format!("{} pass on base and fail on head", count(tests, "test"))),
+    }
+}
+
+/// What the failure of a test says.
+pub fn said(outcome: &Outcome) -> String {
+    match &outcome.reason {
+        Some(Reason::Fails { detail, .. }) => one_line(detail),
+        Some(Reason::Crashes { detail, .. }) => format!("ends its process: {}", one_line(detail)),
+        _ => String::new(),
+    }
+}
+
+/// Whether it is one of them.
+pub fn is_failing(outcome: &Outcome) -> bool {
+    outcome.reason.as_ref().is_some_and(|reason| reason.failing_side() == Some(Side::Head))
+}
+
+/// Writes them, above everything that was measured.
+pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
+    let Some(headline) = headline(run) else { return };
+    screen.status("Failing", BAD, &Text::new(STRONG, headline));
+    let failing: Vec<&Outcome> = run.failing(Side::Head).collect();
+    let shown = if detail == Detail::Full { failing.len() } else { NAMED };
+    for outcome in failing.iter().take(shown) {
+        screen.below(INDENT + 2, &test_id(&outcome.test).with(DIM, format!("  {}", said(outcome))));
+    }
+    if failing.len() > shown {
+        screen.below(INDENT + 2, &Text::new(DIM, format!("... and {} more (-v)", failing.len() - shown)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::format::{Glyphs, without_escapes};
+    use crate::report::samples::{run, unmeasured};
+
+    #[test]
+    fn those_that_base_passes_are_named_and_no_others() {
+        let fails = |side: &str| Some(Reason::Fails { side: side.into(), detail: "left\nright".into() });
+        let crash = Some(Reason::Crashes { side: "head".into(), detail: "signal 6 (SIGABRT)".into() });
+        let sides = ["base", "both", "head, not always"];
+        let mut outcomes: Vec<Outcome> = sides.iter().map(|side| unmeasured(side, fails(side))).collect();
+        let check = |outcomes: &[Outcome], expected: &str| {
+            let mut screen = Screen::new(0, Glyphs::Ascii);
+            write(&run(outcomes.to_vec()), Detail::Brief, &mut screen);
+            assert_eq!(without_escapes(&screen.finish()), expected);
+        };
+        check(&outcomes, "");
+        outcomes.push(unmeasured("a", fails("head")));
+        outcomes.push(unmeasured("b", crash));
+        let expected = "     Failing  2 tests pass on base and fail on head
+                mycrate a  left right
+                mycrate b  ends its process: signal 6 (SIGABRT)
+";
+        check(&outcomes, expected);
+    }
+}

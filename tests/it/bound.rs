@@ -1,0 +1,113 @@
+//! Versions that are slower by so much that pairs do not fit, and tests that fail on head alone: what reports say, and
+//! explanations.
+
+use crate::support::Project;
+use serde_json::Value;
+
+/// A library whose function takes so many milliseconds, and is so wrong.
+fn source(milliseconds: u64, answer: u32) -> String {
+    format!(
+        r"
+pub fn work() {{
+    rest();
+}}
+
+fn rest() {{
+    std::thread::sleep(std::time::Duration::from_millis({milliseconds}));
+}}
+
+pub fn answer() -> u32 {{
+    {answer}
+}}
+
+#[cfg(test)]
+mod tests {{
+    #[test]
+    fn works() {{
+        super::work();
+    }}
+
+    #[test]
+    fn knows() {{
+        assert_eq!(super::answer(), 42);
+    }}
+}}
+"
+    )
+}
+
+fn test<'a>(document: &'a Value, name: &str) -> &'a Value {
+    document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap()
+}
+
+#[test]
+fn a_call_that_does_not_end_is_slower_in_every_format_and_says_why_nobody_is_named() {
+    let project = Project::library(&source(1, 42), &source(3_600_000, 42));
+    let run = project.perfunit(["diff", "HEAD~1", "--timeout", "2s", "--per-test-budget", "4s"]).expect(100);
+    for part in
+        ["Slower  sample tests::works", "> 1.00 s", "at least x", "not explained: calls were stopped after 1.0 s"]
+    {
+        assert!(run.stdout.contains(part), "no `{part}` in\n{}", run.stdout);
+    }
+    let report = |format: &str| project.perfunit(["report", "--format", format]).expect(0);
+    let document = report("json").json();
+    let works = test(&document, "tests::works");
+    assert_eq!((works["verdict"].as_str(), works["bound"]["kind"].as_str()), (Some("slower"), Some("at-least")));
+    assert_eq!((&works["head_ns"], &works["change"]["high"]), (&Value::from(1e9), &Value::Null));
+    assert_eq!(
+        (works["change"]["low"].as_f64(), &works["explanation"]),
+        (works["change"]["estimate"].as_f64(), &Value::Null)
+    );
+    assert!(works["unexplained_because"].as_str().unwrap().contains("stopped"), "{works}");
+    for format in ["text", "markdown", "html", "junit", "github"] {
+        let text = report(format).stdout;
+        assert!(text.contains("at least x"), "{format}: {text}");
+    }
+    let figures = report("bmf").json();
+    assert_eq!(figures["sample tests::works"]["latency"]["value"], Value::from(1e9));
+}
+
+#[test]
+fn a_test_that_became_very_long_is_explained_or_says_why_not() {
+    let project = Project::library(&source(1, 42), &source(600, 42));
+    let explained = || {
+        let run = project.diff(&["--explain", "auto"]);
+        test(&run.expect(100).json(), "tests::works").clone()
+    };
+    let works = explained();
+    assert_eq!((works["verdict"].as_str(), works["mode"].as_str()), (Some("slower"), Some("steady")));
+    let explanation = &works["explanation"];
+    let first = explanation["blamed"][0]["function"].as_u64().unwrap_or_else(|| panic!("nobody is named: {works}"));
+    assert_eq!(explanation["functions"][first as usize]["name"], "rest");
+    assert_eq!(works["unexplained_because"], Value::Null);
+
+    project.write("src/lib.rs", source(2_000, 42));
+    let works = explained();
+    assert_eq!((works["verdict"].as_str(), &works["explanation"]), (Some("slower"), &Value::Null));
+    assert!(works["unexplained_because"].as_str().unwrap().contains("a pair of calls takes 2.0 s"), "{works}");
+}
+
+#[test]
+fn what_fails_on_head_alone_stands_above_all_others_in_every_format() {
+    let project = Project::library(&source(1, 42), &source(1, 54));
+    let run = project.perfunit(["diff", "HEAD~1"]).expect(0);
+    let headline = "1 test passes on base and fails on head";
+    let (failing, summary) = (run.stdout.find(headline).unwrap(), run.stdout.find("Summary").unwrap());
+    assert!(failing < summary && !run.stdout.contains("Not measured  1 test"), "{}", run.stdout);
+    assert!(run.stdout[failing..summary].contains("sample tests::knows"), "{}", run.stdout);
+    for format in ["markdown", "html", "github"] {
+        let text = project.perfunit(["report", "--format", format]).expect(0).stdout;
+        assert!(text.contains(headline) && text.contains("tests::knows"), "{format}: {text}");
+    }
+    let junit =
+        |arguments: &[&str]| project.perfunit([&["report", "--format", "junit"], arguments].concat()).expect(0).stdout;
+    assert!(junit(&[]).contains("failures=\"0\"") && junit(&["--deny", "failing"]).contains("failures=\"1\""));
+    let document = project.perfunit(["report", "--format", "json"]).expect(0).json();
+    assert_eq!(document["summary"]["failing_on_head"], 1);
+
+    project.diff(&["--deny", "failing"]).expect(104);
+    project.diff(&["--deny", "inconclusive"]).expect(0);
+    // The other way round nothing is denied.
+    let repaired = project.perfunit(["diff", "HEAD..HEAD~1", "--deny", "failing"]).expect(0);
+    assert!(repaired.stdout.contains("fails on base") && !repaired.stdout.contains(headline), "{}", repaired.stdout);
+}

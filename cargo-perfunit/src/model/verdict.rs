@@ -16,11 +16,11 @@ pub enum Verdict {
     Slower,
     /// As `Slower`, in the other direction.
     Faster,
-    /// The interval excludes 0, but the change is smaller than the threshold: shown, never gated.
+    /// The interval excludes 0 and lies wholly inside the threshold: shown, never gated.
     ChangedBelowThreshold,
     /// The whole interval lies inside the threshold.
     Same,
-    /// Measured, but the interval is too wide to tell.
+    /// Measured, but the interval is too wide to tell, or reaches across the threshold.
     Inconclusive,
     /// Not measured, with a [`Reason`].
     NotMeasured,

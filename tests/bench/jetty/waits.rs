@@ -37,7 +37,7 @@ pub struct Row {
     pub selected: usize,
     /// Selected tests with a verdict.
     pub tests: Vec<Seen>,
-    /// Tests without figures by reason, of those that the tool selected.
+    /// Tests without figures, by reason; also those that the selection left out.
     pub unmeasured: BTreeMap<String, usize>,
     /// Wall time of both builds, of the selection, of measuring, and of the whole call.
     pub build: f64,

@@ -15,7 +15,7 @@ pub struct Place {
     work: Option<PathBuf>,
     /// Executable of the tool [default: the one built with this benchmark].
     #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
+    pub tool: Option<PathBuf>,
     /// Options of the tool: packages, targets, features, tests.
     #[arg(last = true)]
     pub options: Vec<String>,

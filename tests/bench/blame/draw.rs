@@ -1,7 +1,9 @@
 //! Draws injections of each kind, in a random order.
 
-use super::functions::{Call, Changes, Function};
+use super::edits::Place;
+use super::functions::{Call, Changes, Function, functions};
 use super::injection::{Guilty, Injection, Kind};
+use super::sources::Sources;
 use super::spin;
 use super::vendored::Vendored;
 use fastrand::Rng;
@@ -26,6 +28,15 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// All that is drawn from, but for dependencies.
+    pub fn new(sources: &Sources, times: Vec<u64>, ns_a_round: f64) -> Self {
+        let files: Vec<(&str, &str, Place)> =
+            sources.editable().into_iter().filter(|(_, _, place)| *place == Place::Source).collect();
+        let functions: Vec<Function> = files.iter().flat_map(|(path, text, _)| functions(path, text)).collect();
+        let texts = files.into_iter().map(|(path, text, _)| (path.to_owned(), text.to_owned())).collect();
+        Self { functions, texts, vendored: Vec::new(), times, ns_a_round }
+    }
+
     /// At most so many injections of a kind.
     pub fn draw(&self, kind: Kind, most: usize, random: &mut Rng) -> Vec<Injection> {
         let mut found = match kind {

@@ -47,9 +47,7 @@ mod vendored;
 use clap::Parser;
 use comparison::Answer;
 use draw::Pool;
-use edits::Place;
 use explained::Document;
-use functions::Function;
 use injection::{Guilty, Injection, Kind};
 use sources::{Scope, Sources};
 use std::collections::BTreeSet;
@@ -179,16 +177,6 @@ impl Trial<'_> {
 }
 
 impl Pool {
-    /// All that is drawn from, but for dependencies.
-    fn new(sources: &Sources, times: Vec<u64>, ns_a_round: f64) -> Self {
-        let files: Vec<(&str, &str, Place)> =
-            sources.editable().into_iter().filter(|(_, _, place)| *place == Place::Source).collect();
-        let functions: Vec<Function> =
-            files.iter().flat_map(|(path, text, _)| functions::functions(path, text)).collect();
-        let texts = files.into_iter().map(|(path, text, _)| (path.to_owned(), text.to_owned())).collect();
-        Self { functions, texts, vendored: Vec::new(), times, ns_a_round }
-    }
-
     /// Whether the function whose name stands there calls one of the dependency's, as far as names can tell.
     fn calls_dependency(&self, guilty: &Guilty, path: &str, line: usize) -> bool {
         let Guilty::Dependency { name } = guilty else { return false };

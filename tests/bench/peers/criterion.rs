@@ -2,7 +2,7 @@
 
 use super::program::{self, Claim, Said};
 use super::project::{Executables, WORKLOADS};
-use super::{Result, ours};
+use super::{Result, ours, printed};
 use cargo_perfunit::model::Sides;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn read(printed: &str) -> Result<Vec<Said>> {
         }
         let Some(last) = said.last_mut() else { continue };
         if line.contains("change:") {
-            let [low, change, high] = changes(line).ok_or_else(|| format!("cannot read this: {line}"))?;
+            let [low, change, high] = printed::changes(line).ok_or_else(|| format!("cannot read this: {line}"))?;
             (last.change, last.interval) = (Some(change), Some([low, high]));
             last.is_significant = Some(line.contains(" < 0.05)"));
         }
@@ -43,13 +43,4 @@ fn read(printed: &str) -> Result<Vec<Said>> {
     let said = program::complete(said, printed)?;
     let is_compared = said.iter().all(|said| said.change.is_some());
     if is_compared { Ok(said) } else { Err(format!("without a comparison:\n{printed}").into()) }
-}
-
-/// `[−8.2% −3.7% +1.2%]`, as fractions. Its minus is none of ASCII.
-fn changes(line: &str) -> Option<[f64; 3]> {
-    let inside = line.split_once('[')?.1.split_once(']')?.0.replace('\u{2212}', "-");
-    let numbers = inside.split_whitespace().map(|text| text.trim_end_matches('%').parse::<f64>().ok());
-    let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
-    let [low, change, high] = numbers.try_into().ok()?;
-    Some([low, change, high].map(|percent: f64| percent / 100.0))
 }

@@ -1,8 +1,8 @@
 //! Divan: one version at a time. Which difference of two medians is a change it leaves to who reads them.
 
-use super::Result;
 use super::program::{self, Said};
 use super::project::{Executables, WORKLOADS};
+use super::{Result, printed};
 use cargo_perfunit::model::Sides;
 use std::path::Path;
 
@@ -34,14 +34,5 @@ pub fn measure(sides: &Sides<Executables>, folder: &Path, options: &[&str]) -> R
 fn median(printed: &str, workload: &str) -> Option<f64> {
     let is_row = |line: &&str| line.split_whitespace().nth(1) == Some(workload);
     let column = printed.lines().find(is_row)?.split(BAR).nth(MEDIAN)?;
-    let (number, unit) = column.trim().split_once(' ')?;
-    let scale = match unit {
-        "ps" => 1e-3,
-        "ns" => 1.0,
-        "µs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return None,
-    };
-    Some(number.parse::<f64>().ok()? * scale)
+    printed::nanoseconds(column)
 }

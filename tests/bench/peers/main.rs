@@ -18,6 +18,8 @@ mod kept;
 mod ours;
 mod pairs;
 mod pinned;
+#[path = "../printed.rs"]
+mod printed;
 mod program;
 mod project;
 #[path = "../repository.rs"]

@@ -1,0 +1,150 @@
+//! The Jetty experiment of Peass: busy waits are put into random functions, one at a time. How many do the tests of the
+//! crate detect, and how many do its own benchmarks?
+//!
+//! `cargo bench --bench jetty -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]`
+
+mod benches;
+#[path = "../bound.rs"]
+mod bound;
+#[path = "../comparison.rs"]
+mod comparison;
+#[path = "../copy.rs"]
+mod copy;
+#[path = "../blame/draw.rs"]
+mod draw;
+#[expect(dead_code, reason = "only the starts of functions are used here")]
+#[path = "../edits.rs"]
+mod edits;
+#[path = "../blame/functions.rs"]
+mod functions;
+#[path = "../harmless.rs"]
+mod harmless;
+#[path = "../hot.rs"]
+mod hot;
+#[expect(dead_code, reason = "one kind is injected here")]
+#[path = "../blame/injection.rs"]
+mod injection;
+#[path = "../invocation.rs"]
+mod invocation;
+#[path = "../kept.rs"]
+mod kept;
+#[path = "../literals.rs"]
+mod literals;
+#[path = "../nulls.rs"]
+mod nulls;
+mod outputs;
+#[path = "../printed.rs"]
+mod printed;
+#[path = "../repository.rs"]
+mod repository;
+#[expect(dead_code, reason = "rows of several sorts have no common heading")]
+#[path = "../rows.rs"]
+mod rows;
+#[expect(dead_code, reason = "verdicts are counted here, whatever the size of a test")]
+#[path = "../seen.rs"]
+mod seen;
+#[path = "../sites.rs"]
+mod sites;
+#[expect(dead_code, reason = "nobody asks here who names what")]
+#[path = "../sources.rs"]
+mod sources;
+#[path = "../blame/spin.rs"]
+mod spin;
+mod subjects;
+mod tables;
+#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[path = "../tool.rs"]
+mod tool;
+#[path = "../trial.rs"]
+mod trial;
+#[path = "../unrelated.rs"]
+mod unrelated;
+#[expect(dead_code, reason = "dependencies stay as they are")]
+#[path = "../blame/vendored.rs"]
+mod vendored;
+mod waits;
+#[expect(dead_code, reason = "no effect is added to a null edit")]
+#[path = "../workloads.rs"]
+mod workloads;
+
+use clap::Parser;
+use invocation::Place;
+use std::path::{Path, PathBuf};
+use subjects::{Experiment, Subject};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Busy waits in random functions, one at a time: which tests detect them?
+#[derive(Debug, Parser)]
+#[command(name = "jetty", max_term_width = 100)]
+struct Arguments {
+    /// Clones to take the code from; they are copied, never written. Each needs a name of its own.
+    #[arg(required = true)]
+    clones: Vec<PathBuf>,
+    /// Waits in each clone that compile.
+    #[arg(long, default_value_t = 40, value_name = "N")]
+    waits: usize,
+    /// Lengths of the waits, in turns.
+    #[arg(long, value_delimiter = ',', default_value = "5,50,500", value_name = "NS")]
+    times: Vec<u64>,
+    /// Null edits in each clone, in functions that tests execute: every slower or faster is false.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    nulls: usize,
+    /// Null edits in each clone outside of what tests execute; each measures all tests.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    unrelated: usize,
+    /// Of the waits in each clone, how many to measure with its own benchmarks (criterion, divan), too.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    benches: usize,
+    /// Runs of the benchmarks on unchanged code, for what they claim of it.
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "benches")]
+    controls: usize,
+    /// Seed of the draws. The same seed goes on where an earlier run stopped.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    #[command(flatten)]
+    place: Place,
+}
+
+fn main() -> Result<()> {
+    invocation::arguments("jetty -- FOLDER... [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let work = arguments.place.work()?;
+    let clones = subjects::named(&arguments.clones)?;
+    let experiment = Experiment {
+        work: work.as_ref(),
+        tool: arguments.place.tool(&[])?,
+        commit: commit_of_tool(&arguments.place)?,
+        seed: arguments.seed,
+        ns_a_round: spin::ns_a_round(),
+    };
+    println!("a round of the waits' loop takes {:.2} ns\n", experiment.ns_a_round);
+    let (mut waits, mut nulls, mut benches) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, clone) in &clones {
+        let subject = Subject::new(&experiment, name, clone)?;
+        let (made, drawn) = waits::make(&subject, &arguments.times, arguments.waits)?;
+        nulls.extend(subject.nulls(arguments.nulls, arguments.unrelated)?);
+        if arguments.benches > 0 {
+            let drawn = drawn.iter().take(arguments.benches).collect::<Vec<_>>();
+            benches.extend(benches::make(&subject, clone, &drawn, arguments.controls)?);
+        }
+        waits.extend(made);
+    }
+    println!("\n{}\n\n{}", tables::of_waits(&waits, &arguments.times), tables::of_nulls(&nulls));
+    if arguments.benches > 0 {
+        println!("\n{}", tables::of_benches(&benches, &waits, &arguments.times));
+    }
+    println!("\nrows: {}", work.as_ref().display());
+    Ok(())
+}
+
+/// The commit that the tool was built from, as far as that is known here.
+fn commit_of_tool(place: &Place) -> Result<String> {
+    if place.tool.is_some() {
+        return Ok("unknown (--tool)".to_owned());
+    }
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR"));
+    copy::git(checkout, &["describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"])
+}

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use tempfile::{NamedTempFile, TempDir};
 
@@ -196,6 +196,7 @@ pub fn same_content(a: &Path, b: &Path) -> Result<bool> {
     if a == b {
         return Ok(true);
     }
-    let length = |path: &Path| fs::metadata(path).map(|metadata| metadata.len()).map_err(failed("read", path));
-    Ok(length(a)? == length(b)? && read(a)? == read(b)?)
+    let (one, two) = (metadata(a)?, metadata(b)?);
+    let inode = |data: &fs::Metadata| (data.dev(), data.ino());
+    Ok(inode(&one) == inode(&two) || (one.len() == two.len() && read(a)? == read(b)?))
 }

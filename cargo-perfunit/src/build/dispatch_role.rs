@@ -55,12 +55,13 @@ fn mark(name: &OsStr) -> Vec<u8> {
 fn stands_for(executable: &Path) -> Option<OsString> {
     const END: usize = size_of::<u64>() + MARK.len();
     let mut file = File::open(executable).ok()?;
+    let start = file.metadata().ok()?.len().checked_sub(END as u64)?;
     let mut end = [0; END];
-    file.seek(SeekFrom::End(-(END as i64))).ok()?;
+    file.seek(SeekFrom::Start(start)).ok()?;
     file.read_exact(&mut end).ok()?;
     let (length, found) = end.split_at(size_of::<u64>());
-    let length = i64::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok().filter(|_| found == MARK)?;
-    file.seek(SeekFrom::End((-(END as i64)).checked_sub(length)?)).ok()?;
+    let length = u64::from_le_bytes(length.try_into().ok()?);
+    file.seek(SeekFrom::Start(start.checked_sub(length).filter(|_| found == MARK)?)).ok()?;
     let mut name = vec![0; usize::try_from(length).ok()?];
     file.read_exact(&mut name).ok()?;
     Some(OsString::from_vec(name))

@@ -11,10 +11,11 @@ use crate::error::Result;
 use crate::fs;
 use crate::model::Sides;
 use cargo_metadata::{Artifact, BuildScript, TargetKind};
+use object::Object as _;
 use object::read::NameOrOrdinal;
-use object::{Object as _, ObjectKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -114,7 +115,13 @@ impl Inputs {
                 continue;
             }
             let kept = folder.join(LIBRARIES).join(&name);
-            fs::copy(&path, &kept)?;
+            // What a package from elsewhere made does not change, and may be large.
+            let is_own = reported.out_dirs.iter().any(|out_dir| path.starts_with(out_dir));
+            if is_in_out_dir(&path, folder) && !is_own {
+                fs::link_or_copy(&path, &kept)?;
+            } else {
+                fs::copy(&path, &kept)?;
+            }
             let places = BTreeSet::from([path.with_file_name("deps"), path.with_file_name("")]);
             let link = link::carry_binary(&path, &places, links.join(&name))?;
             inputs.libraries.insert(name, Library { path: kept, link });
@@ -122,7 +129,8 @@ impl Inputs {
         for out_dir in &reported.out_dirs {
             inputs.made.insert(out_dir.clone(), Made::keep(out_dir, folder, &compiled)?);
         }
-        for library in reported.libraries.iter().filter_map(|path| path.file_name()) {
+        let names = reported.libraries.iter().filter_map(|path| path.file_name()?.to_str());
+        for library in names.filter(|name| inputs.libraries.contains_key(*name)) {
             let [kept, others @ ..] = places(folder, Path::new(library));
             others.iter().try_for_each(|place| fs::link_or_copy(&kept, place))?;
         }
@@ -188,7 +196,7 @@ fn places(side: &Path, name: &Path) -> [PathBuf; 3] {
 
 /// The search path with the side's own libraries in the place of those in cargo's folder.
 fn searched(before: &str, folder: &Path) -> String {
-    let build = folder.ancestors().nth(2).unwrap_or(folder).join("build");
+    let build = build_folder(folder);
     let others = before.split(':').filter(|entry| !entry.is_empty() && !Path::new(entry).starts_with(&build));
     let own = folder.join(LIBRARIES).to_string_lossy().into_owned();
     std::iter::once(own.as_str()).chain(others).collect::<Vec<_>>().join(":")
@@ -196,21 +204,34 @@ fn searched(before: &str, folder: &Path) -> String {
 
 /// Files that the tests of a side may load, in the order in which they are looked for.
 fn candidates(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Vec<PathBuf>> {
-    let build = folder.ancestors().nth(2).unwrap_or(folder).join("build");
     let mut found = Vec::new();
     for link in fs::list_dir(links)? {
-        found.extend(link::LinkRecord::load(&link)?.dynamic_libraries());
+        for library in link::LinkRecord::load(&link)?.dynamic_libraries() {
+            // Linked as `libz.so`, loaded as `libz.so.1`.
+            let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let is_version =
+                |path: &PathBuf| path.file_name().is_some_and(|own| own.to_string_lossy().starts_with(&name));
+            found.extend(fs::list_dir(library.parent().unwrap_or(&library))?.into_iter().filter(is_version));
+        }
     }
     found.extend(reported.libraries.iter().cloned());
     let searched = invocations.iter().filter_map(|invocation| invocation.env.get(Inputs::SEARCH));
     let entries: BTreeSet<&str> = searched.flat_map(|list| list.split(':')).collect();
-    for entry in entries.into_iter().map(Path::new).filter(|entry| entry.starts_with(&build)) {
-        // What else lies beside the test executables is of other builds, or loaded by the compiler.
-        if entry.ends_with("out") || entry.ancestors().any(|above| above.ends_with("out")) {
-            found.extend(fs::list_dir(entry)?.into_iter().filter(|path| is_library(path)));
-        }
+    // What else cargo names lies beside the test executables, and is of other builds or loaded by the compiler.
+    for entry in entries.into_iter().map(Path::new).filter(|entry| is_in_out_dir(entry, folder)) {
+        found.extend(fs::list_dir(entry)?.into_iter().filter(|path| is_library(path)));
     }
     Ok(found)
+}
+
+/// True below an `OUT_DIR` of cargo's folder for builds.
+fn is_in_out_dir(path: &Path, side: &Path) -> bool {
+    path.strip_prefix(build_folder(side)).is_ok_and(|below| below.iter().any(|part| part == "out"))
+}
+
+/// Cargo's folder for builds, of which this is a side.
+fn build_folder(side: &Path) -> PathBuf {
+    side.ancestors().nth(2).unwrap_or(side).join("build")
 }
 
 fn is_library(path: &Path) -> bool {
@@ -218,9 +239,11 @@ fn is_library(path: &Path) -> bool {
     name.ends_with(".so") || name.contains(".so.")
 }
 
+/// By its header: some are very large.
 fn is_shared(path: &Path) -> bool {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    object::File::parse(&*bytes).is_ok_and(|file| file.kind() == ObjectKind::Dynamic)
+    let mut header = [0; 18];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    read.is_ok() && header.starts_with(b"\x7fELF") && matches!(header[16..], [3, 0] | [0, 3])
 }
 
 /// What a program or library asks the dynamic linker for.

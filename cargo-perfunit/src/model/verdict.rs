@@ -102,7 +102,8 @@ pub enum Reason {
         /// The changed item.
         item: String,
     },
-    /// The test executable and the binaries that it can start are the same in both versions, byte for byte.
+    /// The test executable is the same in both versions, byte for byte, and so is what it can start, load and read: binaries,
+    /// shared libraries, variables that cargo sets, files of build scripts.
     SameExecutable,
     /// The machine code that the test can reach is the same in both versions.
     SameCode,

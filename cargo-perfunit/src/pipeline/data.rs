@@ -56,13 +56,13 @@ pub fn files(reached: &BTreeMap<TargetId, Vec<Cause>>, diff: &SourceDiff) -> BTr
 /// names the file or its folder and, if it lies in another package, that package's folder.
 pub fn named_by(setup: &Setup, graph: &Graph, diff: &SourceDiff) -> BTreeMap<String, BTreeSet<String>> {
     let data: Vec<&ChangedInput> = diff.inputs.iter().filter(|input| input.kind == InputKind::Data).collect();
-    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     if data.is_empty() {
-        return named;
+        return found;
     }
     let is_other = |path: &str, package: &PackageNode| !is_of(graph, path, &package.dir);
     if !data.iter().any(|input| graph.packages.iter().any(|package| is_other(&input.path, package))) {
-        return named;
+        return found;
     }
     let parts = parts(setup, graph);
     for ChangedInput { path, .. } in data {
@@ -71,13 +71,13 @@ pub fn named_by(setup: &Setup, graph: &Graph, diff: &SourceDiff) -> BTreeMap<Str
         let home = graph.nearest_package(path).map(|position| graph.packages[position].dir.as_str());
         let home = home.and_then(|dir| dir.rsplit('/').next()).unwrap_or_default();
         for package in graph.packages.iter().filter(|package| is_other(path, package)) {
-            let names = |part: &str| parts.get(package.dir.as_str()).is_some_and(|parts| parts.contains(part));
+            let names = |part: &str| parts.get(package.dir.as_str()).is_some_and(|known| known.contains(part));
             if (names(name) || names(folder)) && (home.is_empty() || names(home)) {
-                named.entry(path.clone()).or_default().insert(package.dir.clone());
+                found.entry(path.clone()).or_default().insert(package.dir.clone());
             }
         }
     }
-    named
+    found
 }
 
 fn is_of(graph: &Graph, path: &str, dir: &str) -> bool {

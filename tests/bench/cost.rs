@@ -189,7 +189,7 @@ fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()>
     }
     let places = Places::read(&largest.executable.path)?;
     let temporary = scratch.join("traced");
-    let program = Program { executable: &largest.executable, places: &places, temporary: &temporary };
+    let program = Program { executable: &largest.executable, places: &places, temporary: &temporary, variables: &[] };
     let (mut hit, mut idle) = (Vec::new(), Vec::new());
     for (index, test) in largest.tests.iter().take(arguments.traced).enumerate() {
         // Another window of functions for each test.

@@ -34,6 +34,7 @@ mod planted;
 mod report;
 mod shards;
 mod tidy;
+mod toolchains;
 
 #[path = "../support/mod.rs"]
 mod support;

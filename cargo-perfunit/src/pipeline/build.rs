@@ -52,7 +52,7 @@ pub(super) struct Job<'a> {
     pub options: &'a Options,
     pub selected: &'a Selected,
     pub targets: &'a BTreeSet<TargetId>,
-    pub toolchain: &'a Toolchain,
+    pub toolchains: &'a Sides<Toolchain>,
     /// Crate roots that get our `#[test]`.
     pub injections: &'a BTreeSet<String>,
     /// Cargo's target folder, from ours.
@@ -84,15 +84,14 @@ pub fn both_sides(
         return recipe.follow(setup, pairing, &roots, variant);
     }
     let mut doors = Doors { without_macro: BTreeSet::new(), variant, warnings: Vec::new() };
-    let cache = cache::folder(&setup.ours)?;
     'doors: loop {
-        let toolchain = build::prepare(&setup.cargo, &cache, doors.variant, setup.terminal)?;
+        let toolchains = prepare(setup, doors.variant)?;
         let injections: BTreeSet<String> = roots.difference(&doors.without_macro).cloned().collect();
         let job = Job {
             options,
             selected,
             targets: &targets,
-            toolchain: &toolchain,
+            toolchains: &toolchains,
             injections: &injections,
             target_dir: TARGET_DIR,
         };
@@ -119,14 +118,22 @@ pub fn both_sides(
             pairing,
             targets,
             injections: injections.into_iter().collect(),
-            seeds: toolchain.seeds,
-            meter: toolchain.meter,
+            seeds: toolchains.head.seeds,
+            meter: toolchains.head.meter,
             variant: doors.variant,
             warnings: doors.warnings,
         };
         setup.archive.note(&built, &doors.without_macro);
         return Ok(built);
     }
+}
+
+/// What each side is built with.
+pub(super) fn prepare(setup: &Setup, variant: Variant) -> Result<Sides<Toolchain>> {
+    let cache = cache::folder(&setup.ours)?;
+    let head = build::prepare(&setup.cargo, &cache, variant, setup.terminal)?;
+    let base = setup.base_cargo.as_ref().map(|cargo| build::prepare(cargo, &cache, variant, setup.terminal));
+    Ok(Sides { base: base.transpose()?.unwrap_or_else(|| head.clone()), head })
 }
 
 /// The root files of all targets of the packages that are built: cargo may build more than we name.
@@ -143,7 +150,7 @@ fn roots(selected: &Selected, targets: &BTreeSet<TargetId>) -> BTreeSet<String> 
 impl Job<'_> {
     /// Builds a side in the tree of `setup`.
     pub fn one_side(&self, setup: &mut Setup, side: Side, files: &FileSet) -> Result<Built> {
-        let Self { options, selected, targets, toolchain, injections, target_dir } = self;
+        let Self { options, selected, targets, toolchains, injections, target_dir } = self;
         let target_dir = setup.ours.join(target_dir);
         let progress = Progress::spinner(setup.terminal, "Building");
         progress.message(format!("{side} ({})", Setup::name(setup.comparison.versions.get(side))));
@@ -174,7 +181,7 @@ impl Job<'_> {
             ours: &setup.ours,
             target_dir: &target_dir,
         };
-        build::build(&setup.cargo, toolchain, &options.build, &request, &progress)
+        build::build(setup.cargo_of(side), toolchains.get(side), &options.build, &request, &progress)
     }
 }
 

@@ -118,6 +118,8 @@ pub struct Comparer<'a> {
     sides: &'a Sides<SideBuild>,
     files: Sides<CompiledFiles>,
     units: Units,
+    /// Whether the standard library of both sides is the same, which is no part of what is compared.
+    one_toolchain: bool,
     /// The answers of earlier runs, and of this one.
     pub remembered: Remembered,
 }
@@ -127,7 +129,8 @@ impl<'a> Comparer<'a> {
     pub fn new(setup: &Setup, built: &'a BuiltSides) -> Result<Self> {
         let remembered = Remembered::load(&setup.ours, &built.sides)?;
         let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
-        Ok(Self { sides: &built.sides, files, units: Units::default(), remembered })
+        let one_toolchain = setup.base_cargo.is_none();
+        Ok(Self { sides: &built.sides, files, units: Units::default(), one_toolchain, remembered })
     }
 
     /// What machine code says about these tests of a target.
@@ -139,6 +142,9 @@ impl<'a> Comparer<'a> {
     ) -> Result<TargetCode> {
         if let Some(known) = self.remembered.target(target, tests) {
             return Ok(known);
+        }
+        if !self.one_toolchain {
+            return Ok(TargetCode::unknown("the versions are built with different toolchains".to_owned()));
         }
         let paths = executables.map(|executable| executable.path.as_path());
         let libraries = Libraries::of(self.sides, paths)?;

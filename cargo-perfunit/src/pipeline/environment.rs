@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Describes toolchain and machine; core and address space are those of the bench.
 pub fn describe(setup: &Setup, options: &Options, bench: Option<&Bench>) -> Environment {
     Environment {
-        rustc: setup.cargo.rustc_release().to_owned(),
+        rustc: setup.rustc(),
         host: setup.cargo.host.clone(),
         profile: options.build.profile.clone(),
         cpu: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),

@@ -2,7 +2,7 @@
 //!
 //! In the tree of the measured build and with its files: only what rustc is told to write beside the code is another.
 
-use super::build::{BuiltSides, Job, TARGET_DIR};
+use super::build::{BuiltSides, Job, TARGET_DIR, prepare};
 use super::causes;
 use super::explain::{ALPHA, Answers, Question, changed, config};
 use super::not_interrupted;
@@ -12,7 +12,6 @@ use super::select::Selected;
 use super::setup::Setup;
 use crate::binary::{self, Inlining, Operations};
 use crate::build::{self, Built, InPlace, SideBuild, TestExecutable, Variant};
-use crate::cache;
 use crate::error::{Error, Result};
 use crate::explain::instructions::{Code, Owners, parse, tree};
 use crate::explain::{Facts, Known, Merged, add_causes, charges, differences, told};
@@ -72,13 +71,12 @@ fn build(
     plain: &BuiltSides,
     targets: &BTreeSet<TargetId>,
 ) -> Result<std::result::Result<Lined, String>> {
-    let cache = cache::folder(&setup.ours)?;
     let variant = Variant { inlining: build::Inlining::Told, ..plain.variant };
-    let toolchain = build::prepare(&setup.cargo, &cache, variant, setup.terminal)?;
+    let toolchains = prepare(setup, variant)?;
     let injections: BTreeSet<String> =
         plain.injections.paths().map(|path| path.to_string_lossy().into_owned()).collect();
     let job =
-        Job { options, selected, targets, toolchain: &toolchain, injections: &injections, target_dir: TARGET_DIR };
+        Job { options, selected, targets, toolchains: &toolchains, injections: &injections, target_dir: TARGET_DIR };
     let mut built: Sides<Option<SideBuild>> = Sides::default();
     for side in plain.pairing.order() {
         not_interrupted()?;

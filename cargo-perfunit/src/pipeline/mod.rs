@@ -31,6 +31,7 @@ mod scope;
 mod select;
 mod setup;
 mod summary;
+mod toolchains;
 mod units;
 
 pub use archived::{Archived, archive};

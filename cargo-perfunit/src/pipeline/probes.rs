@@ -3,13 +3,12 @@
 //! In a tree of its own, so that the next `diff` finds its files as they were. What is not compiled with probes is left
 //! without: a file at a time, on both sides.
 
-use super::build::{BuiltSides, Job, TARGET_DIR};
+use super::build::{BuiltSides, Job, TARGET_DIR, prepare};
 use super::not_interrupted;
 use super::options::Options;
 use super::select::Selected;
 use super::setup::{self, Setup};
-use crate::build::{self, BuildFailure, Built, Probes, SideBuild, Variant};
-use crate::cache;
+use crate::build::{BuildFailure, Built, Probes, SideBuild, Variant};
 use crate::error::{Error, Result};
 use crate::explain::renamed;
 use crate::git::{Entry, FileSet, Mode};
@@ -89,13 +88,12 @@ fn build_here(
     plain: &BuiltSides,
     targets: &BTreeSet<TargetId>,
 ) -> Result<std::result::Result<Probed, String>> {
-    let cache = cache::folder(&setup.ours)?;
     let variant = Variant { probes: Probes::With, ..plain.variant };
-    let toolchain = build::prepare(&setup.cargo, &cache, variant, setup.terminal)?;
+    let toolchains = prepare(setup, variant)?;
     let injections: BTreeSet<String> =
         plain.injections.paths().map(|path| path.to_string_lossy().into_owned()).collect();
     let target_dir = if has_only_members(setup, selected) { TARGET_DIR } else { APART };
-    let job = Job { options, selected, targets, toolchain: &toolchain, injections: &injections, target_dir };
+    let job = Job { options, selected, targets, toolchains: &toolchains, injections: &injections, target_dir };
     let mut without = BTreeSet::new();
     'again: loop {
         let Instrumentation { files, functions, without_probe } = instrumented(setup, selected, plain, &without)?;

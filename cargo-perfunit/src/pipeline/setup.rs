@@ -3,11 +3,12 @@
 use super::archived::{self, Archive};
 use super::not_interrupted;
 use super::options::Options;
+use super::toolchains;
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::fs;
 use crate::git::{Comparison, Entry, FileSet, Repository, Version};
-use crate::model::Sides;
+use crate::model::{Side, Sides};
 use crate::shadow::{Injections, Tree};
 use crate::term::Terminal;
 use crate::workspace::{self, Cargo, Location, Workspace};
@@ -22,8 +23,10 @@ const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Everything that the later steps stand on.
 pub struct Setup {
-    /// The toolchain.
+    /// The toolchain, that of head.
     pub cargo: Cargo,
+    /// That of base, where it is another one.
+    pub base_cargo: Option<Cargo>,
     /// The user's repository, read only.
     pub repository: Repository,
     /// Where the user stands.
@@ -49,6 +52,23 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// The toolchain that a side is built with.
+    pub fn cargo_of(&self, side: Side) -> &Cargo {
+        match (side, &self.base_cargo) {
+            (Side::Base, Some(base)) => base,
+            _ => &self.cargo,
+        }
+    }
+
+    /// The compilers of both sides in words.
+    pub fn rustc(&self) -> String {
+        let head = self.cargo.rustc_release();
+        match &self.base_cargo {
+            Some(base) => format!("{head}, base {}", base.rustc_release()),
+            None => head.to_owned(),
+        }
+    }
+
     /// Paths of the files that differ, as text.
     pub fn changed_paths(&self) -> BTreeSet<String> {
         let changed = self.files.base.changed(&self.files.head);
@@ -97,6 +117,7 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
     let archive = Archive::default();
     let mut setup = Setup {
         cargo,
+        base_cargo: None,
         repository,
         location,
         live,
@@ -109,6 +130,7 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
         archive,
         _lock: lock,
     };
+    toolchains::settle(&mut setup, options);
     if let Some(file) = &options.archive {
         archived::install(&mut setup, file)?;
     }

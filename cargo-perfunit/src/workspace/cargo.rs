@@ -32,11 +32,7 @@ impl Cargo {
         let version = output(Command::new(&rustc).arg("-vV").current_dir(folder))?;
         let sysroot = output(Command::new(&rustc).args(["--print", "sysroot"]).current_dir(folder))?;
         let sysroot = PathBuf::from(sysroot.trim());
-        let host = version
-            .lines()
-            .find_map(|line| line.strip_prefix("host: "))
-            .ok_or_else(|| Error::setup(format!("`{} -vV` names no host", rustc.display())))?
-            .to_owned();
+        let host = host(&rustc, &version)?;
         check_version(&version)?;
         // As a subcommand we are told which cargo runs us; otherwise the one beside rustc, otherwise PATH.
         let beside = sysroot.join("bin/cargo");
@@ -46,6 +42,20 @@ impl Cargo {
         let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
         let rustup_toolchain = std::env::var("RUSTUP_TOOLCHAIN").ok().or(if by_rustup { name } else { None });
         Ok(Cargo { cargo, rustc, version, host, sysroot, rustup_toolchain })
+    }
+
+    /// The toolchain in this folder.
+    pub(super) fn at(sysroot: &Path) -> Result<Cargo> {
+        let (cargo, rustc) = (sysroot.join("bin/cargo"), sysroot.join("bin/rustc"));
+        let version = output(Command::new(&rustc).arg("-vV"))?;
+        check_version(&version)?;
+        let host = host(&rustc, &version)?;
+        // A toolchain that was made by hand may be a compiler only.
+        let cargo =
+            if cargo.exists() { cargo } else { std::env::var_os("CARGO").map_or("cargo".into(), PathBuf::from) };
+        let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
+        let rustup_toolchain = name.filter(|_| sysroot.parent().is_some_and(|parent| parent.ends_with("toolchains")));
+        Ok(Cargo { cargo, rustc, version, host, sysroot: sysroot.to_owned(), rustup_toolchain })
     }
 
     /// First line of `rustc -vV`.
@@ -61,11 +71,19 @@ impl Cargo {
                 command.env(name, anchored(Path::new(&program)));
             }
         }
-        if let Some(name) = &self.rustup_toolchain {
-            command.env("RUSTUP_TOOLCHAIN", name);
-        }
+        // By its path where no name of rustup's leads to it.
+        match &self.rustup_toolchain {
+            Some(name) => command.env("RUSTUP_TOOLCHAIN", name),
+            None if self.rustc.is_absolute() => command.env("RUSTC", &self.rustc),
+            None => &mut command,
+        };
         command
     }
+}
+
+fn host(rustc: &Path, version: &str) -> Result<String> {
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
+    host.ok_or_else(|| Error::setup(format!("`{} -vV` names no host", rustc.display())))
 }
 
 /// A program that does not depend on the current folder: we run cargo in another one than the user's.

@@ -6,6 +6,7 @@
 mod cargo;
 mod load;
 mod patched;
+pub mod rustup;
 
 pub use cargo::{Cargo, anchored};
 pub use load::{

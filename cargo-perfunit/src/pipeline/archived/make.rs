@@ -1,6 +1,6 @@
 //! `cargo perfunit archive`: builds and selects as `diff` would, and packs what measuring needs.
 
-use super::{Archive, Asked, FORMAT, METER, Manifest, PARTS, Recipe, SEEDS};
+use super::{Archive, Asked, FORMAT, METER, Manifest, PARTS, Recipe, SEEDS, compilers};
 use crate::archive::{self as packed, Entry};
 use crate::build::parts_key;
 use crate::error::{Error, Result};
@@ -65,7 +65,7 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
         format: FORMAT,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         parts: parts_key()?,
-        compiler: setup.cargo.version.clone(),
+        compiler: compilers(&setup),
         sysroot: setup.cargo.sysroot.clone(),
         ours: setup.ours.clone(),
         versions: Sides { base: versions.base.name.clone(), head: versions.head.name.clone() },

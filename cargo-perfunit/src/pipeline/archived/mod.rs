@@ -13,6 +13,7 @@ pub use recipe::Recipe;
 pub use take::{adopt, install};
 
 use super::options::{Options, Scope};
+use super::setup::Setup;
 use crate::archive as packed;
 use crate::build;
 use crate::error::{Error, Result};
@@ -53,7 +54,7 @@ struct Manifest {
     tool: String,
     /// Key of what the tool links into test executables.
     parts: String,
-    /// Output of `rustc -vV`.
+    /// Output of `rustc -vV`, of both sides where it differs.
     compiler: String,
     /// The toolchain's folder: links that are made again take the standard library from it.
     sysroot: PathBuf,
@@ -75,6 +76,13 @@ struct Asked {
     build: build::Options,
     opaque_constants: bool,
     aligned_loops: bool,
+}
+
+/// What the compilers of both sides say of themselves.
+fn compilers(setup: &Setup) -> String {
+    let base = setup.base_cargo.as_ref();
+    let base = base.map(|base| format!("base: {}{}\n", base.version, base.sysroot.display()));
+    setup.cargo.version.clone() + &base.unwrap_or_default()
 }
 
 /// What every format of a manifest says.

@@ -1,6 +1,6 @@
 //! `diff --use-archive`: sees that an archive is of what is asked for, and puts its files where `diff` looks for them.
 
-use super::{Archive, Asked, Manifest};
+use super::{Archive, Asked, Manifest, compilers};
 use crate::archive as packed;
 use crate::build::{self, SideBuild};
 use crate::error::{Error, Result};
@@ -81,9 +81,9 @@ pub fn install(setup: &mut Setup, file: &Path) -> Result<()> {
 /// Whether what was built there would have been built here.
 fn check(setup: &Setup, manifest: &Manifest, file: &Path) -> Result<()> {
     let other = |what: String, hint: &str| Err(Error::usage(format!("{} {what}", file.display())).hint(hint));
-    if manifest.compiler != setup.cargo.version {
+    if manifest.compiler != compilers(setup) {
         let release = manifest.compiler.lines().next().unwrap_or_default();
-        let what = format!("was made with {release}, and here is {}", setup.cargo.rustc_release());
+        let what = format!("was made with {release}, and here is {}", setup.rustc());
         return other(what, "use the same toolchain on all machines: rust-toolchain.toml in the project says which");
     }
     for (what, there, here) in

@@ -103,6 +103,19 @@ fn so_is_one_below_the_root_of_a_workspace() {
 }
 
 #[test]
+fn a_patch_of_cargos_configuration_counts_like_one_of_the_manifest() {
+    for configured in ["[patch.crates-io]\nrates = { path = \"local/rates\" }\n", "paths = [\"local/rates\"]\n"] {
+        let project = patched("");
+        project.write(".cargo/config.toml", configured);
+        rates(&project, "local/rates", "0.1.0", "numbers.iter()");
+        project.commit("base");
+        rates(&project, "local/rates", "0.1.0", "numbers.iter().chain(numbers)");
+        let document = project.perfunit(["list", "HEAD", "--message-format", "json"]).expect(0).json();
+        assert_eq!(document["tests"][0]["selected"], true, "{configured}: {document:#}");
+    }
+}
+
+#[test]
 fn what_was_built_with_probes_is_not_taken_for_a_dependency_without() {
     let project = Project::empty();
     let caller = CALLER.replace("super::price(&numbers)", "rates::total(&numbers)").replace(

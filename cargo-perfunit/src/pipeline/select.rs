@@ -182,12 +182,11 @@ fn source_diff(setup: &Setup) -> Result<SourceDiff> {
     Ok(source::diff(&changes, &mentioned))
 }
 
-/// Head's workspace, with the packages that only base's root manifest patches in, and the root of its tree.
+/// Head's workspace, with the packages that only base puts in the place of others, and the root of its tree.
 fn load_workspace(setup: &mut Setup, options: &Options) -> Result<(Workspace, PathBuf)> {
     let (mut workspace, git_root) = head_workspace(setup, options)?;
-    let manifest = Path::new(&workspace.root).join("Cargo.toml");
-    let text = setup.read_file(&setup.files.base, &manifest.to_string_lossy()).unwrap_or_default();
-    workspace::add_patched(&setup.cargo, &git_root, &String::from_utf8_lossy(&text), &mut workspace)?;
+    let read = |path: &str| setup.read_file(&setup.files.base, path);
+    workspace::add_patched(&setup.cargo, &git_root, &read, &mut workspace)?;
     Ok((workspace, git_root))
 }
 

@@ -112,14 +112,19 @@ pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace
         ..Workspace::default()
     };
     add_packages(cargo, git_root, &metadata, true, &mut workspace)?;
-    let text = fs::read_if_exists(&metadata.workspace_root.as_std_path().join("Cargo.toml"))?.unwrap_or_default();
-    add_patched(cargo, git_root, &String::from_utf8_lossy(&text), &mut workspace)?;
+    let read = |path: &str| fs::read_if_exists(&git_root.join(path)).ok().flatten();
+    add_patched(cargo, git_root, &read, &mut workspace)?;
     Ok(workspace)
 }
 
-/// Adds the packages that a root manifest, of this or another version, puts in the place of others by path.
-pub fn add_patched(cargo: &Cargo, git_root: &Path, manifest: &str, workspace: &mut Workspace) -> Result<()> {
-    let folders = patched::folders(&git_root.join(&workspace.root), manifest);
+/// Adds the packages that a version, whose files `read` knows, puts in the place of others by path.
+pub fn add_patched(
+    cargo: &Cargo,
+    git_root: &Path,
+    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    workspace: &mut Workspace,
+) -> Result<()> {
+    let folders = patched::of_version(git_root, &workspace.root, read);
     let dirs = folders.iter().filter_map(|folder| relative(git_root, folder)).collect();
     add_beyond(cargo, git_root, folders, workspace)?;
     patched::connect(workspace, &dirs);
@@ -153,7 +158,9 @@ pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<
 pub fn generate_lock_file(cargo: &Cargo, manifest: &Path) -> Result<()> {
     let attempt = |offline: Option<&str>| {
         let mut command = cargo.command();
-        command.args(["generate-lockfile", "--manifest-path"]).arg(manifest).args(offline).current_dir("/");
+        command.args(["generate-lockfile", "--manifest-path"]).arg(manifest).args(offline);
+        // Where cargo finds the configuration of the project.
+        command.current_dir(manifest.parent().unwrap_or(Path::new("/")));
         command.output().map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))
     };
     if attempt(Some("--offline"))?.status.success() {

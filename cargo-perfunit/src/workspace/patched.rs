@@ -1,4 +1,5 @@
-//! `[patch]` and `[replace]` of a root manifest: packages of the repository in the place of others.
+//! `[patch]` and `[replace]` of a root manifest, `[patch]` and `paths` of cargo's configuration: packages of the repository in
+//! the place of others.
 
 use super::load::{Dependency, Package, Target, Workspace, relative};
 use crate::fs;
@@ -7,12 +8,30 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use toml::{Table, Value};
 
-/// The folders that a root manifest, which lies in `root`, puts in the place of packages; none if it is not TOML.
-pub(super) fn folders(root: &Path, manifest: &str) -> BTreeSet<PathBuf> {
+/// The folders that a version puts in the place of packages: by its root manifest, and by the configuration files of cargo
+/// in the workspace's `root` or above it, as far as the repository at `git_root` holds them. `read` knows its files.
+pub(super) fn of_version(git_root: &Path, root: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<PathBuf> {
+    let text = |path: &Path| Some(String::from_utf8_lossy(&read(&path.to_string_lossy())?).into_owned());
+    let root = Path::new(root);
+    let manifest = text(&root.join("Cargo.toml")).map(|text| folders(&git_root.join(root), &text));
+    let configured = root.ancestors().filter_map(|folder| {
+        // The name without extension is the older one and wins if both exist.
+        let text = ["config", "config.toml"].into_iter().find_map(|name| text(&folder.join(".cargo").join(name)))?;
+        Some(folders(&git_root.join(folder), &text))
+    });
+    configured.chain(manifest).flatten().collect()
+}
+
+/// The folders that a manifest in `root`, or a configuration file of it, puts in the place of packages; none if it is not
+/// TOML.
+fn folders(root: &Path, manifest: &str) -> BTreeSet<PathBuf> {
     let manifest = manifest.parse::<Table>().unwrap_or_default();
     let table = |key: &str| manifest.get(key).and_then(Value::as_table).into_iter().flatten();
     let by_source = table("patch").filter_map(|(_, packages)| packages.as_table()).flatten();
-    by_source.chain(table("replace")).filter_map(|(_, package)| folder_of(root, package)).collect()
+    let listed = manifest.get("paths").and_then(Value::as_array).into_iter().flatten();
+    let listed = listed.filter_map(|path| Some(normal(root, path.as_str()?)));
+    let replaced = by_source.chain(table("replace")).filter_map(|(_, package)| folder_of(root, package));
+    replaced.chain(listed).collect()
 }
 
 /// Lets every package that could use these folders' packages depend on them: each that needs any package from elsewhere,
@@ -102,15 +121,19 @@ fn table(folder: &Path) -> Option<Table> {
 
 /// The folder that a dependency's `path` names, without `.` and `..`, as cargo gives it.
 fn folder_of(at: &Path, dependency: &Value) -> Option<PathBuf> {
+    Some(normal(at, dependency.get("path")?.as_str()?))
+}
+
+fn normal(at: &Path, path: &str) -> PathBuf {
     let mut folder = PathBuf::new();
-    for part in at.join(dependency.get("path")?.as_str()?).components() {
+    for part in at.join(path).components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => drop(folder.pop()),
             part => folder.push(part),
         }
     }
-    Some(folder)
+    folder
 }
 
 #[cfg(test)]
@@ -135,6 +158,22 @@ mod tests {
         let expected = ["/elsewhere/d", "/repository/b", "/repository/workspace/e", "/repository/workspace/vendor/a"];
         assert_eq!(found, expected.map(PathBuf::from).into());
         assert!(folders(Path::new("/"), "not TOML").is_empty());
+    }
+
+    #[test]
+    fn configuration_counts_from_the_workspace_up_to_the_repository() {
+        let read = |path: &str| {
+            let text = match path {
+                "w/Cargo.toml" => "[patch.crates-io]\na.path = \"a\"\n",
+                "w/.cargo/config" => "[patch.crates-io]\nb.path = \"b\"\n",
+                "w/.cargo/config.toml" => "paths = [\"unread\"]\n",
+                ".cargo/config.toml" => "paths = [\"c\", \"../d\"]\n",
+                _ => return None,
+            };
+            Some(text.as_bytes().to_vec())
+        };
+        let expected = ["/d", "/r/c", "/r/w/a", "/r/w/b"];
+        assert_eq!(of_version(Path::new("/r"), "w", &read), expected.map(PathBuf::from).into());
     }
 
     fn package(name: &str, elsewhere: &[bool]) -> Package {

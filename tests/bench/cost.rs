@@ -5,10 +5,10 @@
 //! sides' folders (`kept`).
 
 use cargo_perfunit::binary;
-use cargo_perfunit::build::{LinkRecord, SideBuild, TestExecutable, list_tests};
+use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
 use cargo_perfunit::execution::{self, Executed, Places, Program};
 use cargo_perfunit::measure::{Bench, Config, Placement, Recorder, Subject};
-use cargo_perfunit::model::{Sides, TestId};
+use cargo_perfunit::model::{Side, Sides, TestId};
 use cargo_perfunit::pipeline::Units;
 use cargo_perfunit::{cache, process};
 use clap::Parser;
@@ -93,6 +93,7 @@ fn compare(sides: &Sides<SideBuild>, least: usize, scratch: &Path) -> Result<Lar
     if total == 0 {
         return Err("the executables hold no tests".into());
     }
+    let files = sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
     let rounds = least.div_ceil(total);
     let (mut changed, mut bytes) = (0, 0);
     let started = Instant::now();
@@ -101,7 +102,8 @@ fn compare(sides: &Sides<SideBuild>, least: usize, scratch: &Path) -> Result<Lar
         for (executables, tests) in &targets {
             let records = executables
                 .try_map(|_, executable| LinkRecord::load(executable.link.as_deref().unwrap_or(Path::new(""))))?;
-            let programs = Sides { base: units.program(&records.base)??, head: units.program(&records.head)?? };
+            let mut program = |side: Side| units.program(std::iter::once(records.get(side)), files.get(side));
+            let programs = Sides { base: program(Side::Base)??, head: program(Side::Head)?? };
             let answers = binary::compare(&programs, tests).tests;
             changed += answers.values().filter(|code| **code != binary::Code::Same).count();
             bytes += records

@@ -15,13 +15,15 @@ pub(super) struct Anchor {
     pub shift: Option<i64>,
     /// Loops that the shift puts where they are on base.
     pub held: usize,
+    /// Loops that it does not, on the side that has more of them.
+    pub left: usize,
 }
 
 impl Anchor {
     /// Compares the loops of both versions of a function that can be placed at multiples of `step`.
     pub fn of(base: &[Loop], head: &[Loop], step: i64) -> Self {
         if base.is_empty() && head.is_empty() {
-            return Self { shift: Some(0), held: 0 };
+            return Self { shift: Some(0), held: 0, left: 0 };
         }
         let pairs = common(base, head);
         let mut weights: BTreeMap<i64, (u64, usize)> = BTreeMap::new();
@@ -38,7 +40,7 @@ impl Anchor {
         let all: u64 = base.iter().map(|each| each.weight).sum();
         match best {
             Some((shift, (weight, count))) if *weight as f64 >= ENOUGH * all as f64 => {
-                Self { shift: Some(*shift), held: *count }
+                Self { shift: Some(*shift), held: *count, left: base.len().max(head.len()) - count }
             }
             _ => Self::default(),
         }

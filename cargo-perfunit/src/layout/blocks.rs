@@ -123,7 +123,7 @@ impl Blocks {
     pub fn are_anchored(&self) -> bool {
         let Sides { base, head } = &self.single;
         !self.gave_up
-            && self.changed.iter().all(|changed| changed.anchor.shift.is_some())
+            && self.changed.iter().all(|changed| changed.anchor.shift.is_some() && changed.anchor.left == 0)
             && !base.iter().chain(head).any(|single| single.has_loops)
     }
 }

@@ -161,7 +161,7 @@ mod tests {
     fn blocks(shift: Option<i64>) -> Blocks {
         let common = |name: &str| Common { names: names(name), copies: 1 };
         let sizes = Sides { base: 100, head: 230 };
-        let anchor = Anchor { shift, held: 1 };
+        let anchor = Anchor { shift, held: 1, left: 0 };
         let gone = Single { name: "gone".to_owned(), size: 70, step: 16, has_loops: true };
         Blocks {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),

@@ -232,7 +232,7 @@ impl Seen {
 
 fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) -> Figures {
     let ratio = seen.ratio(plan.limit);
-    let limit_ns = (!seen.stopped.is_empty()).then(|| plan.limit.as_nanos() as f64);
+    let limit_ns = (!seen.stopped.is_empty()).then_some(plan.limit.as_nanos() as f64);
     let longest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
     let shortest = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
     let quick_ns = stats::median(&mut seen.quick.clone());

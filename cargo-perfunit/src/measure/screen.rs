@@ -135,13 +135,13 @@ pub fn settle(
             Ok(held.ok_or(reason))
         }
         Class::Not(reason) => Ok(Err(reason)),
-        Class::Suspect => match suspects(bench, config, programs, random)? {
-            Some(reason) => Ok(Err(reason)),
-            None => {
-                let why = "base and head do not run side by side";
-                first_calls::settle(bench, config, programs, capture, why, random).map(Ok)
+        Class::Suspect => {
+            if let Some(reason) = suspects(bench, config, programs, random)? {
+                return Ok(Err(reason));
             }
-        },
+            let why = "base and head do not run side by side";
+            first_calls::settle(bench, config, programs, capture, why, random).map(Ok)
+        }
     }
 }
 

@@ -112,6 +112,7 @@ fn outcome(name: &str, verdict: Verdict) -> Outcome {
         selected_because: String::new(),
         why: None,
         explanation: None,
+        unexplained: None,
         notes: Vec::new(),
     }
 }
@@ -146,6 +147,7 @@ fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64,
         threshold: 0.02,
         asked: 0.02,
         sample: Sample { estimates, batches },
+        bound: None,
     };
     let changed = ChangedFunction { name: "mycrate::lexer::word".into(), data: None };
     Outcome {

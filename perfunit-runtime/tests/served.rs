@@ -2,12 +2,15 @@
 //! the page as standard input and the tree as standard output: both are files that the two share.
 
 use perfunit_runtime::__private::{serve_function, Site};
-use perfunit_runtime::page::{self, state, Page, SideArea, ANY_CORE, COLD, PAGE_BYTES, SERVE_VARIABLE};
+use perfunit_runtime::page::{
+    self, child, state, Page, SideArea, ANY_CORE, COLD, FORK, PAGE_BYTES, SERVE_VARIABLE, WHOLE,
+};
 use perfunit_runtime::tree::{self, mode, Figures, Header, Layout, Node};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::mem::{offset_of, size_of};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static OUTER: Site = Site::new(11);
 static INNER: Site = Site::new(22);
@@ -19,13 +22,28 @@ const LAYOUT: Layout = Layout { keys: 1, capacity: 64, rows: 24 };
 
 fn main() {
     if std::env::var_os(SERVE_VARIABLE).is_some() {
-        serve_function("served", false, body);
+        serve_function("served", false, if std::env::var_os(ONCE_VARIABLE).is_some() { once } else { body });
     }
     many_batches_have_their_rows_without_the_untimed_runs();
     few_batches_have_their_rows();
     a_single_long_call_is_the_first_row();
     a_cold_process_has_no_tree();
-    println!("4 cases passed");
+    each_forked_child_makes_a_first_call();
+    a_child_that_ends_is_told_from_one_that_fails();
+    println!("6 cases passed");
+}
+
+/// Set for [`once`]: what a child does in its call.
+const ONCE_VARIABLE: &str = "PERFUNIT_SERVED_ONCE";
+
+/// Passes only once in a process.
+fn once() -> Result<(), String> {
+    static CALLED: AtomicBool = AtomicBool::new(false);
+    if std::env::var(ONCE_VARIABLE).as_deref() == Ok("abort") {
+        std::process::abort();
+    }
+    let first = !CALLED.swap(true, Relaxed);
+    first.then_some(()).ok_or_else(|| "called again".to_owned())
 }
 
 /// Calls `OUTER` once, and `INNER` twice from it and once from a thread of its own.
@@ -122,6 +140,10 @@ fn shared(length: usize, words: &[(usize, &[u8])]) -> File {
 }
 
 fn serve(request: &Request) -> End {
+    serve_with(request, None)
+}
+
+fn serve_with(request: &Request, once: Option<&str>) -> End {
     let mut page = shared(
         PAGE_BYTES,
         &[
@@ -150,6 +172,7 @@ fn serve(request: &Request) -> End {
     );
     let status = Command::new(std::env::current_exe().unwrap())
         .env(SERVE_VARIABLE, "0:0")
+        .envs(once.map(|what| (ONCE_VARIABLE, what)))
         .stdin(Stdio::from(page.try_clone().unwrap()))
         .stdout(Stdio::from(tree.try_clone().unwrap()))
         .status()
@@ -192,4 +215,31 @@ fn a_cold_process_has_no_tree() {
     let end = serve(&Request { mode: mode::TIMING, flags: COLD, batches: 1, repetitions: 1, warm: 0 });
     assert_eq!(end.page32(offset_of!(Page, sides) + offset_of!(SideArea, state)), state::DONE);
     assert_eq!(end.tree32(offset_of!(Header, used)), 0);
+}
+
+/// First calls of the whole function, each in a child.
+const FORKED: Request = Request { mode: mode::TIMING, flags: FORK | WHOLE, batches: 24, repetitions: 1, warm: 0 };
+
+fn each_forked_child_makes_a_first_call() {
+    let end = serve_with(&FORKED, Some("pass"));
+    let side = offset_of!(Page, sides);
+    assert_eq!(end.page32(side + offset_of!(SideArea, state)), state::DONE);
+    let time = |at: usize| {
+        let offset = side + offset_of!(SideArea, times) + at * size_of::<u64>();
+        u64::from_ne_bytes(end.page[offset..][..8].try_into().unwrap())
+    };
+    assert!((0..24).all(|at| time(at) > 0));
+    // In one process the second call fails.
+    let end = serve_with(&Request { flags: 0, ..FORKED }, Some("pass"));
+    assert_eq!(end.page32(side + offset_of!(SideArea, state)), state::FAILED_LATER);
+}
+
+fn a_child_that_ends_is_told_from_one_that_fails() {
+    let end = serve_with(&FORKED, Some("abort"));
+    let side = offset_of!(Page, sides);
+    assert_eq!(end.page32(side + offset_of!(SideArea, state)), state::FAILED_FIRST);
+    let status = end.page32(side + offset_of!(SideArea, child_status));
+    assert!(![child::RUNNING, child::PASSED, child::FAILED].contains(&status), "{status}");
+    // SIGABRT.
+    assert_eq!(status & 0x7f, 6);
 }

@@ -112,6 +112,7 @@ unsafe fn publish(digits: *mut c_char, address: usize) {
     if digits.is_null() {
         return;
     }
+    let digits = digits.cast::<u8>();
     let (mut length, mut rest) = (0, address);
     // SAFETY: stops at the zero byte, and writes only before it.
     unsafe {
@@ -119,7 +120,7 @@ unsafe fn publish(digits: *mut c_char, address: usize) {
             length += 1;
         }
         for at in (0..length).rev() {
-            *digits.add(at) = b"0123456789abcdef"[rest % 16] as c_char;
+            *digits.add(at) = b"0123456789abcdef"[rest % 16];
             rest /= 16;
         }
     }

@@ -2,6 +2,7 @@
 //! cannot be measured.
 
 use super::lockstep::PairEnd;
+use super::running::describe;
 use crate::model::{Reason, Side};
 use perfunit_runtime::page::state;
 use std::time::Duration;
@@ -53,8 +54,12 @@ fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
         let end = pair.sides.get(side);
         let ended_badly = end.status.is_some() && end.state != state::DONE;
         ended_badly.then(|| {
-            let detail = if end.message.is_empty() { "passes once and not again" } else { &end.message };
-            Reason::Fails { side: format!("{side}, not always"), detail: detail.to_owned() }
+            let detail = match end.child {
+                _ if !end.message.is_empty() => end.message.clone(),
+                Some(status) => describe(status),
+                None => "passes once and not again".to_owned(),
+            };
+            Reason::Fails { side: format!("{side}, not always"), detail }
         })
     })
 }

@@ -117,7 +117,7 @@ fn verbose_tells_everything_about_every_test() {
               selected: names `Parser::line`, changed in src/parser.rs
               note: differs from call to call
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %  [-25.0 %, -23.0 %]  (cold)
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, cold call
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process
               selected: names `Parser::line`, changed in src/parser.rs
      Changed  mycrate parser::tests::short   95.0 ns → 98.9 ns    +4.1 %  [ +3.1 %,  +5.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state

@@ -21,6 +21,7 @@ extern "C" {
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
+    fn pread(fd: c_int, buffer: *mut c_void, length: usize, offset: c_long) -> isize;
     fn close(fd: c_int) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
     fn sched_setaffinity(process: c_int, length: usize, cores: *const c_void) -> c_int;
@@ -45,6 +46,7 @@ const O_CLOEXEC: c_int = 0o2_000_000;
 const CLOCK_PROCESS_CPUTIME_ID: c_int = 2;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
+const MAP_ANONYMOUS: c_int = 0x20;
 const MADV_POPULATE_READ: c_int = 22;
 const MADV_POPULATE_WRITE: c_int = 23;
 const PR_SET_PDEATHSIG: c_int = 1;
@@ -76,7 +78,31 @@ pub fn map_file(descriptor: i32, length: usize) -> Option<*mut c_void> {
     (address as isize != -1).then_some(address)
 }
 
-/// Closes a descriptor that the tool handed down.
+/// Fresh memory that processes forked from this one share with it.
+pub fn map_shared(length: usize) -> Option<*mut c_void> {
+    let flags = MAP_SHARED | MAP_ANONYMOUS;
+    // SAFETY: a fresh mapping, where nothing else is.
+    let address = unsafe { mmap(std::ptr::null_mut(), length, PROT_READ_WRITE, flags, -1, 0) };
+    (address as isize != -1).then_some(address)
+}
+
+/// The kernel's map of this process's pages.
+pub fn open_page_map() -> Option<i32> {
+    // SAFETY: the path ends in a zero byte.
+    let file = unsafe { open(c"/proc/self/pagemap".as_ptr(), O_CLOEXEC) };
+    (file >= 0).then_some(file)
+}
+
+/// Reads entries of the map from a page on: how many.
+pub fn read_page_map(map: i32, page: usize, entries: &mut [u64]) -> usize {
+    let (length, size) = (std::mem::size_of_val(entries), std::mem::size_of::<u64>());
+    let offset = c_long::try_from(page * size).unwrap_or(c_long::MAX);
+    // SAFETY: the buffer is as long as we say, and any bits are numbers.
+    let read = unsafe { pread(map, entries.as_mut_ptr().cast(), length, offset) };
+    usize::try_from(read).unwrap_or(0) / size
+}
+
+/// Closes a descriptor that the tool handed down, or that is ours.
 pub fn close_file(descriptor: i32) {
     // SAFETY: nobody else knows of the descriptor.
     unsafe { close(descriptor) };

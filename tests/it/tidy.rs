@@ -9,7 +9,7 @@ use std::path::Path;
 const LONGEST_FILE: usize = 600;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 22] = [
+const MAY_BE_UNSAFE: [&str; 24] = [
     "cargo-perfunit/src/build/made.rs",
     "cargo-perfunit/src/doctor/counters.rs",
     "cargo-perfunit/src/execution/available.rs",
@@ -26,10 +26,12 @@ const MAY_BE_UNSAFE: [&str; 22] = [
     "perfunit-meter/src/lib.rs",
     "perfunit-runtime/src/gauges.rs",
     "perfunit-runtime/src/memory.rs",
+    "perfunit-runtime/src/pages.rs",
     "perfunit-runtime/src/probe/arena.rs",
     "perfunit-runtime/src/probe/future.rs",
     "perfunit-runtime/src/probe/ticks.rs",
     "perfunit-runtime/src/serve.rs",
+    "perfunit-runtime/src/streams.rs",
     "perfunit-runtime/src/sys.rs",
     "perfunit-seeds/src/lib.rs",
 ];

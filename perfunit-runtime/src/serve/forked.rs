@@ -2,24 +2,19 @@
 //!
 //! So a body that cannot run twice is measured as often as any other, and so is the work that only a first call does. The
 //! child reads the clock around the body, leaves the figures in the shared page and ends; its parent waits for it and has
-//! done nothing of the test, so that the next child finds what this one found.
+//! done nothing of the test, so that the next child finds what this one found. The first child also notes which pages the
+//! body needs, for all later ones to have them before their clocks start (see [`Pages`]).
 
 use super::{begin, call, has_few_batches, leave, Body, Seat};
 use crate::calibrate;
 use crate::clock::Clock;
 use crate::gauges;
 use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
+use crate::pages::Pages;
 use crate::streams::Streams;
-use crate::sys::{self, Advice, Forked};
+use crate::sys::{self, Forked};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Instant;
-
-/// Mappings that a child can write to are copied before its clock starts if they are no longer than this.
-const MOST_WRITABLE: usize = 1 << 20;
-/// Mappings that it can only read are mapped in if they are no longer than this.
-const MOST_READABLE: usize = 32 << 20;
-/// So much of the stack below the body's frame is copied.
-const STACK: usize = 64 << 10;
 
 /// Whether the tool asks for first calls in children, and for those of the whole function if it was not captured.
 pub(super) fn is_asked(seat: &Seat, whole_function: bool) -> bool {
@@ -34,7 +29,7 @@ pub(super) fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
     if has_other_threads() {
         leave(seat, state::THREADS);
     }
-    let mut children = Children { seat, memory: Memory::find(), streams: Streams::find(seat.streams), forked: 0 };
+    let mut children = Children { seat, pages: Pages::find(), streams: Streams::find(seat.streams), forked: 0 };
     if seat.page.batches.load(Relaxed) != 1 {
         prepare(seat, &mut children, body);
     }
@@ -85,7 +80,7 @@ fn has_other_threads() -> bool {
 
 struct Children<'a> {
     seat: &'a Seat,
-    memory: Memory,
+    pages: Pages,
     streams: Option<Streams>,
     forked: u64,
 }
@@ -119,9 +114,10 @@ impl Children<'_> {
         if let Some(streams) = &self.streams {
             streams.restart(self.forked);
         }
-        self.memory.settle();
+        self.pages.populate();
         let area = self.seat.area();
         let (passed, (ns, cpu_ns)) = timed(self.seat, body);
+        self.pages.note();
         area.first_ns.store(ns, Relaxed);
         area.first_cpu_ns.store(cpu_ns, Relaxed);
         if area.peak_rss.load(Relaxed) == 0 {
@@ -144,72 +140,4 @@ fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
     let passed = call(seat, body);
     let ns = started.elapsed().as_nanos() as u64;
     (passed, (ns, sys::process_cpu_ns() - cpu_ns))
-}
-
-/// What a child's page tables lack after the fork: the faults are its parent's doing and not the body's.
-struct Memory(Vec<(usize, usize, Advice)>);
-
-impl Memory {
-    fn find() -> Self {
-        let here = 0_u8;
-        let stack = std::ptr::from_ref(&here) as usize;
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        Self(maps.lines().filter_map(|line| mapping(line, stack)).collect())
-    }
-
-    fn settle(&self) {
-        for (start, length, advice) in &self.0 {
-            sys::populate(*start, *length, *advice);
-        }
-    }
-}
-
-/// What to do about a line of `/proc/self/maps`, given an address of the stack in use.
-fn mapping(line: &str, stack: usize) -> Option<(usize, usize, Advice)> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
-    let access = fields.next()?;
-    let kernels = fields.nth(3).is_some_and(|name| name.starts_with("[v"));
-    if kernels || !access.starts_with('r') || !access.ends_with('p') {
-        return None;
-    }
-    if (start..end).contains(&stack) {
-        let start = start.max((stack & !(sys::PAGE - 1)).saturating_sub(STACK));
-        return Some((start, end - start, Advice::Write));
-    }
-    let length = end - start;
-    let (advice, most) =
-        if access.starts_with("rw") { (Advice::Write, MOST_WRITABLE) } else { (Advice::Read, MOST_READABLE) };
-    (length <= most).then_some((start, length, advice))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(line: &str, expected: Option<(usize, usize, Advice)>) {
-        assert_eq!(mapping(line, 0x7fff_0002_8010), expected, "{line}");
-    }
-
-    #[test]
-    fn data_is_copied_code_is_mapped_in_and_the_rest_left_alone() {
-        check("5555000-5557000 rw-p 00002000 fe:01 7 /a/b", Some((0x555_5000, 0x2000, Advice::Write)));
-        check("5555000-5557000 rw-p 00000000 00:00 0 ", Some((0x555_5000, 0x2000, Advice::Write)));
-        check("5555000-5557000 r-xp 00002000 fe:01 7 /a/b", Some((0x555_5000, 0x2000, Advice::Read)));
-        check("5555000-5557000 r--p 00002000 fe:01 7 /a/b c", Some((0x555_5000, 0x2000, Advice::Read)));
-        check("5555000-5557000 rw-s 00000000 00:01 9 /memfd:perfunit (deleted)", None);
-        check("5555000-5557000 ---p 00000000 00:00 0 ", None);
-        check("5555000-5557000 r-xp 00000000 00:00 0 [vdso]", None);
-        check("10000000-20000000 rw-p 00000000 00:00 0 ", None);
-        check("10000000-20000000 r--p 00000000 fe:01 7 /large", None);
-    }
-
-    #[test]
-    fn of_the_stack_the_part_in_use_is_copied() {
-        let expected = Some((0x7fff_0001_8000, 0x1_8000, Advice::Write));
-        check("7fff00000000-7fff00030000 rw-p 00000000 00:00 0 ", expected);
-        check("7fff00020000-7fff00030000 rw-p 00000000 00:00 0 ", Some((0x7fff_0002_0000, 0x1_0000, Advice::Write)));
-    }
 }

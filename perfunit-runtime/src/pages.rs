@@ -1,0 +1,175 @@
+//! The pages of memory that a forked child lacks although its parent has them: those of files are not in its page tables,
+//! and those that it writes are copied first. These faults are the fork's doing and not the test's, and they are most of the
+//! time of a short body.
+//!
+//! Which pages a body needs its first child tells when it is done, by the kernel's map of them. To have all pages of
+//! a program ready would take ten times as long and throw the body's own lines out of the caches.
+
+#![allow(unsafe_code, reason = "a list in memory that forked processes share")]
+
+use crate::sys::{self, Advice, PAGE};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Longer mappings are left alone: their map is long, too.
+const LONGEST: usize = 256 << 20;
+/// Runs of pages that fit the list; what does not is faulted in when it is needed.
+const MOST_RUNS: usize = 1000;
+/// Entries of the kernel's map that are read at once.
+const PIECE: usize = 256;
+/// In an entry of the kernel's map (`/proc/self/pagemap`): the page is there, and no other process has it.
+const PRESENT: u64 = 1 << 63;
+const EXCLUSIVE: u64 = 1 << 56;
+
+/// What children need; shared by all of them.
+pub struct Pages {
+    /// Mappings of the parent, by address.
+    mappings: Vec<Mapping>,
+    list: Option<&'static List>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mapping {
+    start: usize,
+    length: usize,
+    advice: Advice,
+}
+
+/// Runs of pages, written by the first child.
+#[repr(C)]
+struct List {
+    /// 0 until the list is there, then one more than its runs.
+    filled: AtomicU64,
+    /// First byte, and length with the advice in the lowest bit: pages are whole.
+    runs: [[AtomicU64; 2]; MOST_RUNS],
+}
+
+impl Pages {
+    /// In the parent, before the first child.
+    pub fn find() -> Self {
+        // SAFETY: zeros are an empty list of atomics, and the mapping is never unmapped.
+        let list = sys::map_shared(std::mem::size_of::<List>()).map(|address| unsafe { &*address.cast::<List>() });
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        Self { mappings: maps.lines().filter_map(mapping).collect(), list }
+    }
+
+    /// In a child, before its call: gets ready what the first child needed.
+    pub fn populate(&self) {
+        let Some(list) = self.list else { return };
+        let runs = (list.filled.load(Relaxed) as usize).saturating_sub(1);
+        for [start, length] in &list.runs[..runs] {
+            let length = length.load(Relaxed) as usize;
+            let advice = if length & 1 == 0 { Advice::Read } else { Advice::Write };
+            sys::populate(start.load(Relaxed) as usize, length & !1, advice);
+        }
+    }
+
+    /// In a child, after its call: the first one notes what it needed.
+    pub fn note(&self) {
+        let Some(list) = self.list.filter(|list| list.filled.load(Relaxed) == 0) else { return };
+        let mut runs = 0;
+        if let Some(map) = sys::open_page_map() {
+            for mapping in &self.mappings {
+                note_mapping(*mapping, map, list, &mut runs);
+            }
+            sys::close_file(map);
+        }
+        list.filled.store(runs as u64 + 1, Relaxed);
+    }
+}
+
+fn note_mapping(mapping: Mapping, map: i32, list: &List, runs: &mut usize) {
+    let (first, pages) = (mapping.start / PAGE, mapping.length / PAGE);
+    let mut run: Option<(usize, usize)> = None;
+    let mut entries = [0_u64; PIECE];
+    let mut close = |run: &mut Option<(usize, usize)>| {
+        let (Some((start, length)), true) = (run.take(), *runs < MOST_RUNS) else { return };
+        list.runs[*runs][0].store((start * PAGE) as u64, Relaxed);
+        let writes = u64::from(mapping.advice == Advice::Write);
+        list.runs[*runs][1].store((length * PAGE) as u64 | writes, Relaxed);
+        *runs += 1;
+    };
+    let mut done = 0;
+    while done < pages {
+        let wanted = PIECE.min(pages - done);
+        let read = sys::read_page_map(map, first + done, &mut entries[..wanted]);
+        if read == 0 {
+            break;
+        }
+        for (at, entry) in entries[..read].iter().enumerate() {
+            let page = first + done + at;
+            match (&mut run, is_needed(*entry, mapping.advice)) {
+                (Some((_, length)), true) => *length += 1,
+                (None, true) => run = Some((page, 1)),
+                (_, false) => close(&mut run),
+            }
+        }
+        done += read;
+    }
+    close(&mut run);
+}
+
+/// Of what can be written only the child's own copies count: all else came with the fork.
+fn is_needed(entry: u64, advice: Advice) -> bool {
+    let wanted = if advice == Advice::Write { PRESENT | EXCLUSIVE } else { PRESENT };
+    entry & wanted == wanted
+}
+
+/// A line of `/proc/self/maps`; `None` for what is shared, the kernel's, or cannot be read.
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut fields = line.split_ascii_whitespace();
+    let (start, end) = fields.next()?.split_once('-')?;
+    let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
+    let access = fields.next()?;
+    let kernels = fields.nth(3).is_some_and(|name| name.starts_with("[v"));
+    if kernels || !access.starts_with('r') || !access.ends_with('p') || end - start > LONGEST {
+        return None;
+    }
+    let advice = if access.starts_with("rw") { Advice::Write } else { Advice::Read };
+    Some(Mapping { start, length: end - start, advice })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<Advice>) {
+        let expected = expected.map(|advice| Mapping { start: 0x555_5000, length: 0x2000, advice });
+        assert_eq!(mapping(line), expected, "{line}");
+    }
+
+    #[test]
+    fn private_mappings_that_can_be_read_are_looked_at() {
+        check("5555000-5557000 rw-p 00002000 fe:01 7 /a/b", Some(Advice::Write));
+        check("5555000-5557000 rw-p 00000000 00:00 0 ", Some(Advice::Write));
+        check("5555000-5557000 r-xp 00002000 fe:01 7 /a/b c", Some(Advice::Read));
+        check("5555000-5557000 rw-s 00000000 00:01 9 /memfd:perfunit (deleted)", None);
+        check("5555000-5557000 ---p 00000000 00:00 0 ", None);
+        check("5555000-5557000 r-xp 00000000 00:00 0 [vdso]", None);
+        check("10000000-90000000 rw-p 00000000 00:00 0 ", None);
+    }
+
+    #[test]
+    fn pages_in_use_are_noted_once_and_populated_without_a_change() {
+        let mut data = vec![0_u8; 64 * PAGE];
+        let pages = Pages::find();
+        for page in [3, 4, 5, 40] {
+            data[page * PAGE] = 7;
+        }
+        pages.note();
+        let list = pages.list.unwrap();
+        let filled = list.filled.load(Relaxed);
+        assert!(filled > 1, "this thread has a stack, at least");
+        pages.populate();
+        pages.note();
+        assert_eq!(list.filled.load(Relaxed), filled);
+        assert_eq!([3, 4, 5, 40, 41].map(|page| data[page * PAGE]), [7, 7, 7, 7, 0]);
+    }
+
+    #[test]
+    fn what_a_child_shares_with_its_parent_is_not_copied() {
+        assert!(is_needed(PRESENT, Advice::Read) && is_needed(PRESENT | EXCLUSIVE, Advice::Write));
+        assert!(!is_needed(PRESENT, Advice::Write) && !is_needed(EXCLUSIVE, Advice::Read));
+    }
+}

@@ -2,10 +2,13 @@
 //! rustc the linker; for measured tests the stand-in of the package's binaries; for `doctor` a workload; for all of them
 //! the keeper.
 
+use cargo_perfunit::build;
 use cargo_perfunit::cli;
+use cargo_perfunit::doctor;
 use cargo_perfunit::error::{Error, ExitCode, Result};
-use cargo_perfunit::term;
-use cargo_perfunit::{build, doctor, interrupt, process};
+use cargo_perfunit::system::interrupt;
+use cargo_perfunit::system::process;
+use cargo_perfunit::system::term;
 use std::ffi::OsString;
 use std::path::Path;
 

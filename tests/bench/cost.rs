@@ -4,13 +4,14 @@
 //! `cargo bench --bench cost -- BASE_SIDE HEAD_SIDE [OPTIONS]`; `cargo perfunit list --message-format json` names the
 //! sides' folders (`kept`).
 
-use cargo_perfunit::binary;
 use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
-use cargo_perfunit::execution::{self, Executed, Places, Program};
 use cargo_perfunit::measure::{Bench, Config, Placement, Recorder, Subject};
 use cargo_perfunit::model::{Side, Sides, TestId};
-use cargo_perfunit::pipeline::Units;
-use cargo_perfunit::{cache, process};
+use cargo_perfunit::select::code;
+use cargo_perfunit::select::trace::{self, Executed, Places, Program};
+use cargo_perfunit::session::Units;
+use cargo_perfunit::system::cache;
+use cargo_perfunit::system::process;
 use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
@@ -104,8 +105,8 @@ fn compare(sides: &Sides<SideBuild>, least: usize, scratch: &Path) -> Result<Lar
                 .try_map(|_, executable| LinkRecord::load(executable.link.as_deref().unwrap_or(Path::new(""))))?;
             let mut program = |side: Side| units.program(std::iter::once(records.get(side)), files.get(side));
             let programs = Sides { base: program(Side::Base)??, head: program(Side::Head)?? };
-            let answers = binary::compare(&programs, tests).tests;
-            changed += answers.values().filter(|code| **code != binary::Code::Same).count();
+            let answers = code::compare(&programs, tests).tests;
+            changed += answers.values().filter(|code| **code != code::Code::Same).count();
             bytes += records
                 .head
                 .inputs()
@@ -180,7 +181,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
 }
 
 fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()> {
-    if let Err(why) = execution::available() {
+    if let Err(why) = trace::available() {
         println!("tracing: {why}");
         return Ok(());
     }
@@ -198,7 +199,7 @@ fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()>
         let start = index * arguments.symbols % names.len();
         let symbols = names.iter().cycle().skip(start).take(arguments.symbols).cloned().collect();
         let started = Instant::now();
-        let executed = execution::executes(&program, test, &symbols, Duration::from_mins(1))?;
+        let executed = trace::executes(&program, test, &symbols, Duration::from_mins(1))?;
         let took = started.elapsed().as_secs_f64() * 1000.0;
         match executed {
             Executed::Yes => hit.push(took),

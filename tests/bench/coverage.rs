@@ -125,7 +125,7 @@ fn build(tree: &Path, target_dir: &Path, options: &[String]) -> Result<Vec<Execu
         let package = packages.get(&artifact.manifest_path).copied().unwrap_or_default();
         let id = cargo_perfunit::model::TargetId {
             package: package.to_owned(),
-            kind: cargo_perfunit::workspace::target_kind(&artifact.target),
+            kind: cargo_perfunit::cargo::target_kind(&artifact.target),
             name: artifact.target.name.clone(),
         };
         let folder = artifact.manifest_path.parent().map(Into::into).unwrap_or_default();

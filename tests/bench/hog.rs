@@ -1,7 +1,7 @@
 //! A program that takes a part of a core's time: this executable once more, spinning and sleeping in turns.
 
 use super::Result;
-use cargo_perfunit::process;
+use cargo_perfunit::system::process;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use std::process::{Child, Command, Stdio};

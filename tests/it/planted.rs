@@ -1,9 +1,15 @@
 //! A planted change of time is a change of work, which every processor takes time for: at least a fifth more
 //! instructions, or fewer. Counted in valgrind over all cases and projects with such a change.
 
+use crate::attributes;
+use crate::causes;
+use crate::explain;
+use crate::filters;
+use crate::instructions;
 use crate::instructions::has_valgrind;
+use crate::shards;
+use crate::source;
 use crate::support::{Case, Project};
-use crate::{attributes, causes, explain, filters, instructions, shards, source};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

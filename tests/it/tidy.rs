@@ -12,17 +12,17 @@ const LONGEST_FILE: usize = 600;
 const MAY_BE_UNSAFE: [&str; 24] = [
     "cargo-perfunit/src/build/made.rs",
     "cargo-perfunit/src/doctor/counters.rs",
-    "cargo-perfunit/src/execution/available.rs",
-    "cargo-perfunit/src/execution/ptrace.rs",
-    "cargo-perfunit/src/execution/run.rs",
+    "cargo-perfunit/src/select/trace/available.rs",
+    "cargo-perfunit/src/select/trace/ptrace.rs",
+    "cargo-perfunit/src/select/trace/run.rs",
     "cargo-perfunit/src/git/discover.rs",
     "cargo-perfunit/src/measure/call_trees.rs",
     "cargo-perfunit/src/measure/common_pages.rs",
     "cargo-perfunit/src/measure/inheritance.rs",
     "cargo-perfunit/src/measure/running.rs",
     "cargo-perfunit/src/measure/shared_page.rs",
-    "cargo-perfunit/src/process.rs",
-    "cargo-perfunit/src/term.rs",
+    "cargo-perfunit/src/system/process.rs",
+    "cargo-perfunit/src/system/term.rs",
     "perfunit-meter/src/lib.rs",
     "perfunit-runtime/src/gauges.rs",
     "perfunit-runtime/src/memory.rs",
@@ -112,10 +112,11 @@ fn heads(path: &str) -> Vec<&str> {
 fn only_the_terminal_prints() {
     let mut broken = Vec::new();
     for (path, text) in sources() {
-        let may =
-            path == "cargo-perfunit/src/term.rs" || path.starts_with("perfunit-runtime/runner/") || is_test(&path);
+        let may = path == "cargo-perfunit/src/system/term.rs"
+            || path.starts_with("perfunit-runtime/runner/")
+            || is_test(&path);
         // The tables of the simulation are asked for by name: it is a test of its own.
-        if may || path == "cargo-perfunit/src/stats/simulation.rs" {
+        if may || path == "cargo-perfunit/src/decide/simulation.rs" {
             continue;
         }
         for (number, line) in code(&text) {
@@ -129,7 +130,7 @@ fn only_the_terminal_prints() {
 
 #[test]
 fn temporary_files_have_names_that_nobody_can_foresee() {
-    let others = sources().into_iter().filter(|(path, _)| path != "cargo-perfunit/src/fs.rs" && !is_test(path));
+    let others = sources().into_iter().filter(|(path, _)| path != "cargo-perfunit/src/system/fs.rs" && !is_test(path));
     let broken = others.flat_map(|(path, text)| {
         let uses = code(&text).filter(|(_, line)| line.contains("temp_dir()"));
         uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()

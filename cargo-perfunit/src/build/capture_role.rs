@@ -3,7 +3,7 @@
 //! So the environment is cargo's own: `[env]`, `CARGO_*`, library paths, working folder; nothing of it is guessed.
 
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::system::fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

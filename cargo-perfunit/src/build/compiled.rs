@@ -1,7 +1,7 @@
 //! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
 
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::system::fs;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

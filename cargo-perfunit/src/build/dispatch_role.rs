@@ -4,7 +4,7 @@
 //! the binary of the side whose test started it.
 
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::system::fs;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -5,9 +5,9 @@
 //! the key of the side. So a side is found again only where everything that it read is as it was.
 
 use super::key::cargo_home;
-use crate::cache::{self, KeyBuilder};
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::system::cache::{self, KeyBuilder};
+use crate::system::fs;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;

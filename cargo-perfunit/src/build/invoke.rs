@@ -7,12 +7,16 @@ use super::key::side_key;
 use super::made;
 use super::toolchain::Toolchain;
 use super::unify;
-use crate::cache;
+use crate::cargo;
+use crate::cargo::Cargo;
 use crate::error::{Error, ExitCode, Result};
 use crate::model::TargetId;
-use crate::progress::Progress;
-use crate::workspace::Cargo;
-use crate::{fs, interrupt, process, term, workspace};
+use crate::system::cache;
+use crate::system::fs;
+use crate::system::interrupt;
+use crate::system::process;
+use crate::system::progress::Progress;
+use crate::system::term;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -258,11 +262,7 @@ fn read_messages(child: &mut Child) -> Result<Messages> {
                 let Some(executable) = artifact.executable else { continue };
                 let target = &artifact.target;
                 if artifact.profile.test {
-                    messages.artifacts.tests.push((
-                        executable.into(),
-                        workspace::target_kind(target),
-                        target.name.clone(),
-                    ));
+                    messages.artifacts.tests.push((executable.into(), cargo::target_kind(target), target.name.clone()));
                 } else if target.is_bin() {
                     messages.artifacts.binaries.push(executable.into());
                 }

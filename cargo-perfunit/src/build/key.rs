@@ -2,10 +2,10 @@
 
 use super::invoke::{Options, Request};
 use super::toolchain::Toolchain;
-use crate::cache::KeyBuilder;
 use crate::error::{Error, Result};
-use crate::fs;
 use crate::model::TargetId;
+use crate::system::cache::KeyBuilder;
+use crate::system::fs;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;

@@ -3,7 +3,8 @@
 use super::kept::{Harness, TestExecutable};
 use crate::error::{Error, Result};
 use crate::model::Capture;
-use crate::{fs, process};
+use crate::system::fs;
+use crate::system::process;
 use perfunit_runtime::page::LIST_VARIABLE;
 use std::collections::BTreeSet;
 use std::path::Path;

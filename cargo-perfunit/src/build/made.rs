@@ -5,10 +5,10 @@
 //! through a descriptor, which each process has inherited open on the folder of its own side.
 
 use super::kept::SideBuild;
-use crate::cache;
 use crate::error::{Error, Result};
-use crate::fs;
 use crate::model::{Side, Sides};
+use crate::system::cache;
+use crate::system::fs;
 use nix::fcntl::{OFlag, open};
 use nix::sys::stat::Mode;
 use nix::unistd::dup2_raw;

@@ -19,6 +19,7 @@ mod listing;
 mod made;
 mod own_harness;
 mod rustc_role;
+pub mod shadow;
 mod toolchain;
 mod unify;
 

@@ -6,9 +6,11 @@
 
 use super::link;
 use super::toolchain::{Inlining, Probes};
-use crate::cache::KeyBuilder;
+use crate::build::shadow;
 use crate::error::{Error, Result};
-use crate::{fs, process, shadow};
+use crate::system::cache::KeyBuilder;
+use crate::system::fs;
+use crate::system::process;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;

@@ -2,12 +2,13 @@
 
 use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS};
 use super::rustc_role::{CONFIG_NAME, WRAPPER_NAME, WrapperConfig};
-use crate::cache::{self, KeyBuilder};
+use crate::cargo::{Cargo, anchored};
 use crate::error::{Error, Result};
-use crate::progress::Progress;
-use crate::term::Terminal;
-use crate::workspace::{Cargo, anchored};
-use crate::{fs, process};
+use crate::system::cache::{self, KeyBuilder};
+use crate::system::fs;
+use crate::system::process;
+use crate::system::progress::Progress;
+use crate::system::term::Terminal;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

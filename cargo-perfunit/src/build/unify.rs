@@ -5,10 +5,10 @@
 //! are named that make a difference; which these are cargo's own resolver says (`cargo tree`).
 
 use super::invoke::{Options, Request, configured};
+use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
-use crate::process;
-use crate::workspace::Cargo;
+use crate::system::process;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;

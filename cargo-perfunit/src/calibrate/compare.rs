@@ -4,9 +4,9 @@
 //! ones that were recorded, and again, with the plain mean, at processes that ran one after the other, as Peass runs them.
 
 use super::recording::Recorded;
+use crate::decide;
 use crate::measure::RecordedPair;
 use crate::model::{Cell, Compared, Processes, Share, Sides, Tally, Terms};
-use crate::stats;
 
 /// No rule can do with fewer processes a side.
 const FEWEST: usize = 8;
@@ -91,23 +91,23 @@ fn stretches(pairs: &[RecordedPair], seconds: f64) -> Vec<&[RecordedPair]> {
 }
 
 fn by_ranks(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
-    let ranks = stats::mann_whitney(&times.base, &times.head)?;
+    let ranks = decide::mann_whitney(&times.base, &times.head)?;
     (ranks.p_value <= alpha).then(|| direction(ranks.superiority - 0.5))
 }
 
 fn by_means(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
-    let welch = stats::welch(&times.base, &times.head)?;
+    let welch = decide::welch(&times.base, &times.head)?;
     (welch.p_value <= alpha).then(|| direction(welch.t))
 }
 
 fn by_intervals(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
-    let (base, head) = (stats::mean_interval(&times.base, alpha)?, stats::mean_interval(&times.head, alpha)?);
+    let (base, head) = (decide::mean_interval(&times.base, alpha)?, decide::mean_interval(&times.head, alpha)?);
     (base.high < head.low || head.high < base.low).then(|| direction(head.estimate - base.estimate))
 }
 
 /// The means differ by more than half of the effect: the best bound for who knows what to expect, which nobody does.
 fn by_plain_mean(times: &Sides<Vec<f64>>, _: f64, effect: f64) -> Option<Claim> {
-    let mean = times.as_ref().map(|times| stats::trimmed_mean(times, 0.0));
+    let mean = times.as_ref().map(|times| decide::trimmed_mean(times, 0.0));
     let change = mean.head / mean.base - 1.0;
     (change.abs() >= effect / 2.0).then(|| direction(change))
 }

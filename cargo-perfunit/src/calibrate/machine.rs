@@ -1,8 +1,8 @@
 //! What the figures depend on besides the code.
 
-use crate::date;
 use crate::measure::{Bench, kernel};
 use crate::model::Circumstances;
+use crate::system::date;
 use std::time::SystemTime;
 
 /// What could be seen before measuring.

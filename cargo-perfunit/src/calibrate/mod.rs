@@ -15,12 +15,12 @@ mod trial;
 
 pub use profile::{keep, kept};
 
+use crate::decide;
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::measure::{Bench, Config, Placement, Seeds};
 use crate::model::{Calibration, Level, Terms};
-use crate::stats;
-use crate::term::Terminal;
+use crate::system::interrupt;
+use crate::system::term::Terminal;
 use machine::Machine;
 use project::Project;
 use recording::{Recorded, Recordings, Studio};
@@ -91,7 +91,7 @@ fn terms(options: &Options) -> Terms {
         seed: options.seed,
         alpha: ALPHA,
         // As of a run that measures these tests and no others.
-        confirmation_alpha: stats::confirmation_alpha(ALPHA, project::WORKLOADS.len()),
+        confirmation_alpha: decide::confirmation_alpha(ALPHA, project::WORKLOADS.len()),
         verdict_seconds: options.verdict_budget.as_secs_f64(),
     }
 }

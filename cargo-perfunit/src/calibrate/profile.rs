@@ -3,7 +3,8 @@
 use crate::error::{Error, Result};
 use crate::report::calibration::Document;
 use crate::report::wire::SCHEMA_VERSION;
-use crate::{cache, fs};
+use crate::system::cache;
+use crate::system::fs;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

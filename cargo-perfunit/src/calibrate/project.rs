@@ -2,15 +2,16 @@
 
 use super::{BASE, CHANGED, interrupted};
 use crate::build::{self, SideBuild};
+use crate::cargo::Cargo;
 use crate::config::Rules;
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::model::{Sides, TargetId, TargetKind, TestId};
-use crate::pipeline::{self, Explain, Explaining, Filter, Measuring, Scope};
-use crate::progress::Progress;
-use crate::term::Terminal;
-use crate::workspace::Cargo;
-use crate::{fs, interrupt};
+use crate::session::{self, Explain, Explaining, Filter, Measuring, Scope};
+use crate::system::fs;
+use crate::system::interrupt;
+use crate::system::progress::Progress;
+use crate::system::term::Terminal;
 use git2::{IndexAddOption, Oid, Repository, RepositoryInitOptions, Signature};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -124,7 +125,7 @@ fn commit(repository: &Repository, message: &str) -> std::result::Result<Oid, gi
 /// Builds two versions as `diff` would; the second is the library for equal random numbers.
 fn build(folder: &Path, base: Oid, head: Oid) -> Result<(Sides<SideBuild>, Option<PathBuf>)> {
     let quiet = Terminal { quiet: true };
-    let listing = pipeline::list(&options(folder, base, head)?, quiet)?;
+    let listing = session::list(&options(folder, base, head)?, quiet)?;
     if interrupt::requested() {
         return Err(interrupted());
     }
@@ -137,8 +138,8 @@ fn build(folder: &Path, base: Oid, head: Oid) -> Result<(Sides<SideBuild>, Optio
     Ok((kept.try_map(|_, folder| SideBuild::open(&folder))?, listing.seeds))
 }
 
-fn options(folder: &Path, base: Oid, head: Oid) -> Result<pipeline::Options> {
-    Ok(pipeline::Options {
+fn options(folder: &Path, base: Oid, head: Oid) -> Result<session::Options> {
+    Ok(session::Options {
         folder: folder.to_owned(),
         manifest: None,
         target_dir: Some(folder.join("target")),

@@ -4,11 +4,11 @@ use super::project::{self, Project, WORKLOADS};
 use super::trial::Trial;
 use super::{BASE, CHANGED, Options, interrupted, threshold};
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::measure::{Bench, Config, RecordedPair, Recorder, Subject};
 use crate::model::Terms;
-use crate::progress::Progress;
-use crate::term::Terminal;
+use crate::system::interrupt;
+use crate::system::progress::Progress;
+use crate::system::term::Terminal;
 use std::time::{Duration, Instant};
 
 /// How often each pair of tests is visited, so that a noisy minute does not fall on one of them alone.

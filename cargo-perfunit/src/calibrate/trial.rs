@@ -2,9 +2,9 @@
 //!
 //! The looks, the early ends and the levels are those of `measure`; the clock is that of the recording.
 
+use crate::decide::{self, FIRST_LOOK, Looks, Rule, Sequential, Step};
 use crate::measure::RecordedPair;
 use crate::model::{Terms, Verdict};
-use crate::stats::{self, FIRST_LOOK, Looks, Rule, Sequential, Step};
 
 /// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +64,7 @@ impl Trial {
         self.stage = Stage::new(self.screening);
         let Some(first) = self.flagged.take() else { return Some(ended) };
         Some(Ended {
-            verdict: stats::on_fresh_values(first.verdict, ended.verdict),
+            verdict: decide::on_fresh_values(first.verdict, ended.verdict),
             estimate: ended.estimate,
             pairs: first.pairs + ended.pairs,
             seconds: first.seconds + ended.seconds,

@@ -4,7 +4,7 @@ use super::comparing::{CommonArguments, folder, options, resolved, terminal};
 use crate::commands;
 use crate::config::Layer;
 use crate::error::{Error, ExitCode, Result};
-use crate::pipeline::{Measuring, Options};
+use crate::session::{Measuring, Options};
 use clap::Args;
 use std::path::PathBuf;
 

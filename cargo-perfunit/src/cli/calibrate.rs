@@ -5,7 +5,7 @@ use crate::calibrate;
 use crate::commands::{self, CalibrateRequest};
 use crate::config;
 use crate::error::{ExitCode, Result};
-use crate::term::{self, ColorChoice, Terminal};
+use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use super::comparing::{folder, real};
 use crate::ci::Service;
 use crate::commands::{self, CiInit, CiOutput};
 use crate::error::{ExitCode, Result};
-use crate::term::Terminal;
+use crate::system::term::Terminal;
 use clap::{Args, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

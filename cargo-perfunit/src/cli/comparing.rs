@@ -5,8 +5,8 @@ use crate::config::{Configuration, Features, Ignored, Layer, Resolved, Settings,
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::model::{Partition, TargetKind};
-use crate::pipeline::{self, Explaining, Filter, Measuring, Options, Scope};
-use crate::term::{self, ColorChoice, Terminal};
+use crate::session::{self, Explaining, Filter, Measuring, Options, Scope};
+use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
 
@@ -291,9 +291,9 @@ fn scope(packages: &PackageArguments) -> Scope {
 
 fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
     let ignored = match settings.run_ignored.value {
-        Ignored::Default => pipeline::Ignored::Skip,
-        Ignored::Only => pipeline::Ignored::Only,
-        Ignored::All => pipeline::Ignored::Include,
+        Ignored::Default => session::Ignored::Skip,
+        Ignored::Only => session::Ignored::Only,
+        Ignored::All => session::Ignored::Include,
     };
     Filter {
         names: common.filter.clone(),

@@ -6,8 +6,8 @@ use super::report::{TellingArguments, denied, report_file};
 use crate::commands::{self, DiffOutput, DiffRequest, Gate, ReportFile};
 use crate::config::{Layer, NoTests, Resolved, Sourced};
 use crate::error::{ExitCode, Result};
-use crate::pipeline::Options;
 use crate::report::{Format, Rendering};
+use crate::session::Options;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use super::comparing::{CommonArguments, options, resolved, terminal};
 use crate::commands::{self, ListOutput};
 use crate::config::Layer;
 use crate::error::{ExitCode, Result};
-use crate::pipeline::Measuring;
+use crate::session::Measuring;
 use clap::Args;
 
 /// Arguments of `list`.

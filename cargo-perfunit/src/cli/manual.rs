@@ -4,7 +4,7 @@ use super::Arguments;
 use crate::commands;
 use crate::error::{ExitCode, Result};
 use crate::manual::Shell;
-use crate::term::Terminal;
+use crate::system::term::Terminal;
 use clap::{Args, CommandFactory};
 use std::path::PathBuf;
 

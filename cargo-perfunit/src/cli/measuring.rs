@@ -7,7 +7,7 @@ use crate::config::{
 };
 use crate::measure::{self, Placement};
 use crate::model::Metric;
-use crate::pipeline::{Explain, Explaining, Measuring};
+use crate::session::{Explain, Explaining, Measuring};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
 

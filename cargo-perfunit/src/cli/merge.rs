@@ -5,9 +5,9 @@ use super::report::{TellingArguments, denied, report_file};
 use crate::commands::{self, DiffOutput, Gate, ReportFile};
 use crate::config::{Layer, NoTests, Sourced};
 use crate::error::{ExitCode, Result};
-use crate::pipeline::MergeRequest;
 use crate::report::{Format, Rendering};
-use crate::term::{self, ColorChoice, Terminal};
+use crate::session::MergeRequest;
+use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
 use std::path::PathBuf;
 

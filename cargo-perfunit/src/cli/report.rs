@@ -5,7 +5,7 @@ use crate::commands::{self, ReportFile, ReportRequest, ReportView, SavedRun};
 use crate::config::Deny;
 use crate::error::{Error, ExitCode, Result};
 use crate::report::{Denied, DocumentKind, Format, ListFormat, Rendering, TextOptions, WhenFine};
-use crate::term::{self, ColorChoice, Terminal};
+use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args, ValueEnum};
 use std::path::{Path, PathBuf};
 

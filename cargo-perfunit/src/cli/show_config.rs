@@ -5,7 +5,7 @@ use super::comparing::{ConfigurationArguments, place};
 use super::measuring::MeasuringArguments;
 use crate::commands::{self, ConfigView};
 use crate::error::{ExitCode, Result};
-use crate::term::{self, ColorChoice, Terminal};
+use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
 use std::path::PathBuf;
 

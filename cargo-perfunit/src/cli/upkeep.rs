@@ -4,7 +4,7 @@ use super::MessageFormat;
 use super::comparing::folder;
 use crate::commands::{self, CleanOptions};
 use crate::error::{ExitCode, Result};
-use crate::term::{self, ColorChoice, Terminal};
+use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
 use std::path::PathBuf;
 

@@ -1,14 +1,14 @@
 //! `cargo perfunit archive`.
 
 use crate::error::{ExitCode, Result};
-use crate::pipeline::{self, Options};
 use crate::report::format::count;
-use crate::term::Terminal;
+use crate::session::{self, Options};
+use crate::system::term::Terminal;
 use std::path::Path;
 
 /// Builds both versions, packs them, and says what is in the archive.
 pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<ExitCode> {
-    let made = pipeline::archive(options, file, terminal)?;
+    let made = session::archive(options, file, terminal)?;
     for warning in &made.warnings {
         terminal.status("Warning", warning);
     }

@@ -4,7 +4,7 @@ use crate::calibrate::{self, Options};
 use crate::error::{ExitCode, Result};
 use crate::report::calibration::{self, Document};
 use crate::report::text::TextOptions;
-use crate::term::{self, Terminal};
+use crate::system::term::{self, Terminal};
 
 /// Where the figures come from.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,12 @@
 //! `cargo perfunit ci init`.
 
+use crate::cargo::{self, Cargo};
 use crate::ci::{Job, Service};
 use crate::error::{Error, ExitCode, Result};
-use crate::fs;
 use crate::git::Repository;
 use crate::hook::manifests;
-use crate::term::{self, Terminal};
-use crate::workspace::{self, Cargo};
+use crate::system::fs;
+use crate::system::term::{self, Terminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ pub fn ci_init(request: &CiInit, terminal: Terminal) -> Result<ExitCode> {
 /// The project's folder in the repository: where the user stands or what is named, else the only one that there is.
 fn project(request: &CiInit, root: &Path) -> Result<String> {
     let cargo = Cargo::find(&request.folder)?;
-    let found = match workspace::locate(&cargo, &request.folder, request.manifest.as_deref()) {
+    let found = match cargo::locate(&cargo, &request.folder, request.manifest.as_deref()) {
         Ok(found) => found.workspace_root,
         Err(error) if request.manifest.is_some() => return Err(error),
         Err(error) => match &manifests(root)[..] {

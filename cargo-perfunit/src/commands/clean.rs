@@ -1,8 +1,10 @@
 //! `cargo perfunit clean`.
 
 use crate::error::{ExitCode, Result};
-use crate::term::Terminal;
-use crate::{cache, fs, pipeline};
+use crate::session;
+use crate::system::cache;
+use crate::system::fs;
+use crate::system::term::Terminal;
 use std::path::PathBuf;
 
 /// What to remove.
@@ -20,11 +22,11 @@ pub struct CleanOptions {
 
 /// Removes our folder below the target folder.
 pub fn clean(options: &CleanOptions, terminal: Terminal) -> Result<ExitCode> {
-    let ours = pipeline::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
+    let ours = session::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
     let cache = options.cache.then(|| cache::folder(&ours)).transpose()?;
     if ours.exists() {
         // Not under the feet of a run.
-        let _lock = pipeline::lock(&ours, terminal)?;
+        let _lock = session::lock(&ours, terminal)?;
         fs::remove_dir_all(&ours)?;
     }
     terminal.status("Removed", &ours.display().to_string());

@@ -2,7 +2,7 @@
 
 use crate::error::{ExitCode, Result};
 use crate::manual::{self, Shell};
-use crate::term;
+use crate::system::term;
 
 /// Prints the script for a shell.
 pub fn completions(command: clap::Command, shell: Shell) -> Result<ExitCode> {

@@ -4,10 +4,10 @@ use super::{DiffOutput, diff};
 use crate::build;
 use crate::config::Rules;
 use crate::error::{Error, ExitCode, Result};
-use crate::fs;
 use crate::git::Request;
-use crate::pipeline::{Explaining, Filter, Measuring, Options, Scope};
-use crate::term::Terminal;
+use crate::session::{Explaining, Filter, Measuring, Options, Scope};
+use crate::system::fs;
+use crate::system::term::Terminal;
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use std::path::{Path, PathBuf};
 

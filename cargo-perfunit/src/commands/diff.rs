@@ -2,12 +2,12 @@
 
 use super::gate::{Gate, exit_code};
 use super::github;
-use super::written::{self, ReportFile};
+use super::report_files::{self, ReportFile};
 use crate::error::{ExitCode, Result};
 use crate::model::Run;
-use crate::pipeline::{self, Options};
 use crate::report::{self, Format, Rendering};
-use crate::term::{self, Terminal};
+use crate::session::{self, Options};
+use crate::system::term::{self, Terminal};
 
 /// What to print and what to fail on.
 #[derive(Debug, Clone, Default)]
@@ -24,8 +24,8 @@ pub struct DiffOutput {
 
 /// Runs the comparison and prints it.
 pub fn diff(options: &Options, output: &DiffOutput, terminal: Terminal) -> Result<ExitCode> {
-    written::check(&output.files)?;
-    let run = pipeline::diff(options, terminal)?;
+    report_files::check(&output.files)?;
+    let run = session::diff(options, terminal)?;
     Ok(conclude(&run, output, terminal))
 }
 
@@ -36,5 +36,5 @@ pub(super) fn conclude(run: &Run, output: &DiffOutput, terminal: Terminal) -> Ex
     if !run.is_shard() {
         github::publish(run, output.format, &output.rendering, terminal);
     }
-    written::write_all(run, &output.files, &output.rendering, exit_code(run, output.gate))
+    report_files::write_all(run, &output.files, &output.rendering, exit_code(run, output.gate))
 }

@@ -3,7 +3,7 @@
 use crate::doctor;
 use crate::error::{ExitCode, Result};
 use crate::report::{self, TextOptions};
-use crate::term::{self, Terminal};
+use crate::system::term::{self, Terminal};
 use std::path::Path;
 
 /// Examines this machine and prints what was found. Findings are no failure.

@@ -2,11 +2,11 @@
 
 use crate::error::{Error, ExitCode, Result};
 use crate::explain::{forest, impact, ranking};
-use crate::fs;
 use crate::model::{Profile, Side};
-use crate::pipeline::{self, ExplainRequest};
 use crate::report::{self, TextOptions, explanations, flamegraph};
-use crate::term::{self, Terminal};
+use crate::session::{self, ExplainRequest};
+use crate::system::fs;
+use crate::system::term::{self, Terminal};
 use std::path::{Path, PathBuf};
 
 /// What to show.
@@ -31,7 +31,7 @@ pub fn explain(request: &ExplainRequest, view: &ExplainView, json: bool, termina
             if let Some(path) = flamegraph {
                 draw(request, path, terminal)?;
             }
-            let found = pipeline::explain(request, terminal)?;
+            let found = session::explain(request, terminal)?;
             if json { explanations::json(&found) } else { explanations::text(&found, &options) }
         }
         ExplainView::Function(path) => {
@@ -54,7 +54,7 @@ pub fn explain(request: &ExplainRequest, view: &ExplainView, json: bool, termina
 
 /// Where head's time goes, by test.
 fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Vec<Profile>> {
-    let found = pipeline::profiles(request, terminal)?;
+    let found = session::profiles(request, terminal)?;
     found.warnings.iter().for_each(|warning| terminal.warning(warning));
     if found.tests.is_empty() {
         return Err(Error::usage("the last run has no test whose calls could be timed")
@@ -65,7 +65,7 @@ fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Vec<Profile>
 
 /// Draws where the time of the only test that is meant goes, all functions timed.
 fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()> {
-    let found = pipeline::profiles(request, terminal)?;
+    let found = session::profiles(request, terminal)?;
     let [explanation] = &found.tests[..] else {
         let error = Error::usage(format!("--flamegraph draws one test, not {}", found.tests.len()));
         let hint = found.warnings.into_iter().next();

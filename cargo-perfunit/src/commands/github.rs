@@ -2,10 +2,10 @@
 //! file with the report for a comment.
 
 use crate::error::Result;
-use crate::fs;
 use crate::model::Run;
 use crate::report::{Format, Rendering, WhenFine, annotations, outputs, render};
-use crate::term::{self, Terminal};
+use crate::system::fs;
+use crate::system::term::{self, Terminal};
 use std::path::PathBuf;
 
 /// The report's name in the folder that the runner empties after the job.

@@ -1,9 +1,9 @@
 //! `cargo perfunit list`.
 
 use crate::error::{Error, ExitCode, Result};
-use crate::pipeline::{self, Options};
 use crate::report::list::{self, ListOptions, Listing};
-use crate::term::{self, Terminal};
+use crate::session::{self, Options};
+use crate::system::term::{self, Terminal};
 
 /// What to print.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub struct ListOutput {
 
 /// Lists what would be measured.
 pub fn list(options: &Options, output: &ListOutput, terminal: Terminal) -> Result<ExitCode> {
-    let listing = pipeline::list(options, terminal)?;
+    let listing = session::list(options, terminal)?;
     let text = if output.json {
         list::json(&listing)
     } else {

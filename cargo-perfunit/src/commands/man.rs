@@ -1,8 +1,9 @@
 //! `cargo perfunit man`.
 
 use crate::error::{ExitCode, Result};
-use crate::term::Terminal;
-use crate::{fs, manual};
+use crate::manual;
+use crate::system::fs;
+use crate::system::term::Terminal;
 use std::path::Path;
 
 /// Writes the pages into a folder, which is made where it is missing.

@@ -16,8 +16,8 @@ mod list;
 mod man;
 mod merge;
 mod report;
+mod report_files;
 mod show_config;
-mod written;
 
 pub use archive::archive;
 pub use calibrate::{CalibrateRequest, calibrate};
@@ -34,5 +34,5 @@ pub use list::{ListOutput, list};
 pub use man::man;
 pub use merge::merge;
 pub use report::{ReportRequest, ReportView, SavedRun, report};
+pub use report_files::ReportFile;
 pub use show_config::{ConfigView, show_config};
-pub use written::ReportFile;

@@ -1,11 +1,11 @@
 //! `cargo perfunit report`.
 
-use super::written;
+use super::report_files;
 use crate::error::{Error, ExitCode, Result};
 use crate::model::Run;
-use crate::pipeline::{self, runs};
 use crate::report::{self, DocumentKind, Format, Rendering, saved, schema};
-use crate::term::{self, Terminal};
+use crate::session::{self, runs};
+use crate::system::term::{self, Terminal};
 use std::path::PathBuf;
 
 /// Where saved runs are.
@@ -62,7 +62,7 @@ pub fn report(request: &ReportRequest, view: &ReportView, terminal: Terminal) ->
                 return Err(Error::usage(format!("the report would replace the saved run {}", path.display()))
                     .hint("name another file with --output"));
             }
-            written::write(&run, *format, rendering, path)?;
+            report_files::write(&run, *format, rendering, path)?;
             terminal.status("Wrote", &path.display().to_string());
         }
         ReportView::Schema(kind) => term::print(&schema::render(*kind)),
@@ -73,7 +73,7 @@ pub fn report(request: &ReportRequest, view: &ReportView, terminal: Terminal) ->
 
 /// The run that is meant, with its file.
 fn find(request: &ReportRequest) -> Result<(PathBuf, Run)> {
-    let ours = || pipeline::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref());
+    let ours = || session::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref());
     let at = |path: PathBuf| runs::read(&path).map(|record| (path, record));
     let (path, record) = match &request.run {
         SavedRun::Last => runs::last(&ours()?),
@@ -86,7 +86,7 @@ fn find(request: &ReportRequest) -> Result<(PathBuf, Run)> {
 
 /// Every saved run, or why it cannot be read, the last one first.
 fn list(request: &ReportRequest) -> Result<Vec<saved::Saved>> {
-    let ours = pipeline::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
+    let ours = session::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     let entry = |path: PathBuf| {
         let run = runs::read(&path).map(|record| record.run).map_err(|error| error.message().to_owned());
         saved::Saved { id: runs::id_of(&path), path, run }

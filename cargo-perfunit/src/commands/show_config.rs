@@ -3,7 +3,7 @@
 use crate::config::{self, Resolved};
 use crate::error::ExitCode;
 use crate::report::settings;
-use crate::term;
+use crate::system::term;
 
 /// What to print of the configuration.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 mod built_in;
 mod environment;
 mod file;
+pub mod filterset;
 mod open;
 mod rules;
 mod schema;

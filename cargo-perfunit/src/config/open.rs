@@ -4,10 +4,10 @@ use super::rules::{Override, Rules};
 use super::settings::{Layer, Settings};
 use super::source::Source;
 use super::{built_in, environment, file::File};
+use crate::cargo::{self, Cargo};
 use crate::error::{Error, Result};
-use crate::fs;
-use crate::near;
-use crate::workspace::{self, Cargo};
+use crate::system::fs;
+use crate::system::suggest;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -48,7 +48,7 @@ impl Configuration {
         let Some(nearest) = folder.ancestors().find(|folder| folder.join(PATH).is_file()) else {
             return Ok(Self::default());
         };
-        let location = workspace::locate(&Cargo::find(folder)?, folder, manifest)?;
+        let location = cargo::locate(&Cargo::find(folder)?, folder, manifest)?;
         let root = &location.workspace_root;
         let text = fs::read_if_exists(&root.join(PATH))?;
         let stray = nearest.join(PATH);
@@ -88,7 +88,7 @@ impl Configuration {
         if known.contains(profile) {
             return Ok(());
         }
-        let near = near::hint(&near::near(profile, known.iter().copied(), "\0"));
+        let near = suggest::hint(&suggest::near(profile, known.iter().copied(), "\0"));
         let all = || format!("there are {}", known.iter().copied().collect::<Vec<_>>().join(", "));
         Err(Error::usage(format!("there is no profile `{profile}` in the configuration"))
             .hint(near.unwrap_or_else(all)))

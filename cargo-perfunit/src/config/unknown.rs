@@ -2,7 +2,7 @@
 
 use super::file::position;
 use super::schema::keys;
-use crate::near;
+use crate::system::suggest;
 use serde_ignored::Path;
 use toml::de::{DeTable, DeValue};
 
@@ -36,7 +36,7 @@ pub fn warnings(path: &str, text: &str, ignored: &[Vec<Step>]) -> Vec<String> {
         let line = position(text, offset).0;
         let Some(Step::Key(key)) = steps.last() else { return format!("{path}:{line}: something here means nothing") };
         let known = keys(kind(steps));
-        let near = near::hint(&near::near(key, known.iter().map(String::as_str), "\0"));
+        let near = suggest::hint(&suggest::near(key, known.iter().map(String::as_str), "\0"));
         let hint = near.unwrap_or_else(|| format!("the keys here are {}", known.join(", ")));
         format!("{path}:{line}: the key `{key}` means nothing: {hint}")
     };

@@ -1,7 +1,7 @@
 //! Settings that are one word of a few: the same on the command line and in the file.
 
 use super::values::{Value, Written};
-use crate::near;
+use crate::system::suggest;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::de::{Deserialize, Deserializer};
@@ -112,7 +112,7 @@ fn name<T: ValueEnum>(value: &T) -> String {
 }
 
 pub fn no_word(text: &str, known: &[&str]) -> String {
-    let near = near::hint(&near::near(text, known.iter().copied(), "\0")).unwrap_or_default();
+    let near = suggest::hint(&suggest::near(text, known.iter().copied(), "\0")).unwrap_or_default();
     let what = format!("`{text}` is none of {}", known.join(", "));
     if near.is_empty() { what } else { format!("{what}: {near}") }
 }

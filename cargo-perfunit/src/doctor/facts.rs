@@ -1,10 +1,10 @@
 //! What the system says about itself. Reading only; what it means is said in `judge`.
 
 use super::counters;
-use crate::execution;
-use crate::fs;
+use crate::cargo::Cargo;
 use crate::measure::{self, kernel};
-use crate::workspace::Cargo;
+use crate::select::trace;
+use crate::system::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -77,7 +77,7 @@ pub fn read(folder: &Path) -> Facts {
         allowed,
         pinning,
         fixed_addresses: measure::can_fix_addresses(),
-        tracing: execution::available(),
+        tracing: trace::available(),
         virtual_machine: virtual_machine(&cpuinfo, &dmi("sys_vendor"), &dmi("product_name")),
         steal: steal(&kernel::ticks().values().copied().collect::<Vec<_>>()),
         limit: limit(),

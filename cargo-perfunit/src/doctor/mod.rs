@@ -13,8 +13,8 @@ mod workload;
 pub use noise::{AgainstItself, CoreNoise, Noise};
 pub use workload::{is_workload, serve_workload};
 
-use crate::progress::Progress;
-use crate::term::Terminal;
+use crate::system::progress::Progress;
+use crate::system::term::Terminal;
 use std::path::Path;
 
 /// How good a finding is.

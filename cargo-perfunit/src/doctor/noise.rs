@@ -1,11 +1,11 @@
 //! How quiet the machine is now, in about two seconds.
 
 use super::workload;
+use crate::decide;
 use crate::measure::quietest;
 use crate::measure::spin::{self, Spin};
 use crate::model::Verdict;
-use crate::progress::Progress;
-use crate::stats;
+use crate::system::progress::Progress;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -95,8 +95,8 @@ fn fixed_work() -> Vec<f64> {
 }
 
 fn spread(times: &mut [f64]) -> Option<f64> {
-    let best = stats::quantile(times, 0.1);
-    let median = stats::quantile(times, 0.5);
+    let best = decide::quantile(times, 0.1);
+    let median = decide::quantile(times, 0.5);
     Some(median / best - 1.0).filter(|spread| spread.is_finite())
 }
 

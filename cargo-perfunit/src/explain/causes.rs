@@ -3,9 +3,9 @@
 //! Who pays although its source is the same was made to by something else: a dependency, a setting, code of the project
 //! without a probe. Which of these it was the figures cannot tell; which of them can reach the payer, the packages can.
 
+use super::assemble::Known;
 use super::blame::{Charge, Charges};
 use super::recorded::ROOT;
-use super::told::Known;
 use crate::model::{Cause, Changed, Explanation, Function, Side};
 use std::collections::BTreeSet;
 

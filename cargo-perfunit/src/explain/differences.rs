@@ -1,8 +1,8 @@
 //! Head against base at every node of the merged tree.
 
 use super::merge::Merged;
+use crate::decide::{self, Estimate};
 use crate::model::{Difference, Side, Sides};
-use crate::stats::{self, Estimate};
 
 /// What a node takes on both sides, per run.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,5 +74,5 @@ fn totals(merged: &Merged) -> Vec<Sides<Vec<f64>>> {
 }
 
 pub(super) fn medians(values: &Sides<Vec<f64>>) -> Sides<f64> {
-    values.as_ref().map(|values| stats::median(&mut values.clone()))
+    values.as_ref().map(|values| decide::median(&mut values.clone()))
 }

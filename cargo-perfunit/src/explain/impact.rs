@@ -5,7 +5,7 @@ use super::spread::Spread;
 use super::usage::usages;
 use crate::error::Error;
 use crate::model::{Function, Profile, TestId};
-use crate::near::{self, near};
+use crate::system::suggest::{self, near};
 use std::collections::BTreeMap;
 
 /// Parts no name, so that names are compared as a whole.
@@ -63,7 +63,7 @@ impl NoSuch {
             return error.hint("no function of the workspace was timed: there are no call trees to look in");
         }
         let near: Vec<&str> = self.near.iter().map(String::as_str).collect();
-        error.hint(near::hint(&near).unwrap_or_else(|| {
+        error.hint(suggest::hint(&near).unwrap_or_else(|| {
             "give its name or the end of its path: `line`, `Parser::line`, `parser::Parser::line`; functions too small to \
              be timed are not known"
                 .to_owned()

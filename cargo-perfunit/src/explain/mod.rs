@@ -9,6 +9,7 @@
 //! the whole test, nothing is lost on the way.
 
 mod active;
+mod assemble;
 mod blame;
 mod causes;
 mod differences;
@@ -21,10 +22,10 @@ mod recorded;
 mod renamed;
 mod score;
 mod spread;
-mod told;
 mod usage;
 
 pub use active::{Keys, all_calls, below, closer, first_level, ways_to};
+pub use assemble::{Known, told};
 pub use blame::{Charge, Charges, charges};
 pub use causes::{Facts, Suspect, add_causes};
 pub use differences::{Differences, NodeDifference, differences};
@@ -36,4 +37,3 @@ pub use recorded::{ROOT, Recorded, RecordedNode, THREADS};
 pub use renamed::renamed;
 pub use score::{Score, score};
 pub use spread::Spread;
-pub use told::{Known, told};

@@ -50,7 +50,7 @@ impl Repository {
         let contents = match &entry.source {
             Source::ObjectDatabase => return self.read_blob(entry.id, path),
             Source::Snapshot(contents) => return Ok(contents.to_vec()),
-            Source::Disk(file) => crate::fs::read(file)?,
+            Source::Disk(file) => crate::system::fs::read(file)?,
         };
         if blob_id(&contents) == entry.id { Ok(contents) } else { Err(problem::changed_meanwhile(path)) }
     }

@@ -3,7 +3,7 @@
 use super::Repository;
 use super::problem;
 use crate::error::Result;
-use crate::near::near;
+use crate::system::suggest::near;
 use git2::{Commit, ErrorCode, Oid};
 
 impl Repository {

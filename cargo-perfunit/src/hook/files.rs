@@ -2,7 +2,7 @@
 
 use super::script::{Origin, Stored, origin};
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::system::fs;
 use std::path::{Path, PathBuf};
 
 /// The hook's name.

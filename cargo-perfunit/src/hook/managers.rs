@@ -2,7 +2,7 @@
 //! to go there.
 
 use super::script::{Stored, runs_us};
-use crate::fs;
+use crate::system::fs;
 use std::path::{Path, PathBuf};
 
 /// A hook manager.

@@ -1,7 +1,7 @@
 //! The text of the hook.
 
-use crate::cache;
 use crate::error::Result;
+use crate::system::cache;
 
 const TEMPLATE: &str = include_str!("pre-push.sh");
 /// What the hook's second line begins with; a hash of all other lines follows.

@@ -7,10 +7,10 @@ use super::lockstep::{self, Task};
 use super::noise::undisturbed;
 use super::running::{Pads, Programs};
 use super::whole_process;
+use crate::decide::{self, Calls};
 use crate::error::Result;
-use crate::interrupt;
 use crate::model::{Reason, Side};
-use crate::stats::{self, Calls};
+use crate::system::interrupt;
 use std::time::{Duration, Instant};
 
 /// How a call ended.
@@ -72,7 +72,7 @@ impl Alone<'_> {
 
     /// The level at which a verdict on single calls needs no confirmation.
     pub fn level(&self) -> f64 {
-        stats::confirmation_alpha(self.config.alpha, self.config.others)
+        decide::confirmation_alpha(self.config.alpha, self.config.others)
     }
 
     /// What to say of a test that failed on one side only: the same, if it fails there each time and passes on the other

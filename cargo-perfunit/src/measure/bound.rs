@@ -1,17 +1,17 @@
 //! Tests of which one version is slower by so much that pairs would not end, or would tell nothing that single calls do not
-//! tell sooner: few calls of the slower version and many of the other one, in random order (`stats::Calls`).
+//! tell sooner: few calls of the slower version and many of the other one, in random order (`decide::Calls`).
 
 use super::alone::{Alone, Call};
 use super::bench::Config;
 use super::lockstep::Task;
 use super::schedule::Figures;
 use super::screen::Settled;
+use crate::decide::{self, Calls, FIRST_LOOK, SEPARATION};
 use crate::error::Result;
 use crate::model::{
     Bound, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample, Side, Sides,
     Verdict,
 };
-use crate::stats::{self, Calls, FIRST_LOOK, SEPARATION};
 use std::time::{Duration, Instant};
 
 /// Starting and ending a process, s: about.
@@ -235,11 +235,11 @@ fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) ->
     let limit_ns = (!seen.stopped.is_empty()).then_some(plan.limit.as_nanos() as f64);
     let longest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
     let shortest = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
-    let quick_ns = stats::median(&mut seen.quick.clone());
+    let quick_ns = decide::median(&mut seen.quick.clone());
     // Of calls that were stopped only the least is known.
     let (slow_ns, most) = match limit_ns {
         Some(limit) => (shortest(&seen.slow).min(limit), f64::INFINITY),
-        None => (stats::median(&mut seen.slow.clone()), longest(&seen.slow) / shortest(&seen.quick)),
+        None => (decide::median(&mut seen.slow.clone()), longest(&seen.slow) / shortest(&seen.quick)),
     };
     let likely = if limit_ns.is_some() { ratio } else { slow_ns / quick_ns };
     let of = |slow_side: f64, quick_side: f64| match slow {
@@ -258,7 +258,7 @@ fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) ->
         Side::Base => Sides { base: plan.calls.slow, head: plan.calls.quick },
     };
     let (base, head) = if slow == Side::Head { (&seen.quick, &seen.slow) } else { (&seen.slow, &seen.quick) };
-    let effect = Some(limit_ns).filter(Option::is_none).and_then(|_| stats::cohens_d(base, head));
+    let effect = Some(limit_ns).filter(Option::is_none).and_then(|_| decide::cohens_d(base, head));
     let measured = Measured {
         change,
         base_ns: ns.base,

@@ -2,8 +2,8 @@
 
 use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
 use super::running::describe;
+use crate::decide;
 use crate::model::{Reason, Side, Sides};
-use crate::stats;
 use perfunit_runtime::calibrate::{self, Plan};
 use perfunit_runtime::page::{FEW_BATCHES, state};
 use std::time::Duration;
@@ -13,7 +13,7 @@ const FOLDED_NS: f64 = 3.0;
 /// From this factor on head's time settles the length of batches.
 const MUCH_SLOWER: f64 = 4.0;
 /// Pairs that the first look needs.
-const FEWEST_PAIRS: f64 = stats::FIRST_LOOK as f64;
+const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64;
 
 /// What to do with a test after its pilot.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,7 +99,7 @@ pub fn per_run(end: &SideEnd, shape: Shape) -> f64 {
         return end.first_ns;
     }
     let quantile = if end.times.len() >= FEW_BATCHES as usize { 0.1 } else { 0.5 };
-    stats::quantile(&mut end.times.clone(), quantile) / shape.repetitions.max(1) as f64
+    decide::quantile(&mut end.times.clone(), quantile) / shape.repetitions.max(1) as f64
 }
 
 /// Times of one run, ns: one of each batch, or that of the first call.

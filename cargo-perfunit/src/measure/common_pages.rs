@@ -7,8 +7,8 @@
 
 use crate::build::TestExecutable;
 use crate::error::{Error, Result};
-use crate::fs;
 use crate::model::Sides;
+use crate::system::fs;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use object::Endianness;
 use object::elf::{DF_TEXTREL, DT_FLAGS, DT_TEXTREL, FileHeader64, PF_W, PF_X, PT_DYNAMIC, PT_LOAD};

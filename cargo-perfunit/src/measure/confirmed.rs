@@ -1,9 +1,9 @@
 //! What is said in the end of a test that was flagged, given what fresh pairs say. Pure.
 
-use super::beside::OF_PAIRS;
 use super::schedule::{Ended, Figures};
+use super::secondary_metrics::OF_PAIRS;
+use crate::decide;
 use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Reason, Verdict};
-use crate::stats;
 
 /// The note of a test that was slower or faster until fresh pairs told something else, and that is not inconclusive.
 pub const TAKEN_BACK: &str = "a larger change was seen first and did not show again on fresh pairs and layouts";
@@ -43,7 +43,7 @@ pub enum Places {
 /// Whether what was said may be due to the one layout that it was said of.
 pub fn rests_on_places(end: &Ended) -> bool {
     end.result.as_ref().is_ok_and(|figures| {
-        stats::rests_on_layout(figures.verdict, &figures.measured.change, figures.measured.threshold)
+        decide::rests_on_layout(figures.verdict, &figures.measured.change, figures.measured.threshold)
     })
 }
 
@@ -100,7 +100,7 @@ fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) ->
     });
     match (&first.result, fresh) {
         (Ok(before), Ok(mut figures)) => {
-            figures.verdict = stats::on_fresh_values(before.verdict, figures.verdict);
+            figures.verdict = decide::on_fresh_values(before.verdict, figures.verdict);
             let was_changed = is_changed(before);
             if was_changed && matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
                 figures.notes.push(TAKEN_BACK.to_owned());

@@ -13,15 +13,15 @@ use super::running::{Pads, Programs};
 use super::schedule::{Ended, Figures, pairs_per_layout};
 use super::screen::{self, Settled};
 use super::work::{Comparison, clock_bias, uncertainty};
+use crate::decide;
 use crate::error::Result;
-use crate::interrupt;
 use crate::model::{Capture, Measured, Sides, Verdict};
-use crate::stats;
+use crate::system::interrupt;
 use perfunit_runtime::page::state;
 use std::time::Instant;
 
 /// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * stats::FIRST_LOOK as f64;
+const NEEDED: f64 = 1.3 * decide::FIRST_LOOK as f64;
 /// What a child's call of nothing may take, ns: it finds the caches without the code that it calls.
 const NOTHING_NS: f64 = 1_000.0;
 /// Fewer ns than this are a line of memory that was not in the caches: no threshold below it.

@@ -8,9 +8,9 @@
 use super::bench::{Bench, Placement};
 use crate::build::{Position, TestExecutable};
 use crate::error::Result;
-use crate::fs;
-use crate::layout::Matched;
+use crate::measure::layout::Matched;
 use crate::model::{LayoutMatch, Side, Sides, TargetId};
+use crate::system::fs;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

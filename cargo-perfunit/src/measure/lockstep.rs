@@ -4,10 +4,10 @@ use super::bench::Bench;
 use super::gauge::Gauge;
 use super::inheritance::Inheritance;
 use super::running::{self, Pads, Programs, Running};
+use crate::decide;
 use crate::error::Result;
 use crate::model::{Capture, Side, Sides};
-use crate::process;
-use crate::stats;
+use crate::system::process;
 use perfunit_runtime::page::{
     self, ANY_CORE, CALLGRIND, COLD, FORK, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
 };
@@ -210,8 +210,8 @@ fn with_typical_first_call(side: SideEnd) -> SideEnd {
     if side.times.is_empty() {
         return side;
     }
-    let first_ns = stats::median(&mut side.times.clone());
-    let first_cpu_ns = stats::median(&mut side.cpu_times.clone());
+    let first_ns = decide::median(&mut side.times.clone());
+    let first_cpu_ns = decide::median(&mut side.cpu_times.clone());
     SideEnd { first_ns, first_cpu_ns, ..side }
 }
 

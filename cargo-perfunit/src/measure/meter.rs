@@ -5,17 +5,17 @@
 //! fresh processes with others: only what shows there as well counts.
 
 use super::bench::{Bench, Config, Metering};
-use super::beside;
 use super::gauge::{Gauge, Instructions};
 use super::lockstep::{self, Readings, SideEnd, Task};
 use super::running::{Pads, Programs, describe};
 use super::screen::Settled;
+use super::secondary_metrics;
 use super::seeds;
+use crate::decide::{ExactRule, exact};
 use crate::error::Result;
-use crate::fs;
-use crate::interrupt;
 use crate::model::{Basis, Change, Metered, Metric, MetricVerdict, Metrics, NotMetered, Side, Sides};
-use crate::stats::{ExactRule, exact};
+use crate::system::fs;
+use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -214,7 +214,7 @@ impl Pass<'_> {
 
     fn metered(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
         let verdict = judge(metric, counted).ok_or_else(|| NotMetered::Failed("it read nothing".to_owned()))?;
-        let readings = counted.as_ref().map(|values| beside::readings(values));
+        let readings = counted.as_ref().map(|values| secondary_metrics::readings(values));
         let (base, head) = (readings.base.value, readings.head.value);
         let relative = (head - base) / base;
         // Nothing on both sides is no change; nothing on base alone is no number.

@@ -2,12 +2,11 @@
 //!
 //! Input: [`Subject`]s, a [`Config`]. Output: one [`Ended`] per subject. The unit of replication is the *pair*: a fresh
 //! process of each side on one core, alternating short batches (see `perfunit_runtime::page`). What the figures mean is
-//! decided in `stats`; this module decides only when to stop asking for more. A [`Recorder`] hands out pairs without any
+//! decided in `decide`; this module decides only when to stop asking for more. A [`Recorder`] hands out pairs without any
 //! verdict.
 
 mod alone;
 mod bench;
-mod beside;
 mod bound;
 mod call_trees;
 mod classify;
@@ -19,6 +18,7 @@ mod gates;
 mod gauge;
 mod inheritance;
 pub mod kernel;
+pub mod layout;
 mod layouts;
 mod lockstep;
 mod meter;
@@ -30,6 +30,7 @@ mod record;
 mod running;
 mod schedule;
 mod screen;
+mod secondary_metrics;
 mod seeds;
 mod shared_page;
 pub mod spin;

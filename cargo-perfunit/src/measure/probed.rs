@@ -8,8 +8,8 @@ use super::schedule::{Subject, programs};
 use super::screen;
 use crate::build::SideBuild;
 use crate::error::Result;
-use crate::interrupt;
 use crate::model::Sides;
+use crate::system::interrupt;
 use std::time::Instant;
 
 /// Pairs in a row that may fail.

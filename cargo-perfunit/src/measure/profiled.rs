@@ -9,9 +9,9 @@ use super::schedule::{Subject, programs};
 use super::screen;
 use crate::build::SideBuild;
 use crate::error::Result;
-use crate::fs;
-use crate::interrupt;
 use crate::model::{Side, Sides};
+use crate::system::fs;
+use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
 use std::time::Instant;
 

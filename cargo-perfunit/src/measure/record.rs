@@ -7,8 +7,8 @@ use super::schedule::{Subject, programs};
 use super::screen::{self, Settled};
 use crate::build::SideBuild;
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::model::{Side, Sides};
+use crate::system::interrupt;
 use perfunit_runtime::page::state;
 use std::time::Instant;
 

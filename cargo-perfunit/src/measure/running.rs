@@ -7,7 +7,7 @@ use super::seeds::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::Result;
 use crate::model::{Side, Sides};
-use crate::process;
+use crate::system::process;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
@@ -163,7 +163,7 @@ pub fn wait(bench: &Bench, running: &mut [Running], deadline: Instant) -> Option
             return None;
         }
         let late = Instant::now() >= deadline;
-        if failed || late || crate::interrupt::requested() {
+        if failed || late || crate::system::interrupt::requested() {
             running.iter_mut().for_each(Running::kill);
             return late.then(|| whose_turn(bench));
         }

@@ -12,11 +12,11 @@ use super::running::Programs;
 use super::screen::{self, Settled};
 use super::whole_process::{self, Starts};
 use crate::build::{Harness, SideBuild, TestExecutable};
+use crate::decide;
 use crate::error::Result;
-use crate::interrupt;
 use crate::model::{Capture, LayoutMatch, Measured, Metric, Metrics, Reason, Sides, TargetId, TestId, Verdict};
-use crate::progress::Progress;
-use crate::stats;
+use crate::system::interrupt;
+use crate::system::progress::Progress;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -269,7 +269,7 @@ fn gates(config: &Config, subject: &Subject<'_>) -> Vec<Metric> {
 fn confirmation_alpha(config: &Config, subjects: &[Subject<'_>], ended: &[Ended]) -> f64 {
     let measured = subjects.iter().zip(ended).filter(|(_, end)| end.result.is_ok());
     let verdicts: usize = measured.map(|(subject, _)| verdicts_of_pairs(&gates(config, subject))).sum();
-    stats::confirmation_alpha(config.alpha, verdicts + config.others)
+    decide::confirmation_alpha(config.alpha, verdicts + config.others)
 }
 
 /// As [`confirm`], for first calls that differ apart from later ones.
@@ -304,5 +304,5 @@ fn confirm_first_calls(
 pub(super) fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> usize {
     let change = first.measured.threshold.max(first.measured.change.estimate.abs());
     let affordable = config.per_test_budget.as_secs_f64() / (first.seconds_per_pair * FEWEST_LAYOUTS);
-    stats::pairs_per_layout(first.spread, change, alpha, affordable)
+    decide::pairs_per_layout(first.spread, change, alpha, affordable)
 }

@@ -1,7 +1,6 @@
 //! One test: pilot, then pairs until the rule is content or the budget used up.
 
 use super::bench::{Bench, Config};
-use super::beside::{Beside, Rules};
 use super::classify::{Class, classify, first_failure, per_run, runs};
 use super::failures::Failures;
 use super::first_calls;
@@ -9,12 +8,13 @@ use super::layouts::Layouts;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{Pads, Programs};
 use super::schedule::Figures;
+use super::secondary_metrics::{Beside, Rules};
 use super::whole_process::{self, Asked};
 use super::work::{Comparison, Differs, Work, clock_bias};
+use crate::decide::{self, Looks, Rule, Sequential, Step};
 use crate::error::Result;
-use crate::interrupt;
 use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides};
-use crate::stats::{self, Looks, Rule, Sequential, Step};
+use crate::system::interrupt;
 use std::time::{Duration, Instant};
 
 /// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
@@ -244,7 +244,7 @@ pub fn measure(
     } else {
         Rule { threshold: threshold.max(UNMATCHED_THRESHOLD), bias: LAYOUT_BIAS + rule.bias, ..rule }
     };
-    let budget = config.per_test_budget.mul_f64(stats::effort(alpha_of_change));
+    let budget = config.per_test_budget.mul_f64(decide::effort(alpha_of_change));
     let per_unit = if layouts.is_some() { settled.pairs_per_layout } else { 1 };
     let started = Instant::now();
     let linked = layouts.as_ref().map_or(Duration::ZERO, |layouts| layouts.took);
@@ -345,7 +345,7 @@ impl Pairs {
         let steps = Sample::QUANTILES - 1;
         let quantiles = |times: &Vec<f64>| {
             let times = &mut times.clone();
-            let at = (0..=steps).map(|step| stats::quantile(times, step as f64 / steps as f64));
+            let at = (0..=steps).map(|step| decide::quantile(times, step as f64 / steps as f64));
             if self.units() == 0 { Vec::new() } else { at.collect() }
         };
         Sample {
@@ -367,7 +367,7 @@ impl Pairs {
             return None;
         }
         let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
-            stats::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), stats::TRIMMING)
+            decide::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), decide::TRIMMING)
         };
         let log_ratio = mean(|(log_ratio, _)| *log_ratio);
         self.times.base.push(mean(|(_, ns)| ns.base).exp());
@@ -393,10 +393,10 @@ fn out_of_time(config: &Config) -> Reason {
     if over { Reason::BudgetUsedUp } else { Reason::TooNoisy }
 }
 
-fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Settled) -> Figures {
+fn figures(pairs: &Pairs, decision: &decide::Decision, mode: Mode, settled: &Settled) -> Figures {
     let used = decision.values.min(pairs.units());
     let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
-    let (base_ns, head_ns) = (stats::median(&mut base.to_vec()), stats::median(&mut head.to_vec()));
+    let (base_ns, head_ns) = (decide::median(&mut base.to_vec()), decide::median(&mut head.to_vec()));
     let measured = Measured {
         change: decision.change,
         base_ns,
@@ -406,14 +406,14 @@ fn figures(pairs: &Pairs, decision: &stats::Decision, mode: Mode, settled: &Sett
         detectable: decision.detectable,
         p_value: decision.p_value,
         // Without any spread d is infinite or undefined; the interval says it all.
-        effect: stats::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
+        effect: decide::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
         mode,
         threshold: 0.0,
         asked: 0.0,
         sample: pairs.sample(used),
         bound: None,
     };
-    let spread = stats::spread(pairs.sequential.log_ratios());
+    let spread = decide::spread(pairs.sequential.log_ratios());
     let (verdict, notes, metrics) = (decision.verdict, settled.notes.clone(), Metrics::new());
     Figures { verdict, measured, spread, seconds_per_pair: 0.0, notes, metrics }
 }

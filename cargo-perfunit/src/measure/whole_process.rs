@@ -12,11 +12,11 @@ use super::lockstep::{PairEnd, Shape, SideEnd, Task};
 use super::running::{self, Pads, Programs, describe};
 use super::screen::{PROCESS_THRESHOLD, Settled, on_both};
 use super::work::Comparison;
+use crate::decide;
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::model::{Capture, Metric, Metrics, NotMetered, Reason, Side, Sides, TargetId};
-use crate::process::{self, Streams};
-use crate::stats;
+use crate::system::interrupt;
+use crate::system::process::{self, Streams};
 use perfunit_runtime::page::state;
 use std::collections::BTreeMap;
 use std::process::{Command, ExitStatus, Stdio};
@@ -27,7 +27,7 @@ const NO_TEST: &str = "perfunit::no::test::of::this::name";
 /// Pairs that tell what a start takes, or about what a test does.
 const PILOTS: usize = 5;
 /// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * stats::FIRST_LOOK as f64;
+const NEEDED: f64 = 1.3 * decide::FIRST_LOOK as f64;
 /// From this share of a process on its start is worth a note.
 const MUCH: f64 = 0.5;
 /// Longest wait for a process before Ctrl-C is looked for.

@@ -5,8 +5,8 @@
 
 use super::classify::per_run;
 use super::lockstep::{PairEnd, SideEnd};
+use crate::decide;
 use crate::model::Side;
-use crate::stats;
 
 /// Batches of a side whose median is this far above their 10 % quantile, as a log ratio, do not do the same: of a body
 /// that always does they were never seen to be 2 % apart, because what disturbs a machine hits single batches.
@@ -45,7 +45,7 @@ impl Comparison {
         let uneven = Side::BOTH.into_iter().any(|side| {
             let mut times = pilot.sides.get(side).times.clone();
             times.len() >= FEWEST_BATCHES
-                && (stats::quantile(&mut times, 0.5) / stats::quantile(&mut times, 0.1).max(1.0)).ln() > UNEVEN
+                && (decide::quantile(&mut times, 0.5) / decide::quantile(&mut times, 0.1).max(1.0)).ln() > UNEVEN
         });
         if uneven { Self::Counterparts } else { Self::Quantiles }
     }
@@ -53,7 +53,7 @@ impl Comparison {
     /// The estimate of a pair: the log of head's time over base's.
     pub fn log_ratio(self, pair: &PairEnd) -> f64 {
         if self == Self::Counterparts && pair.sides.base.times.len() > 1 {
-            return stats::median(&mut log_ratios(pair));
+            return decide::median(&mut log_ratios(pair));
         }
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
         (ns.head / ns.base).ln()
@@ -144,14 +144,14 @@ impl Work {
 
 /// The median, and all values from it.
 fn from_median(values: Vec<f64>) -> (f64, Vec<f64>) {
-    let median = stats::median(&mut values.clone());
+    let median = decide::median(&mut values.clone());
     (median, values.into_iter().map(|value| value - median).collect())
 }
 
 /// The standard deviation of the middle half, as if it were normal.
 fn spread(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
-    (stats::quantile(&mut values, 0.75) - stats::quantile(&mut values, 0.25)) / 1.349
+    (decide::quantile(&mut values, 0.75) - decide::quantile(&mut values, 0.25)) / 1.349
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ mod text;
 pub use text::render;
 
 use super::wire::{SCHEMA_VERSION, finite, pretty};
+use crate::decide;
 use crate::model::{self, Calibration, Cell, Processes, Share, Tally};
-use crate::stats;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -220,7 +220,7 @@ impl From<&Cell> for Workload {
             equal_change: cell.equal_change.map(Interval::from),
             found: Rate::from(found),
             false_alarms: Rate::from(false_alarms),
-            f1: stats::f1(found, false_alarms, ALPHA).map(Interval::from),
+            f1: decide::f1(found, false_alarms, ALPHA).map(Interval::from),
             changed: Verdicts::from(&cell.changed),
             equal: Verdicts::from(&cell.equal),
         }
@@ -238,14 +238,14 @@ impl From<&model::Compared> for Compared {
             processes: processes.to_owned(),
             found: Rate::from(compared.found),
             false_alarms: Rate::from(compared.false_alarms),
-            f1: stats::f1(compared.found, compared.false_alarms, ALPHA).map(Interval::from),
+            f1: decide::f1(compared.found, compared.false_alarms, ALPHA).map(Interval::from),
         }
     }
 }
 
 impl From<Share> for Rate {
     fn from(share: Share) -> Self {
-        Self { count: share.count, of: share.of, rate: stats::rate(share, ALPHA).map(Interval::from) }
+        Self { count: share.count, of: share.of, rate: decide::rate(share, ALPHA).map(Interval::from) }
     }
 }
 
@@ -255,8 +255,8 @@ impl From<model::Change> for Interval {
     }
 }
 
-impl From<stats::Interval> for Interval {
-    fn from(interval: stats::Interval) -> Self {
+impl From<decide::Interval> for Interval {
+    fn from(interval: decide::Interval) -> Self {
         Self::of(interval.estimate, interval.low, interval.high)
     }
 }

@@ -63,7 +63,7 @@ mod tests {
             let path = published(*kind);
             let is = render(*kind);
             if std::env::var_os(UPDATE).is_some() {
-                crate::fs::write(&path, &is).unwrap();
+                crate::system::fs::write(&path, &is).unwrap();
             }
             let said = std::fs::read_to_string(&path).unwrap_or_default();
             assert!(said == is, "{} differs: {UPDATE}=1 cargo test writes it anew", path.display());

@@ -2,7 +2,7 @@
 
 use super::record::{Input, LinkRecord, executable_of, folder_of};
 use crate::error::Result;
-use crate::fs;
+use crate::system::fs;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

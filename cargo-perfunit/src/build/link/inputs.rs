@@ -2,7 +2,7 @@
 
 use super::arguments::{Meaning, Parsed};
 use super::record::{Argument, Input, InputKind, Named};
-use crate::fs;
+use crate::system::fs;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};

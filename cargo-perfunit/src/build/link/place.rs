@@ -4,9 +4,9 @@
 //! noted beside it.
 
 use super::super::rustc_role::WRAPPER_NAME;
-use crate::cache;
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::system::cache;
+use crate::system::fs;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use super::arguments::Scope;
 use crate::error::{Error, Result};
-use crate::fs;
+use crate::system::fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

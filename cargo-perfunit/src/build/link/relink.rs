@@ -3,7 +3,8 @@
 use super::arguments::Scope;
 use super::record::LinkRecord;
 use crate::error::{Error, Result};
-use crate::{fs, process};
+use crate::system::fs;
+use crate::system::process;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};

@@ -1,10 +1,10 @@
 //! `cargo perfunit hook install` and `uninstall`.
 
+use crate::cargo::{self, Cargo};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{HooksFolder, HooksOwner, Repository};
 use crate::hook::{self, Installed, Managing, Origin, Removed, Stored, manifests};
-use crate::term::{self, Terminal};
-use crate::workspace::{self, Cargo};
+use crate::system::term::{self, Terminal};
 use std::path::{Path, PathBuf};
 
 /// A hook to install.
@@ -98,9 +98,7 @@ fn with_manifest(request: &HookInstall, root: &Path) -> Result<Stored> {
     let manifest = match &request.manifest {
         Some(manifest) => Some(manifest.clone()),
         // Where the user stands, if that is in a project of this repository.
-        None => {
-            workspace::locate(&cargo, &request.folder, None).ok().map(|found| found.workspace_root.join("Cargo.toml"))
-        }
+        None => cargo::locate(&cargo, &request.folder, None).ok().map(|found| found.workspace_root.join("Cargo.toml")),
     };
     let relative = manifest.as_deref().and_then(|manifest| manifest.strip_prefix(root).ok()).map(Path::to_owned);
     let relative = match (relative, request.manifest.as_ref()) {

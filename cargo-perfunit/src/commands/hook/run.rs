@@ -3,16 +3,16 @@
 //! Only regressions block, and what the user asked to be denied: that we could not tell is no reason to keep anybody from
 //! pushing, unless `--strict` says so.
 
-use super::super::{DiffOutput, exit_code, written};
+use super::super::{DiffOutput, exit_code, report_files};
 use super::install::only;
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{Pushed, PushedPair, PushedVersions, Repository};
 use crate::hook::{OnFailure, manifests};
-use crate::interrupt;
 use crate::model::Run;
-use crate::pipeline::{self, Options};
 use crate::report::{format, push, text};
-use crate::term::{self, Terminal};
+use crate::session::{self, Options};
+use crate::system::interrupt;
+use crate::system::term::{self, Terminal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -139,7 +139,7 @@ impl Check<'_> {
             return Err(self.out_of_time(*budget, "before this could be compared"));
         }
         let DiffRequest { mut options, output } = (self.resolve)(pair, manifest.as_deref(), left)?;
-        written::check(&output.files)?;
+        report_files::check(&output.files)?;
         if budget.is_none()
             && let Some(whole) = options.measuring.budget
         {
@@ -149,7 +149,7 @@ impl Check<'_> {
         }
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
-        let run = catch_unwind(AssertUnwindSafe(|| pipeline::diff(&options, self.terminal)));
+        let run = catch_unwind(AssertUnwindSafe(|| session::diff(&options, self.terminal)));
         match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug of cargo-perfunit"))) {
             Ok(run) => Ok(self.verdict(names, pair, run, &output)),
             Err(_) if interrupt::by_clock() => {
@@ -162,7 +162,7 @@ impl Check<'_> {
     /// Prints what came out.
     fn verdict(&self, names: &str, pair: &PushedPair, mut run: Run, output: &DiffOutput) -> ExitCode {
         run.interrupted &= !interrupt::by_clock();
-        let code = written::write_all(&run, &output.files, &output.rendering, exit_code(&run, output.gate));
+        let code = report_files::write_all(&run, &output.files, &output.rendering, exit_code(&run, output.gate));
         if code != ExitCode::Success || output.rendering.text.verbose {
             term::print(&text::render(&run, &output.rendering.text));
         }

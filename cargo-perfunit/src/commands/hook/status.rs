@@ -3,7 +3,7 @@
 use crate::error::{ExitCode, Result};
 use crate::git::{HooksFolder, HooksOwner, PushedVersions, Repository};
 use crate::hook::{self, Managing, Origin, State, command_in};
-use crate::term;
+use crate::system::term;
 use std::fmt::Write as _;
 use std::path::Path;
 

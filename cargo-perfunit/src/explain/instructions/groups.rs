@@ -3,7 +3,7 @@
 use super::entries::{Places, entries};
 use super::owners::{Owner, Owners};
 use super::profile::{Call, Counted};
-use crate::binary::{Inlining, Operations};
+use crate::select::code::{Inlining, Operations};
 use std::collections::HashMap;
 
 /// An executable and whose its functions are.

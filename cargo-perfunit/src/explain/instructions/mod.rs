@@ -6,7 +6,7 @@
 //!
 //! Invariants: no I/O; every instruction of the profile is in the tree once.
 //!
-//! [`Inlining`]: crate::binary::Inlining
+//! [`Inlining`]: crate::select::code::Inlining
 
 mod components;
 mod entries;

@@ -1,7 +1,7 @@
 //! Which function of the source a function of the machine code is.
 
-use crate::binary::Origin;
 use crate::model::Function;
+use crate::select::code::Origin;
 use rustc_demangle::demangle;
 use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;

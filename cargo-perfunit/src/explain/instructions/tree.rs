@@ -187,7 +187,7 @@ mod tests {
     use super::super::owners::Owners;
     use super::super::profile::parse;
     use super::*;
-    use crate::binary::{Inlining, Operations};
+    use crate::select::code::{Inlining, Operations};
     use std::fmt::Write;
 
     /// Functions as `caller own, callee calls inclusive, ...`; those with names of one letter are the crate's own.

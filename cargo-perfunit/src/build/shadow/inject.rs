@@ -1,0 +1,144 @@
+//! The line that makes `#[test]` ours.
+
+use crate::error::Result;
+use crate::git::{Entry, FileSet, Mode, Repository};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// Name of the cfg by which the rustc wrapper tells a file which crate root is being compiled.
+pub const ROOT_CFG: &str = "perfunit_root";
+
+/// What is appended to the crate root at `place`, a path from the root of the tree. The first line break ends a last line
+/// that has none; a second one is harmless.
+///
+/// The condition is for files that are the root of one crate and a module of another, where `#[macro_use]` is an error.
+pub fn injected_text(place: &Path) -> Result<String> {
+    let root = root_key(place)?;
+    Ok(format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] #[macro_use] extern crate perfunit_macros;\n"))
+}
+
+/// Name of the cfg under which functions carry probes.
+pub const PROBES_CFG: &str = "perfunit_probes";
+/// What the crate of the probes' macro is called in an instrumented crate.
+const PROBES_CRATE: &str = "__perfunit_probes";
+
+/// What is appended to a crate root besides, such that the attributes of probes are found in all of the crate.
+pub fn probes_text(place: &Path) -> Result<String> {
+    let root = root_key(place)?;
+    Ok(format!(
+        "\n#[cfg(all({PROBES_CFG}, {ROOT_CFG} = \"{root}\"))] #[macro_use(perfunit_probe)] extern crate perfunit_macros as {PROBES_CRATE};\n"
+    ))
+}
+
+/// Whether a crate root has [`probes_text`].
+pub fn has_probes(text: &[u8]) -> bool {
+    text.windows(PROBES_CRATE.len()).any(|window| window == PROBES_CRATE.as_bytes())
+}
+
+/// The value of [`ROOT_CFG`] for a crate root: no path, which might need escaping.
+pub fn root_key(place: &Path) -> Result<String> {
+    crate::system::cache::hash(place.as_os_str().as_encoded_bytes())
+}
+
+/// The path from the root of the tree that a file has; `None` outside of a tree.
+pub fn place_in_tree(file: &Path) -> Option<&Path> {
+    let tree = file.ancestors().find(|folder| folder.ends_with(super::tree::PLACE))?;
+    file.strip_prefix(tree).ok()
+}
+
+/// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
+const MOST_LINKS: usize = 40;
+
+/// The crate roots that get [`injected_text`], relative to the root of the repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Injections {
+    paths: BTreeSet<PathBuf>,
+}
+
+impl Injections {
+    /// Injects into none.
+    pub fn none() -> Injections {
+        Injections::default()
+    }
+
+    /// All of them.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths.iter().map(PathBuf::as_path)
+    }
+}
+
+impl<P: Into<PathBuf>> FromIterator<P> for Injections {
+    fn from_iter<I: IntoIterator<Item = P>>(paths: I) -> Injections {
+        Injections { paths: paths.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// The injected form of a file; `None` if the version has no such regular file.
+///
+/// A crate root that is a link becomes a file of its own: the link's target may be the root of another crate, or one
+/// of its modules. rustc looks for modules beside the path that it was given, so nothing else changes.
+///
+/// `prefix` leads from the root of the tree to the repository.
+pub(super) fn injected(repository: &Repository, files: &FileSet, path: &Path, prefix: &Path) -> Result<Option<Entry>> {
+    let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
+    let mut text = repository.read(entry, &source)?;
+    text.extend_from_slice(injected_text(&prefix.join(path))?.as_bytes());
+    Ok(Some(Entry { mode: entry.mode, ..Entry::snapshot(text) }))
+}
+
+fn follow<'a>(repository: &Repository, files: &'a FileSet, path: &Path) -> Result<Option<(PathBuf, &'a Entry)>> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Some(entry) = files.entries.get(&path) else { return Ok(None) };
+        if entry.mode != Mode::Symlink {
+            return Ok(Some((path, entry)));
+        }
+        let target = repository.read(entry, &path)?;
+        let target = String::from_utf8_lossy(&target).into_owned();
+        let Some(next) = resolve(&path, Path::new(&target)) else { return Ok(None) };
+        path = next;
+    }
+    Ok(None)
+}
+
+/// Where a link leads; `None` if out of the repository. Folders that are links are not followed.
+fn resolve(link: &Path, target: &Path) -> Option<PathBuf> {
+    let mut path = link.parent()?.to_owned();
+    for component in target.components() {
+        match component {
+            Component::Normal(name) => path.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if path.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_resolved_inside_the_repository() {
+        let resolve = |link: &str, target: &str| super::resolve(Path::new(link), Path::new(target));
+        assert_eq!(resolve("a/lib.rs", "./b.rs"), Some("a/b.rs".into()));
+        assert_eq!(resolve("a/lib.rs", "../b.rs"), Some("b.rs".into()));
+        assert_eq!(resolve("a/lib.rs", "../../b.rs"), None);
+        assert_eq!(resolve("a/lib.rs", "/b.rs"), None);
+    }
+
+    #[test]
+    fn the_injected_text_is_one_line_that_starts_after_a_line_break() {
+        let text = injected_text(Path::new("src/lib.rs")).unwrap();
+        assert!(text.starts_with('\n') && text.ends_with('\n'));
+        assert_eq!(text.trim_matches('\n').lines().count(), 1);
+    }
+
+    #[test]
+    fn the_wrapper_finds_the_place_that_was_injected() {
+        let file = Path::new("/p/target/perfunit/shadow/target/package/tree/a/src/lib.rs");
+        assert_eq!(place_in_tree(file), Some(Path::new("a/src/lib.rs")));
+        assert_eq!(place_in_tree(Path::new("/p/src/lib.rs")), None);
+    }
+}

@@ -1,0 +1,265 @@
+//! Links both versions of a target again, matched, and reads from the result what came of it.
+
+use super::blocks::{Blocks, loops_of};
+use super::data::{self, Comparison, Leaving};
+use super::image::Image;
+use super::plan::{Plan, plan};
+use super::{anchor, gaps};
+use crate::build::{Position, Relink, relink};
+use crate::error::Result;
+use crate::model::{LayoutMatch, Side, Sides};
+use crate::system::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The sections that a running program reads often. The linker puts them in this order at the addresses that it is told,
+/// what leaves one behind it, and all others behind them.
+const PINNED: [&str; 11] = [
+    ".gcc_except_table",
+    ".rodata",
+    ".text",
+    ".plt",
+    ".plt.sec",
+    ".plt.got",
+    ".data.rel.ro",
+    ".got",
+    ".got.plt",
+    ".data",
+    ".bss",
+];
+/// Addresses of pinned sections are multiples of this: more than a page, so that none shares one.
+const PAGE: u64 = 0x1_0000;
+/// Where lld lets an executable begin that is not free to move; in front of it the kernel may not map anything.
+const IMAGE_BASE: u64 = 0x20_0000;
+/// Times that the layout is done again without what the linker did not place as wanted.
+const REPAIRS: usize = 4;
+
+/// Two executables that can be linked again with matched layouts.
+#[derive(Debug)]
+pub struct Matched {
+    links: Sides<PathBuf>,
+    /// For lists of symbols and objects with gaps.
+    folder: PathBuf,
+    blocks: Blocks,
+    architecture: object::Architecture,
+    pins: Vec<(String, u64)>,
+    position: Position,
+    /// Data that stands in the way.
+    leaving: Sides<Leaving>,
+}
+
+impl Matched {
+    /// Reads both executables and links the first layout, in base's order, to `outputs`; functions that cannot be placed
+    /// are left out of it. Where a fixed position cannot be had it is as built. In words why there can be no layout.
+    pub fn prepare(
+        executables: Sides<&Path>,
+        links: Sides<&Path>,
+        folder: &Path,
+        outputs: Sides<&Path>,
+        position: Position,
+    ) -> Result<std::result::Result<(Self, LayoutMatch), String>> {
+        let images = match read(executables)? {
+            Ok(images) => images,
+            Err(why) => return Ok(Err(why)),
+        };
+        let architecture = images.base.architecture;
+        let blocks = Blocks::of(&images);
+        let pins = pins(&images, &blocks, position);
+        let links = links.map(Path::to_owned);
+        let leaving = Sides::default();
+        let mut this = Self { links, folder: folder.to_owned(), blocks, architecture, pins, position, leaving };
+        let mut prepared = this.first(outputs)?;
+        if prepared.is_err() && position != Position::AsBuilt {
+            this.position = Position::AsBuilt;
+            this.pins = self::pins(&images, &this.blocks, this.position);
+            prepared = this.first(outputs)?;
+        }
+        Ok(prepared.map(|figures| (this, figures)))
+    }
+
+    /// Links the first layout until all functions and data are where they should be.
+    fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
+        for left in (0..REPAIRS).rev() {
+            let linked = match self.link_and_read(None, outputs)? {
+                Ok(linked) => linked,
+                Err(why) => return Ok(Err(why)),
+            };
+            let misplaced = self.misplaced(&linked.images);
+            let leaving = &linked.data.leaving;
+            let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
+            // Some data may stay in the way: how much lies at equal addresses is in the figures.
+            if misplaced.is_empty() && (is_in_place || left == 0) {
+                return Ok(Ok(figures(&self.blocks, &linked)));
+            }
+            self.blocks.give_up(&misplaced);
+            for side in Side::BOTH {
+                self.leaving.get_mut(side).extend(leaving.get(side));
+            }
+        }
+        Ok(Err("the linker does not place functions as it is told".to_owned()))
+    }
+
+    /// Whether all that changed lies where base's does, as far as that matters: otherwise one layout says little.
+    pub fn is_anchored(&self) -> bool {
+        self.blocks.are_anchored()
+    }
+
+    /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.
+    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
+        Ok(self.link_and_read(Some(seed), outputs)?.map(|linked| figures(&self.blocks, &linked)))
+    }
+
+    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Result<std::result::Result<Linked, String>> {
+        let plan = plan(&self.blocks, seed);
+        let started = Instant::now();
+        // Side by side: a linker does not keep many cores busy for long.
+        let links = Side::BOTH.map(|side| self.start_side(&plan, side, outputs.get(side)));
+        let mut ends = Vec::new();
+        for link in links {
+            ends.push(link.and_then(|link| link.map_or_else(|why| Ok(Err(why)), Relink::finish)));
+        }
+        for end in ends {
+            if let Err(why) = end? {
+                return Ok(Err(why));
+            }
+        }
+        let took = started.elapsed();
+        let maps = Sides { base: Side::Base, head: Side::Head };
+        let maps = maps.try_map(|side, _| fs::read_to_string(&self.map(side)))?;
+        Ok(read(outputs)?.map(|images| {
+            let data = data::compare(&images, &maps);
+            Linked { images, data, took }
+        }))
+    }
+
+    /// Starts the link of one side.
+    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<Relink, String>> {
+        let order = self.folder.join(format!("{side}.order"));
+        fs::write(&order, plan.order.get(side).join("\n"))?;
+        let mut more: Vec<OsString> = Vec::new();
+        let gaps = plan.gaps.get(side);
+        if !gaps.is_empty() {
+            let path = self.folder.join(format!("{side}-gaps.o"));
+            match gaps::object(gaps, self.architecture) {
+                Ok(object) => fs::write(&path, object)?,
+                Err(why) => return Ok(Err(why)),
+            }
+            more.push(path.into());
+        }
+        more.push(linker_option("--symbol-ordering-file=", &order));
+        // Sections that become read-only after loading have to lie together, which pins do not allow.
+        more.extend(["-Wl,--no-warn-symbol-ordering", "-Wl,-z,norelro"].map(OsString::from));
+        more.extend(self.pins.iter().map(|(name, start)| format!("-Wl,--section-start={name}={start:#x}").into()));
+        let leaving = self.leaving.get(side);
+        if !leaving.is_empty() {
+            let path = self.folder.join(format!("{side}.ld"));
+            fs::write(&path, leaving.script())?;
+            more.push(linker_option("-T,", &path));
+        }
+        more.push(linker_option("-Map=", &self.map(side)));
+        relink(self.links.get(side), output, self.position, &more)
+    }
+
+    /// Where the linker says what it put where.
+    fn map(&self, side: Side) -> PathBuf {
+        self.folder.join(format!("{side}.map"))
+    }
+
+    /// Changed functions that do not lie to each other as planned, by base's name.
+    fn misplaced(&self, linked: &Sides<Image>) -> BTreeSet<String> {
+        let addresses = linked.as_ref().map(Image::addresses);
+        let place = |side: Side, name: &str| -> Option<u64> { addresses.get(side).get(name)?.first().copied() };
+        let is_placed = |names: &Sides<String>, shift: Option<i64>| {
+            let (base, head) = (place(Side::Base, &names.base)?, place(Side::Head, &names.head)?);
+            Some(base.checked_add_signed(shift.unwrap_or(0))? == head)
+        };
+        let changed = self.blocks.changed.iter();
+        let misplaced = changed.filter(|changed| is_placed(&changed.names, changed.anchor.shift) != Some(true));
+        misplaced.map(|changed| changed.names.base.clone()).collect()
+    }
+}
+
+fn linker_option(option: &str, path: &Path) -> OsString {
+    let mut text = OsString::from("-Wl,");
+    text.push(option);
+    text.push(path);
+    text
+}
+
+/// Both executables with a layout.
+struct Linked {
+    images: Sides<Image>,
+    data: Comparison,
+    took: Duration,
+}
+
+fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, String>> {
+    let images = executables.try_map(|_, path| fs::read(path).map(|bytes| Image::read(&bytes)))?;
+    Ok(images.try_map(|_, image| image).and_then(|images| {
+        let same = images.base.architecture == images.head.architecture;
+        if same { Ok(images) } else { Err("base and head are for other processors".to_owned()) }
+    }))
+}
+
+/// Common addresses with room for both versions.
+fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position) -> Vec<(String, u64)> {
+    let sections = images.base.sections.iter().chain(&images.head.sections);
+    let first = sections.map(|section| section.address).filter(|address| *address > 0).min().unwrap_or(0);
+    let base = if position == Position::Fixed { IMAGE_BASE } else { 0 };
+    let mut next = (base + first).next_multiple_of(PAGE);
+    let mut pins = Vec::new();
+    let mut pin = |name: String, size: u64| {
+        pins.push((name, next));
+        next = (next + size + size / 8).next_multiple_of(PAGE) + PAGE;
+    };
+    for name in PINNED {
+        let size = images.base.size_of(name).max(images.head.size_of(name));
+        if size == 0 {
+            continue;
+        }
+        pin(name.to_owned(), size + if name == ".text" { super::plan::most_gaps(blocks) } else { 0 });
+        if data::HELD.contains(&name) {
+            // All of it may have to leave.
+            pin(format!("{name}{}", data::APART), size);
+        }
+    }
+    pins
+}
+
+/// What the two executables have in common in fact.
+fn figures(blocks: &Blocks, linked: &Linked) -> LayoutMatch {
+    let Linked { images: linked, data, took } = linked;
+    let addresses = linked.as_ref().map(Image::addresses);
+    let mut figures = LayoutMatch {
+        changed: blocks.changed.len(),
+        fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
+        text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
+        linked_in: *took,
+        data: data.common,
+        data_equal: data.equal,
+        ..LayoutMatch::default()
+    };
+    for common in &blocks.common {
+        figures.common += common.copies;
+        let base = addresses.base.get(common.names.base.as_str());
+        if base.is_some() && base == addresses.head.get(common.names.head.as_str()) {
+            figures.equal += common.copies;
+        }
+    }
+    let functions = linked.as_ref().map(|image| {
+        image.functions.iter().map(|function| (function.name.as_str(), function)).collect::<BTreeMap<_, _>>()
+    });
+    for changed in &blocks.changed {
+        let base = functions.base.get(changed.names.base.as_str());
+        let (Some(base), Some(head)) = (base, functions.head.get(changed.names.head.as_str())) else { continue };
+        let loops = Sides { base: loops_of(&linked.base, base), head: loops_of(&linked.head, head) };
+        let pairs = anchor::common(&loops.base, &loops.head);
+        let is_held = |base_start: u64, head_start: u64| base.address + base_start == head.address + head_start;
+        figures.loops += loops.base.len();
+        figures.held += pairs.iter().filter(|(one, two)| is_held(one.start, two.start)).count();
+        figures.anchored += usize::from(changed.anchor.shift.is_some());
+    }
+    figures
+}

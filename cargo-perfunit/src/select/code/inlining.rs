@@ -1,0 +1,268 @@
+//! What an executable's debug information says about inlining: of each instruction the functions that it is from.
+//!
+//! The compiler copies a function into its callers, and again into theirs. DWARF describes each copy: its address ranges,
+//! the function that it is a copy of, and the copy or function around it.
+
+use gimli::{
+    AttributeValue, DebugInfoOffset, DebuggingInformationEntry, EndianSlice, LittleEndian, SectionId, Unit, UnitOffset,
+    constants as dw,
+};
+use object::{Object as _, ObjectSection as _};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+type Bytes<'data> = EndianSlice<'data, LittleEndian>;
+type Dwarf<'data> = gimli::Dwarf<Bytes<'data>>;
+type Entry<'abbrev, 'unit, 'data> = DebuggingInformationEntry<'abbrev, 'unit, Bytes<'data>>;
+
+/// A function as the source has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// The linker's name of it, mangled.
+    pub symbol: String,
+    /// Its name without what is around it: `fold<u64>`, `{closure#0}`.
+    pub name: String,
+    /// The file in which it is written.
+    pub file: PathBuf,
+    /// The line in which it begins, from 1.
+    pub line: usize,
+}
+
+/// A function's own machine code, or a copy of it in another's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// Index in [`Inlining::origins`].
+    pub origin: usize,
+    /// What it was copied into, an index in [`Inlining::frames`]; `None` for a function's own code.
+    pub caller: Option<usize>,
+    ranges: Vec<Range<u64>>,
+    copies: Vec<usize>,
+}
+
+/// All functions with debug information and all copies in them.
+#[derive(Debug, Default)]
+pub struct Inlining {
+    /// The functions, each once.
+    pub origins: Vec<Origin>,
+    /// Callers stand before what was copied into them.
+    pub frames: Vec<Frame>,
+    /// Address ranges of functions, ascending.
+    functions: Vec<(Range<u64>, usize)>,
+}
+
+impl Inlining {
+    /// Reads an executable; or says in words why that cannot be done.
+    pub fn read(executable: &[u8]) -> Result<Self, String> {
+        let file = object::File::parse(executable).map_err(|error| format!("it is no executable: {error}"))?;
+        let section = |id: SectionId| {
+            let data = file.section_by_name(id.name()).and_then(|section| section.data().ok());
+            Ok::<_, gimli::Error>(EndianSlice::new(data.unwrap_or_default(), LittleEndian))
+        };
+        let unreadable = |error: gimli::Error| format!("its debug information cannot be read: {error}");
+        let dwarf = Dwarf::load(section).map_err(unreadable)?;
+        let mut reading = Reading { dwarf: &dwarf, found: Self::default(), origins: HashMap::new() };
+        let mut units = dwarf.units();
+        while let Some(header) = units.next().map_err(unreadable)? {
+            let unit = dwarf.unit(header).map_err(unreadable)?;
+            reading.unit(&unit).map_err(unreadable)?;
+        }
+        let mut found = reading.found;
+        if found.functions.is_empty() {
+            return Err("it holds no debug information".to_owned());
+        }
+        found.functions.sort_by_key(|(range, _)| range.start);
+        Ok(found)
+    }
+
+    /// The innermost copy that an instruction is from; `None` where there is no debug information.
+    pub fn innermost(&self, address: u64) -> Option<usize> {
+        let after = self.functions.partition_point(|(range, _)| range.start <= address);
+        let (range, function) = self.functions.get(after.checked_sub(1)?)?;
+        let mut at = range.contains(&address).then_some(*function)?;
+        let holds = |frame: &&usize| self.frames[**frame].ranges.iter().any(|range| range.contains(&address));
+        while let Some(copy) = self.frames[at].copies.iter().find(holds) {
+            at = *copy;
+        }
+        Some(at)
+    }
+
+    /// A frame and those around it, outwards.
+    pub fn outwards(&self, frame: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(Some(frame), |frame| self.frames[*frame].caller)
+    }
+}
+
+struct Reading<'a, 'data> {
+    dwarf: &'a Dwarf<'data>,
+    found: Inlining,
+    /// By offset in the whole section.
+    origins: HashMap<usize, usize>,
+}
+
+impl<'data> Reading<'_, 'data> {
+    fn unit(&mut self, unit: &Unit<Bytes<'data>>) -> gimli::Result<()> {
+        let mut entries = unit.entries();
+        let mut depth = 0;
+        // The frames that we are in, with the depth of each.
+        let mut around: Vec<(isize, usize)> = Vec::new();
+        while let Some((delta, entry)) = entries.next_dfs()? {
+            depth += delta;
+            while around.last().is_some_and(|(outer, _)| *outer >= depth) {
+                around.pop();
+            }
+            let caller = match entry.tag() {
+                dw::DW_TAG_subprogram => None,
+                dw::DW_TAG_inlined_subroutine => match around.last() {
+                    Some((_, caller)) => Some(*caller),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            let ranges = self.ranges(unit, entry)?;
+            if ranges.is_empty() {
+                continue;
+            }
+            let origin = self.origin(unit, entry)?;
+            let frame = self.found.frames.len();
+            match caller {
+                Some(caller) => self.found.frames[caller].copies.push(frame),
+                None => self.found.functions.extend(ranges.iter().map(|range| (range.clone(), frame))),
+            }
+            self.found.frames.push(Frame { origin, caller, ranges, copies: Vec::new() });
+            around.push((depth, frame));
+        }
+        Ok(())
+    }
+
+    /// Where the code is; nothing for what is not there, or was dropped by the linker, which leaves addresses near 0.
+    fn ranges(&self, unit: &Unit<Bytes<'data>>, entry: &Entry<'_, '_, 'data>) -> gimli::Result<Vec<Range<u64>>> {
+        const FIRST_PAGE: u64 = 4096;
+        let mut ranges = self.dwarf.die_ranges(unit, entry)?;
+        let mut found = Vec::new();
+        while let Some(range) = ranges.next()? {
+            if range.begin >= FIRST_PAGE && range.begin < range.end {
+                found.push(range.begin..range.end);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The function that an entry is, or is a copy of.
+    fn origin(&mut self, unit: &Unit<Bytes<'data>>, entry: &Entry<'_, '_, 'data>) -> gimli::Result<usize> {
+        for name in [dw::DW_AT_abstract_origin, dw::DW_AT_specification] {
+            match entry.attr_value(name)? {
+                Some(AttributeValue::UnitRef(offset)) => return self.origin_at(unit, offset),
+                Some(AttributeValue::DebugInfoRef(offset)) => return self.origin_elsewhere(offset),
+                _ => {}
+            }
+        }
+        let offset = entry.offset().to_debug_info_offset(&unit.header).map_or(usize::MAX, |offset| offset.0);
+        if let Some(known) = self.origins.get(&offset) {
+            return Ok(*known);
+        }
+        let origin = self.read_origin(unit, entry)?;
+        self.found.origins.push(origin);
+        self.origins.insert(offset, self.found.origins.len() - 1);
+        Ok(self.found.origins.len() - 1)
+    }
+
+    fn origin_at(&mut self, unit: &Unit<Bytes<'data>>, offset: UnitOffset) -> gimli::Result<usize> {
+        let known = offset.to_debug_info_offset(&unit.header).and_then(|offset| self.origins.get(&offset.0));
+        match known {
+            Some(known) => Ok(*known),
+            None => self.origin(unit, &unit.entry(offset)?),
+        }
+    }
+
+    /// In another unit, as of what was inlined across crates by LTO.
+    fn origin_elsewhere(&mut self, offset: DebugInfoOffset) -> gimli::Result<usize> {
+        if let Some(known) = self.origins.get(&offset.0) {
+            return Ok(*known);
+        }
+        let mut units = self.dwarf.units();
+        while let Some(header) = units.next()? {
+            if let Some(offset) = offset.to_unit_offset(&header) {
+                let unit = self.dwarf.unit(header)?;
+                return self.origin_at(&unit, offset);
+            }
+        }
+        Err(gimli::Error::OffsetOutOfBounds)
+    }
+
+    fn read_origin(&self, unit: &Unit<Bytes<'data>>, entry: &Entry<'_, '_, 'data>) -> gimli::Result<Origin> {
+        let text = |name| -> gimli::Result<String> {
+            let Some(value) = entry.attr_value(name)? else { return Ok(String::new()) };
+            Ok(self.dwarf.attr_string(unit, value)?.to_string_lossy().into_owned())
+        };
+        let number = |name| Ok::<_, gimli::Error>(entry.attr_value(name)?.and_then(|value| value.udata_value()));
+        let file = match entry.attr_value(dw::DW_AT_decl_file)? {
+            Some(AttributeValue::FileIndex(index)) => self.file(unit, index)?,
+            _ => None,
+        };
+        Ok(Origin {
+            symbol: text(dw::DW_AT_linkage_name)?,
+            name: text(dw::DW_AT_name)?,
+            file: file.unwrap_or_default(),
+            line: number(dw::DW_AT_decl_line)?.unwrap_or_default() as usize,
+        })
+    }
+
+    fn file(&self, unit: &Unit<Bytes<'data>>, index: u64) -> gimli::Result<Option<PathBuf>> {
+        let Some(header) = unit.line_program.as_ref().map(gimli::IncompleteLineProgram::header) else {
+            return Ok(None);
+        };
+        let Some(file) = header.file(index) else { return Ok(None) };
+        let text = |value| Ok::<_, gimli::Error>(self.dwarf.attr_string(unit, value)?.to_string_lossy().into_owned());
+        let mut path = unit.comp_dir.map_or_else(PathBuf::new, |folder| PathBuf::from(&*folder.to_string_lossy()));
+        if let Some(folder) = file.directory(header) {
+            path.push(text(folder)?);
+        }
+        path.push(Path::new(&text(file.path_name())?));
+        Ok(Some(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+
+    #[expect(clippy::inline_always, reason = "has to be inlined in a debug build too")]
+    #[inline(always)]
+    fn copied(number: u64) -> u64 {
+        black_box(number) ^ 0x55
+    }
+
+    #[inline(never)]
+    fn holder(number: u64) -> u64 {
+        black_box(copied(number)) + 1
+    }
+
+    #[test]
+    fn a_copy_knows_its_function_and_the_one_around_it() {
+        assert_eq!(holder(black_box(0)), 0x56);
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        // Not there in profiles that strip it.
+        let Ok(found) = Inlining::read(&own) else { return };
+        let origin = |frame: usize| &found.origins[found.frames[frame].origin];
+        let is_ours = |frame: usize, name| origin(frame).name == name && origin(frame).symbol.contains("inlining");
+        let copy = (0..found.frames.len())
+            .find(|frame| is_ours(*frame, "copied") && found.frames[*frame].caller.is_some())
+            .expect("the function is inlined");
+        let around: Vec<usize> = found.outwards(copy).collect();
+        assert!(around.len() == 2 && is_ours(around[1], "holder"), "{around:?}");
+        assert!(origin(copy).file.ends_with("src/select/code/inlining.rs"), "{:?}", origin(copy));
+        let source = include_str!("inlining.rs");
+        assert!(source.lines().nth(origin(copy).line - 1).is_some_and(|line| line.contains("fn copied")));
+        let inside = found.frames[copy].ranges[0].start;
+        let innermost = found.innermost(inside).unwrap();
+        assert!(found.outwards(innermost).any(|frame| frame == copy));
+        assert_eq!(found.innermost(1), None);
+    }
+
+    #[test]
+    fn what_is_no_executable_is_an_error_in_words() {
+        assert!(Inlining::read(b"text").is_err_and(|why| why.contains("no executable")));
+    }
+}

@@ -1,0 +1,144 @@
+//! The workspace as far as reaching is concerned: packages, targets, files, local dependencies.
+
+use crate::model::TargetId;
+use crate::select::source::FileInTarget;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Files of a target by path, as [`crate::select::source::modules`] finds them.
+pub type Files = BTreeMap<String, FileInTarget>;
+
+/// The workspace. All paths are from the root of the repository, with `/`, without one at the end; the root is `""`.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    /// Folder of the workspace's manifest and lock file.
+    pub root: String,
+    /// Members and other local packages.
+    pub packages: Vec<PackageNode>,
+    /// For each local package all external packages that it depends on, directly or not, for builds, tests and build
+    /// scripts. A package that is absent or has none depends on any.
+    pub external: BTreeMap<String, BTreeSet<String>>,
+    /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.
+    pub outside: Vec<String>,
+    /// For changed data files the folders of other packages than their own whose code names them.
+    pub named_by: BTreeMap<String, BTreeSet<String>>,
+    /// By the folder of a package those of packages whose code names a binary of it: all their tests may start it.
+    pub started_by: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// A local package.
+#[derive(Debug, Clone, Default)]
+pub struct PackageNode {
+    /// Package name.
+    pub name: String,
+    /// Folder of its manifest.
+    pub dir: String,
+    /// Its local path dependencies.
+    pub dependencies: Vec<Dependency>,
+    /// Its targets.
+    pub targets: Vec<TargetNode>,
+    /// Root file of the build script.
+    pub build_script: Option<String>,
+    /// False for a path dependency outside the workspace: its own tests are not ours.
+    pub member: bool,
+}
+
+/// A dependency on a local package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dependency {
+    /// Name of that package.
+    pub package: String,
+    /// True for a dev-dependency that is not also a normal or build dependency.
+    pub dev: bool,
+}
+
+/// A target of a package.
+#[derive(Debug, Clone)]
+pub struct TargetNode {
+    /// Which.
+    pub id: TargetId,
+    /// Its root file.
+    pub root: String,
+    /// Its files, the root file included.
+    pub files: Files,
+    /// Whether it is built as a test executable.
+    pub has_tests: bool,
+}
+
+impl Graph {
+    /// The innermost package around a file, unless that file lies in a package outside the workspace.
+    pub(crate) fn nearest_package(&self, path: &str) -> Option<usize> {
+        let inside = |dir: &str| is_below(path, dir);
+        let (position, package) = self
+            .packages
+            .iter()
+            .enumerate()
+            .filter(|(_, package)| inside(&package.dir))
+            .max_by_key(|(_, package)| package.dir.len())?;
+        let is_outside = self.outside.iter().any(|dir| inside(dir) && dir.len() > package.dir.len());
+        (!is_outside).then_some(position)
+    }
+
+    /// The package of this position and all that depend on it, directly or not, for whatever purpose.
+    pub(crate) fn dependents(&self, position: usize) -> BTreeSet<String> {
+        let mut found = BTreeSet::from([self.packages[position].name.clone()]);
+        loop {
+            let depends =
+                |package: &&PackageNode| package.dependencies.iter().any(|known| found.contains(&known.package));
+            let more: Vec<String> = self.packages.iter().filter(depends).map(|package| package.name.clone()).collect();
+            let before = found.len();
+            found.extend(more);
+            if found.len() == before {
+                return found;
+            }
+        }
+    }
+
+    /// True for files in folders of packages outside the workspace.
+    pub(crate) fn is_outside(&self, path: &str) -> bool {
+        self.nearest_package(path).is_none() && self.outside.iter().any(|dir| is_below(path, dir))
+    }
+}
+
+/// True if the path is inside the folder.
+pub(crate) fn is_below(path: &str, dir: &str) -> bool {
+    dir.is_empty() || path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependents_are_direct_and_indirect() {
+        let package = |name: &str, dependencies: &[&str]| PackageNode {
+            name: name.to_owned(),
+            dependencies: dependencies
+                .iter()
+                .map(|name| Dependency { package: (*name).to_owned(), dev: false })
+                .collect(),
+            ..PackageNode::default()
+        };
+        let packages = vec![package("a", &["b"]), package("b", &["c"]), package("c", &[]), package("d", &[])];
+        let graph = Graph { packages, ..Graph::default() };
+        let of = |position| graph.dependents(position).into_iter().collect::<Vec<_>>();
+        assert_eq!(
+            (of(2), of(1), of(3)),
+            (vec!["a".into(), "b".into(), "c".into()], vec!["a".into(), "b".into()], vec!["d".into()])
+        );
+    }
+
+    #[test]
+    fn the_innermost_package_is_nearest() {
+        let package = |dir: &str| PackageNode { dir: dir.to_owned(), ..PackageNode::default() };
+        let graph = Graph {
+            packages: vec![package(""), package("crates/a")],
+            outside: vec!["fuzz".to_owned()],
+            ..Graph::default()
+        };
+        assert_eq!(graph.nearest_package("src/lib.rs"), Some(0));
+        assert_eq!(graph.nearest_package("crates/a/src/lib.rs"), Some(1));
+        assert_eq!(graph.nearest_package("crates/ab/src/lib.rs"), Some(0));
+        assert_eq!(graph.nearest_package("fuzz/main.rs"), None);
+        assert!(graph.is_outside("fuzz/main.rs") && !graph.is_outside("main.rs"));
+    }
+}

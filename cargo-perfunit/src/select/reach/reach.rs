@@ -1,0 +1,374 @@
+//! Which targets a change can reach, along files, packages and their dependencies.
+
+use super::graph::{Graph, PackageNode, is_below};
+use crate::model::{TargetId, TargetKind};
+use crate::select::source::{ChangeKind, ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What a change can reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// Targets with tests of workspace members, each with its causes, most telling first.
+    pub targets: BTreeMap<TargetId, Vec<Cause>>,
+    /// Changed files that are in no package of the workspace and reach nothing.
+    pub nowhere: Vec<String>,
+}
+
+/// Why a target is reached. `Display` gives the words for people.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// A changed item of its own code or of a library that it uses.
+    Item {
+        /// What happened to the item.
+        change: ChangeKind,
+        /// What kind of item.
+        kind: ItemKind,
+        /// What to call it: [`ChangedItem::label`].
+        label: String,
+        /// Its file.
+        path: String,
+        /// Line in that file, from 1.
+        line: usize,
+    },
+    /// External packages in the lock file. Empty: unknown which.
+    LockFile {
+        /// The lock file.
+        path: String,
+        /// The packages that the target depends on and that differ.
+        packages: Vec<String>,
+    },
+    /// A manifest differs in its version number only.
+    Version {
+        /// The manifest.
+        path: String,
+    },
+    /// A build script.
+    BuildScript {
+        /// Its root file.
+        path: String,
+    },
+    /// Another file: manifest, cargo config, data, Rust code outside the module tree.
+    File {
+        /// The file.
+        path: String,
+    },
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Item { change, label, path, line, .. } => write!(f, "{change} {label} ({path}:{line})"),
+            Cause::LockFile { path, packages } if packages.is_empty() => write!(f, "{path} changed"),
+            Cause::LockFile { path, packages } => {
+                let shown = packages.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let more = packages.len().saturating_sub(3);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(f, "{path}: {shown}{more} changed")
+            }
+            Cause::Version { path } => write!(f, "{path}: version changed"),
+            Cause::BuildScript { path } => write!(f, "build script {path} changed"),
+            Cause::File { path } => write!(f, "{path} changed"),
+        }
+    }
+}
+
+/// Decides which targets the difference can reach.
+pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
+    let mut sources = Sources::new(graph);
+    for item in &diff.items {
+        sources.item(item);
+    }
+    for input in &diff.inputs {
+        sources.input(input);
+    }
+    sources.reached()
+}
+
+/// Position in `Sources::causes`.
+type CauseSet = BTreeSet<usize>;
+
+/// What of a change is in one package.
+#[derive(Default, Clone)]
+struct InPackage {
+    /// Causes in the files of each target.
+    targets: Vec<CauseSet>,
+    /// Causes for all of its own targets.
+    own: CauseSet,
+    /// Causes for all of its targets and for everything that depends on its library.
+    exported: CauseSet,
+    /// Causes in its binaries, which its integration tests can start.
+    binaries: CauseSet,
+}
+
+struct Sources<'a> {
+    graph: &'a Graph,
+    /// Holders of each file: package, target, test-only.
+    holders: BTreeMap<&'a str, Vec<(usize, usize, bool)>>,
+    packages: Vec<InPackage>,
+    causes: Vec<Cause>,
+    nowhere: BTreeSet<String>,
+}
+
+impl<'a> Sources<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let mut holders = BTreeMap::<_, Vec<_>>::new();
+        for (package, node) in graph.packages.iter().enumerate() {
+            for (target, node) in node.targets.iter().enumerate() {
+                for (path, file) in &node.files {
+                    holders.entry(path.as_str()).or_default().push((package, target, file.test_only));
+                }
+            }
+        }
+        let empty = |node: &PackageNode| InPackage {
+            targets: vec![CauseSet::new(); node.targets.len()],
+            ..InPackage::default()
+        };
+        let packages = graph.packages.iter().map(empty).collect();
+        Self { graph, holders, packages, causes: Vec::new(), nowhere: BTreeSet::new() }
+    }
+
+    fn cause(&mut self, cause: Cause) -> usize {
+        match self.causes.iter().rposition(|known| *known == cause) {
+            Some(position) if !matches!(cause, Cause::Item { .. }) => position,
+            _ => {
+                self.causes.push(cause);
+                self.causes.len() - 1
+            }
+        }
+    }
+
+    fn item(&mut self, item: &ChangedItem) {
+        let ChangedItem { change, kind, path, line, .. } = item;
+        let cause = Cause::Item { change: *change, kind: *kind, label: item.label(), path: path.clone(), line: *line };
+        let mut placed = false;
+        for path in [Some(path), item.from.as_ref()].into_iter().flatten() {
+            let Some(holders) = self.holders.get(path.as_str()).cloned() else { continue };
+            let cause = self.cause(cause.clone());
+            for holder in holders {
+                self.place(holder, item.test_only, cause);
+            }
+            placed = true;
+        }
+        if !placed && !self.build_script(path) {
+            self.stray_rust_file(item);
+        }
+    }
+
+    /// A cause in a file of a target.
+    fn place(&mut self, (package, target, file_test_only): (usize, usize, bool), test_only: bool, cause: usize) {
+        self.packages[package].targets[target].insert(cause);
+        if test_only || file_test_only {
+            return;
+        }
+        match self.graph.packages[package].targets[target].id.kind {
+            TargetKind::Lib => drop(self.packages[package].exported.insert(cause)),
+            TargetKind::Bin => drop(self.packages[package].binaries.insert(cause)),
+            TargetKind::Test | TargetKind::Example | TargetKind::Bench => {}
+        }
+    }
+
+    /// A build script by its path; false if the path is none.
+    fn build_script(&mut self, path: &str) -> bool {
+        let is_script = |node: &PackageNode| node.build_script.as_deref() == Some(path);
+        let Some(package) = self.graph.packages.iter().position(is_script) else { return false };
+        let cause = self.cause(Cause::BuildScript { path: path.to_owned() });
+        self.packages[package].exported.insert(cause);
+        true
+    }
+
+    /// Rust code outside the module tree of head: generated, included by a macro, a module of a build script, removed.
+    fn stray_rust_file(&mut self, item: &ChangedItem) {
+        let path = &item.path;
+        let Some(package) = self.graph.nearest_package(path) else {
+            self.nowhere.insert(path.clone());
+            return;
+        };
+        let dir = &self.graph.packages[package].dir;
+        let beside_the_library = ["tests", "benches", "examples"].iter().any(|folder| {
+            let folder = if dir.is_empty() { (*folder).to_owned() } else { format!("{dir}/{folder}") };
+            is_below(path, &folder)
+        });
+        // The targets that held a removed file declare it no longer: that is a change of theirs.
+        if beside_the_library && item.change == ChangeKind::Removed {
+            self.nowhere.insert(path.clone());
+            return;
+        }
+        let cause = self.cause(Cause::File { path: path.clone() });
+        let package = &mut self.packages[package];
+        if beside_the_library {
+            package.own.insert(cause)
+        } else {
+            package.exported.insert(cause)
+        };
+    }
+
+    fn input(&mut self, input: &ChangedInput) {
+        let path = input.path.clone();
+        if input.kind == InputKind::Data && self.named(&path) && self.graph.nearest_package(&path).is_none() {
+            return;
+        }
+        if self.graph.is_outside(&path) {
+            self.nowhere.insert(path);
+            return;
+        }
+        let at_root = parent(&path) == self.graph.root;
+        match &input.kind {
+            InputKind::LockFile { packages } if at_root => self.lock_file(&path, packages),
+            InputKind::CargoConfig => self.everywhere(Cause::File { path }),
+            InputKind::Manifest | InputKind::WorkspaceManifest if at_root => self.everywhere(Cause::File { path }),
+            InputKind::ManifestVersion if at_root => self.everywhere(Cause::Version { path }),
+            // Only the one at the root counts; so do profiles and patches.
+            InputKind::LockFile { .. } => drop(self.nowhere.insert(path)),
+            InputKind::Manifest | InputKind::WorkspaceManifest => {
+                self.in_package(path, |path| Cause::File { path }, Exported::Yes);
+            }
+            InputKind::ManifestVersion => self.in_package(path, |path| Cause::Version { path }, Exported::No),
+            InputKind::BuildScript => self.in_package(path, |path| Cause::BuildScript { path }, Exported::Yes),
+            InputKind::Data => {
+                // The library can only have it built in if it lies beside its code; that is a habit, not a rule.
+                let exported = if self.is_in_library_folder(&path) { Exported::Yes } else { Exported::No };
+                self.in_package(path, |path| Cause::File { path }, exported);
+            }
+        }
+    }
+
+    /// A data file in the packages whose code names it: their tests may read it, and those of packages that use them. False
+    /// if there are none.
+    fn named(&mut self, path: &str) -> bool {
+        let Some(folders) = self.graph.named_by.get(path) else { return false };
+        let cause = self.cause(Cause::File { path: path.to_owned() });
+        for (position, package) in self.graph.packages.iter().enumerate() {
+            if folders.contains(&package.dir) {
+                self.packages[position].exported.insert(cause);
+            }
+        }
+        true
+    }
+
+    fn is_in_library_folder(&self, path: &str) -> bool {
+        self.graph.nearest_package(path).is_some_and(|package| {
+            let targets = &self.graph.packages[package].targets;
+            let library = targets.iter().find(|target| target.id.kind == TargetKind::Lib);
+            library.is_some_and(|library| is_below(path, parent(&library.root)))
+        })
+    }
+
+    fn everywhere(&mut self, cause: Cause) {
+        let cause = self.cause(cause);
+        for package in &mut self.packages {
+            package.own.insert(cause);
+        }
+    }
+
+    fn in_package(&mut self, path: String, cause: impl FnOnce(String) -> Cause, exported: Exported) {
+        let Some(package) = self.graph.nearest_package(&path) else {
+            self.nowhere.insert(path);
+            return;
+        };
+        let cause = self.cause(cause(path));
+        let package = &mut self.packages[package];
+        match exported {
+            Exported::Yes => package.exported.insert(cause),
+            Exported::No => package.own.insert(cause),
+        };
+    }
+
+    fn lock_file(&mut self, path: &str, changed: &[String]) {
+        for (position, package) in self.graph.packages.iter().enumerate() {
+            let known = self.graph.external.get(&package.name).filter(|known| !known.is_empty());
+            let packages: Vec<String> = match known {
+                Some(known) => changed.iter().filter(|name| known.contains(*name)).cloned().collect(),
+                None => changed.to_vec(),
+            };
+            if !packages.is_empty() || changed.is_empty() {
+                let cause = self.cause(Cause::LockFile { path: path.to_owned(), packages });
+                self.packages[position].own.insert(cause);
+            }
+        }
+    }
+
+    fn reached(self) -> Reached {
+        let mut targets = BTreeMap::new();
+        for (position, package) in self.graph.packages.iter().enumerate().filter(|(_, package)| package.member) {
+            let here = &self.packages[position];
+            let shared = &self.through_dependencies(position) | &self.through_programs(package);
+            for (own, target) in here.targets.iter().zip(&package.targets).filter(|(_, target)| target.has_tests) {
+                let mut causes: CauseSet = own | &shared;
+                if matches!(target.id.kind, TargetKind::Test | TargetKind::Bench) {
+                    causes.extend(&here.binaries);
+                }
+                if !causes.is_empty() {
+                    targets.insert(target.id.clone(), self.most_telling_first(&causes));
+                }
+            }
+        }
+        Reached { targets, nowhere: self.nowhere.into_iter().collect() }
+    }
+
+    /// Causes in the binaries that the code of this package names.
+    fn through_programs(&self, package: &PackageNode) -> CauseSet {
+        let started = self.graph.started_by.iter().filter(|(_, by)| by.contains(&package.dir));
+        let mut causes = CauseSet::new();
+        for (dir, _) in started {
+            for position in (0..self.packages.len()).filter(|position| self.graph.packages[*position].dir == *dir) {
+                causes.extend(&self.packages[position].binaries);
+                causes.extend(self.through_dependencies(position));
+            }
+        }
+        causes
+    }
+
+    /// Causes for all targets of a package: its own, its library's, and those of the libraries below.
+    fn through_dependencies(&self, package: usize) -> CauseSet {
+        let mut causes = self.packages[package].own.clone();
+        let mut queue = vec![package];
+        // Dev-dependencies count for the package itself, not for those below it.
+        queue.extend(self.dependencies(package, true));
+        let mut seen = BTreeSet::new();
+        while let Some(next) = queue.pop() {
+            if seen.insert(next) {
+                causes.extend(&self.packages[next].exported);
+                queue.extend(self.dependencies(next, false));
+            }
+        }
+        causes
+    }
+
+    fn dependencies(&self, package: usize, dev: bool) -> Vec<usize> {
+        let dependencies = self.graph.packages[package].dependencies.iter().filter(|dependency| dependency.dev == dev);
+        // Several can have one name: a member and what a patch puts in the place of an older version of it.
+        let all = |name: &'a str| self.graph.packages.iter().enumerate().filter(move |(_, known)| known.name == name);
+        dependencies.flat_map(|dependency| all(&dependency.package)).map(|(position, _)| position).collect()
+    }
+
+    fn most_telling_first(&self, causes: &CauseSet) -> Vec<Cause> {
+        let mut causes: Vec<Cause> = causes.iter().map(|cause| self.causes[*cause].clone()).collect();
+        let is_beside_the_code =
+            |kind: ItemKind| matches!(kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other);
+        causes.sort_by_key(|cause| match cause {
+            Cause::Item { kind, .. } if is_beside_the_code(*kind) => 3,
+            Cause::Item { change: ChangeKind::Changed, .. } => 0,
+            Cause::LockFile { .. } | Cause::BuildScript { .. } => 1,
+            Cause::Item { change: ChangeKind::Added | ChangeKind::Removed, .. } | Cause::File { .. } => 2,
+            Cause::Item { .. } => 3,
+            Cause::Version { .. } => 4,
+        });
+        causes.dedup();
+        causes
+    }
+}
+
+/// Whether a cause goes on to the packages that depend on this one.
+#[derive(Clone, Copy)]
+enum Exported {
+    Yes,
+    No,
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+use super::super::graph::{Dependency, TargetNode};
+use super::*;
+use crate::select::source::{FileChange, FileInTarget, diff};
+
+/// A target; a file with `?` at its end is test-only.
+fn target(package: &str, kind: TargetKind, name: &str, files: &[&str]) -> TargetNode {
+    let file = |path: &&str| {
+        let plain = path.trim_end_matches('?');
+        (plain.to_owned(), FileInTarget { module: String::new(), test_only: plain != *path })
+    };
+    TargetNode {
+        id: TargetId { package: package.to_owned(), kind, name: name.to_owned() },
+        root: files[0].to_owned(),
+        files: files.iter().map(file).collect(),
+        has_tests: kind != TargetKind::Example,
+    }
+}
+
+fn package(name: &str, dependencies: &[(&str, bool)], targets: Vec<TargetNode>) -> PackageNode {
+    let dependency = |(package, dev): &(&str, bool)| Dependency { package: (*package).to_owned(), dev: *dev };
+    PackageNode {
+        name: name.to_owned(),
+        dir: name.to_owned(),
+        dependencies: dependencies.iter().map(dependency).collect(),
+        targets,
+        build_script: Some(format!("{name}/make.rs")),
+        member: true,
+    }
+}
+
+/// `core` <- `mid` <- `app`; `helper` uses `core`, and `mid` uses `helper` in tests only.
+fn graph() -> Graph {
+    use TargetKind::{Bin, Example, Lib, Test};
+    let lib = |name: &str| target(name, Lib, name, &[&format!("{name}/src/lib.rs"), &format!("{name}/src/tests.rs?")]);
+    let external = |name: &str, of: &[&str]| (name.to_owned(), of.iter().map(ToString::to_string).collect());
+    Graph {
+        root: String::new(),
+        packages: vec![
+            package("core", &[], vec![lib("core"), target("core", Test, "it", &["core/tests/it.rs"])]),
+            package("mid", &[("core", false), ("helper", true)], vec![lib("mid")]),
+            package("helper", &[("core", false)], vec![lib("helper")]),
+            package(
+                "app",
+                &[("mid", false)],
+                vec![
+                    target("app", Bin, "app", &["app/src/main.rs"]),
+                    target("app", Test, "cli", &["app/tests/cli.rs", "app/tests/common/mod.rs"]),
+                    target("app", Test, "other", &["app/tests/other.rs"]),
+                    target("app", Example, "demo", &["app/examples/demo.rs"]),
+                ],
+            ),
+        ],
+        external: [external("core", &["libc"]), external("mid", &["libc", "serde"]), external("helper", &["libc"])]
+            .into(),
+        outside: vec!["fuzz".to_owned()],
+        named_by: [("testdata/a.json".to_owned(), ["mid".to_owned()].into())].into(),
+        started_by: [].into(),
+    }
+}
+
+fn reached(changes: &[(&str, &str, &str)]) -> Reached {
+    reached_in(&graph(), changes)
+}
+
+fn reached_in(graph: &Graph, changes: &[(&str, &str, &str)]) -> Reached {
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|(path, base, head)| FileChange {
+            path: (*path).to_owned(),
+            base: Some(base.as_bytes().to_vec()),
+            head: (!head.is_empty()).then(|| head.as_bytes().to_vec()),
+        })
+        .collect();
+    reach(graph, &diff(&changes, &|_| false))
+}
+
+#[track_caller]
+fn check(path: &str, base: &str, head: &str, expected: &[&str]) {
+    let reached = reached(&[(path, base, head)]);
+    assert_eq!(reached.targets.keys().map(ToString::to_string).collect::<Vec<_>>(), expected);
+}
+
+const ALL: &[&str] = &["app::bin/app", "app::cli", "app::other", "core", "core::it", "helper", "mid"];
+
+#[test]
+fn a_library_reaches_all_that_depend_on_it() {
+    check("core/src/lib.rs", "fn f() {}", "fn f() { 1 }", ALL);
+    check("mid/src/lib.rs", "fn f() {}", "fn f() { 1 }", &["app::bin/app", "app::cli", "app::other", "mid"]);
+}
+
+#[test]
+fn a_dev_dependency_goes_no_further() {
+    check("helper/src/lib.rs", "fn f() {}", "fn f() { 1 }", &["helper", "mid"]);
+}
+
+#[test]
+fn of_two_packages_with_one_name_both_are_depended_on() {
+    let mut graph = graph();
+    let library = target("core", TargetKind::Lib, "core", &["old/src/lib.rs"]);
+    graph.packages.push(PackageNode { dir: "old".into(), member: false, ..package("core", &[], vec![library]) });
+    let change = FileChange {
+        path: "old/src/lib.rs".into(),
+        base: Some(b"fn f() {}".to_vec()),
+        head: Some(b"fn f() { 1 }".to_vec()),
+    };
+    let targets = reach(&graph, &diff(&[change], &|_| false)).targets;
+    let packages: BTreeSet<_> = targets.keys().map(|target| target.package.as_str()).collect();
+    assert_eq!(packages, BTreeSet::from(["app", "helper", "mid"]));
+}
+
+#[test]
+fn test_code_of_a_library_reaches_its_own_tests() {
+    check("core/src/lib.rs", "#[cfg(test)] fn f() {}", "#[cfg(test)] fn f() { 1 }", &["core"]);
+    check("core/src/tests.rs", "fn f() {}", "fn f() { 1 }", &["core"]);
+}
+
+#[test]
+fn a_binary_reaches_the_tests_that_can_start_it() {
+    check("app/src/main.rs", "fn f() {}", "fn f() { 1 }", &["app::bin/app", "app::cli", "app::other"]);
+}
+
+#[test]
+fn an_integration_test_reaches_only_itself() {
+    check("app/tests/common/mod.rs", "fn f() {}", "fn f() { 1 }", &["app::cli"]);
+    check("app/examples/demo.rs", "fn f() {}", "fn f() { 1 }", &[]);
+}
+
+#[test]
+fn comments_reach_nothing() {
+    check("core/src/lib.rs", "fn f() {}", "/// F.\nfn f() {}", &[]);
+}
+
+#[test]
+fn a_manifest_reaches_its_package_and_those_that_depend_on_it() {
+    let base = "[package]\nname = \"mid\"\nversion = \"1.0.0\"";
+    let dependents = ["app::bin/app", "app::cli", "app::other", "mid"];
+    check("mid/Cargo.toml", base, &format!("{base}\nedition = \"2024\""), &dependents);
+    check("mid/Cargo.toml", base, &format!("{base}\n[profile.dev]\nopt-level = 1"), &dependents);
+    check("mid/Cargo.toml", base, &base.replace("1.0.0", "1.0.1"), &["mid"]);
+    check("mid/Cargo.toml", base, &format!("{base}\ndescription = \"Mid\""), &[]);
+    check("Cargo.toml", "[workspace]", "[workspace]\nresolver = \"2\"", ALL);
+    check("fuzz/Cargo.toml", base, &format!("{base}\nedition = \"2024\""), &[]);
+}
+
+#[test]
+fn the_lock_file_reaches_who_depends_on_what_changed() {
+    let lock = |name: &str| {
+        let package = |name: &str, version: &str| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\nsource = \"registry\"\n")
+        };
+        package("libc", if name == "libc" { "2" } else { "1" })
+            + &package("serde", if name == "serde" { "2" } else { "1" })
+    };
+    // Of `app` no dependencies are known: it may depend on any.
+    check("Cargo.lock", &lock(""), &lock("serde"), &["app::bin/app", "app::cli", "app::other", "mid"]);
+    check("Cargo.lock", &lock(""), &lock("libc"), ALL);
+    check("Cargo.lock", &lock(""), "= broken", ALL);
+    check("core/Cargo.lock", &lock(""), &lock("libc"), &[]);
+    let reached = reached(&[("Cargo.lock", &lock(""), &lock("serde"))]);
+    assert!(reached.targets.values().all(|causes| causes[0].to_string() == "Cargo.lock: serde changed"));
+}
+
+#[test]
+fn build_scripts_and_cargo_config_reach_code() {
+    check("core/build.rs", "fn main() {}", "fn main() { f() }", ALL);
+    check("helper/make.rs", "fn main() {}", "fn main() { f() }", &["helper", "mid"]);
+    check(".cargo/config.toml", "a = 1", "a = 2", ALL);
+}
+
+#[test]
+fn data_reaches_the_targets_of_its_package() {
+    check("core/data/a.json", "1", "2", &["core", "core::it"]);
+    check("core/src/table.bin", "1", "2", ALL);
+    check("data/a.json", "1", "2", &[]);
+    check("testdata/a.json", "1", "2", &["app::bin/app", "app::cli", "app::other", "mid"]);
+}
+
+#[test]
+fn rust_outside_the_module_tree_is_an_input() {
+    check("helper/src/generated.rs", "fn f() {}", "fn f() { 1 }", &["helper", "mid"]);
+    check("core/tests/ui/fail.rs", "fn f() {}", "fn f() { 1 }", &["core", "core::it"]);
+    check("core/tests/gone.rs", "fn f() {}", "", &[]);
+    check("fuzz/main.rs", "fn f() {}", "fn f() { 1 }", &[]);
+}
+
+#[test]
+fn a_binary_reaches_the_tests_of_packages_that_name_it() {
+    let started_by = [("app".to_owned(), ["helper".to_owned()].into())].into();
+    let graph = Graph { started_by, ..graph() };
+    for path in ["app/src/main.rs", "mid/src/lib.rs"] {
+        let reached = reached_in(&graph, &[(path, "fn f() {}", "fn f() { 1 }")]);
+        assert!(reached.targets.keys().any(|target| target.package == "helper"), "{path}: {reached:?}");
+    }
+    assert!(
+        !reached(&[("app/src/main.rs", "fn f() {}", "fn f() { 1 }")]).targets.keys().any(|t| t.package == "helper")
+    );
+}
+
+#[test]
+fn what_reaches_nothing_is_named() {
+    assert_eq!(reached(&[("fuzz/main.rs", "fn f() {}", "fn f() { 1 }")]).nowhere, ["fuzz/main.rs"]);
+}
+
+#[test]
+fn causes_are_in_words_and_most_telling_first() {
+    let reached = reached(&[
+        ("core/data/a.json", "1", "2"),
+        ("core/src/lib.rs", "impl P {\nfn f() {}\n}", "fn g() {}\nimpl P {\nfn f() { 1 }\n}"),
+        ("core/build.rs", "fn main() {}", "fn main() { f() }"),
+    ]);
+    let causes = reached.targets.values().find(|causes| causes.len() == 4).unwrap();
+    let words: Vec<String> = causes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        words,
+        [
+            "changed P::f (core/src/lib.rs:3)",
+            "build script core/build.rs changed",
+            "added g (core/src/lib.rs:1)",
+            "core/data/a.json changed",
+        ]
+    );
+}

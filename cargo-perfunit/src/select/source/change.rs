@@ -1,0 +1,191 @@
+//! The vocabulary of a source difference.
+
+use std::fmt;
+
+/// A file that differs between the two versions. A rename is a removal and an addition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileChange {
+    /// Path from the root of the repository, with `/`.
+    pub path: String,
+    /// Content in base, unless the file is new.
+    pub base: Option<Vec<u8>>,
+    /// Content in head, unless the file was removed.
+    pub head: Option<Vec<u8>>,
+}
+
+/// All that differs, sorted by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceDiff {
+    /// Changed items of Rust files.
+    pub items: Vec<ChangedItem>,
+    /// Changed files besides Rust code that can reach a build or a run.
+    pub inputs: Vec<ChangedInput>,
+    /// Changed files that cannot, by path, with the reason.
+    pub irrelevant: Vec<(String, Irrelevance)>,
+}
+
+impl SourceDiff {
+    /// True if nothing changed that could reach a test.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.inputs.is_empty()
+    }
+}
+
+/// An item whose tokens differ, or that exists on one side only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedItem {
+    /// File in head, or in base if the item was removed.
+    pub path: String,
+    /// Line in that file, from 1.
+    pub line: usize,
+    /// Inline modules, type or trait, and name: `parser::Parser::parse_line`.
+    pub name: String,
+    /// The last segment, to match names in other code. For an impl block the type.
+    pub ident: String,
+    /// Type of the impl block or name of the trait around it, otherwise empty.
+    pub owner: String,
+    /// What kind of item.
+    pub kind: ItemKind,
+    /// What happened to it.
+    pub change: ChangeKind,
+    /// For a moved item the file in base, if that is another one.
+    pub from: Option<String>,
+    /// True below `#[cfg(test)]` or for a test. Files that only test targets hold are not known here: see `reach`.
+    pub test_only: bool,
+    /// True for a `#[test]` function or one like it.
+    pub is_test: bool,
+}
+
+impl ChangedItem {
+    /// What to call it: `Parser::line`, `impl Parser`, `use Parser`, `thread_local!`.
+    pub fn label(&self) -> String {
+        match self.kind {
+            ItemKind::Impl => format!("impl {}", self.name),
+            ItemKind::Use => format!("use {}", self.name),
+            ItemKind::Module => format!("mod {}", self.name),
+            ItemKind::Macro | ItemKind::MacroCall => format!("{}!", self.name),
+            ItemKind::Attributes => "attributes of the file".to_owned(),
+            _ => self.name.clone(),
+        }
+    }
+}
+
+impl fmt::Display for ChangedItem {
+    /// `Parser::line (src/parser.rs:88)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}:{})", self.label(), self.path, self.line)
+    }
+}
+
+/// Kinds of item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ItemKind {
+    /// A free function.
+    Function,
+    /// A function of an impl block or trait.
+    Method,
+    /// The header of an impl block: generics, trait, type, bounds.
+    Impl,
+    /// Struct, enum, union, type alias or associated type.
+    Type,
+    /// The header of a trait, or a trait alias.
+    Trait,
+    /// A constant, also an associated one.
+    Const,
+    /// A static.
+    Static,
+    /// A `macro_rules!` definition.
+    Macro,
+    /// One imported name (`use a::{b, c}` is two), or `extern crate`.
+    Use,
+    /// A module declaration or the header of an inline module.
+    Module,
+    /// A macro call in the place of an item, without the functions spelled out in it.
+    MacroCall,
+    /// The inner attributes of a file.
+    Attributes,
+    /// Anything else: foreign blocks, syntax unknown to us, a file that does not parse.
+    Other,
+}
+
+/// What happened to an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeKind {
+    /// Only in head.
+    Added,
+    /// Only in base.
+    Removed,
+    /// In both, with other tokens.
+    Changed,
+    /// The same tokens in another file or module.
+    Moved,
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ChangeKind::Added => "added",
+            ChangeKind::Removed => "removed",
+            ChangeKind::Changed => "changed",
+            ChangeKind::Moved => "moved",
+        })
+    }
+}
+
+/// A file besides Rust code that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedInput {
+    /// Path from the root of the repository.
+    pub path: String,
+    /// What it is.
+    pub kind: InputKind,
+}
+
+/// Kinds of input besides Rust code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputKind {
+    /// A `Cargo.toml`, in keys that can reach the code of its package.
+    Manifest,
+    /// A `Cargo.toml`, in keys for the whole workspace: profiles, patches, inherited values.
+    WorkspaceManifest,
+    /// A `Cargo.toml`, in nothing but the version number (which `env!("CARGO_PKG_VERSION")` shows).
+    ManifestVersion,
+    /// A `Cargo.lock`.
+    LockFile {
+        /// External packages with another version, source or checksum. Empty: unknown, that is any.
+        packages: Vec<String>,
+    },
+    /// A `build.rs` beside a manifest.
+    BuildScript,
+    /// `.cargo/config.toml` or `rust-toolchain.toml`.
+    CargoConfig,
+    /// Any other file; the code may include it or read it.
+    Data,
+}
+
+/// Why a changed file cannot reach a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Irrelevance {
+    /// Rust or TOML with the same meaning as before.
+    OnlyCommentsOrFormatting,
+    /// A manifest, in keys that only describe the package.
+    OnlyPackageDescription,
+    /// A lock file, in nothing but the packages of the workspace itself.
+    OnlyLocalVersions,
+    /// Text for people that no Rust file mentions.
+    Documentation,
+    /// Settings of tools around the code: CI, formatter, linter, editor, git.
+    Tooling,
+}
+
+impl fmt::Display for Irrelevance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Irrelevance::OnlyCommentsOrFormatting => "only comments, documentation or formatting differ",
+            Irrelevance::OnlyPackageDescription => "only the package's description differs",
+            Irrelevance::OnlyLocalVersions => "only versions of the workspace's own packages differ",
+            Irrelevance::Documentation => "documentation that no Rust file mentions",
+            Irrelevance::Tooling => "settings of tools around the code",
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! What differs between two versions of the source, in the units that people know: functions, types, constants, manifests.
+//!
+//! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`], every changed file accounted for as
+//! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate, and
+//! [`overlay`]: a version with the test code of the other; and [`instrument`]: a file with probes on its functions.
+//!
+//! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
+//! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
+
+mod attributes;
+mod change;
+mod compare;
+mod inputs;
+mod items;
+mod keys;
+mod locked;
+mod macros;
+mod modules;
+mod normalise;
+mod overlay;
+mod probes;
+mod splice;
+mod surroundings;
+mod test_attributes;
+
+pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
+pub use compare::diff;
+pub use items::{Item, items};
+pub use keys::changed_keys;
+pub use locked::{LockedChange, locked_changes, packages_with_path};
+pub use modules::{FileInTarget, ModuleTree, modules};
+pub use normalise::Code;
+pub use overlay::{Holder, Holds, holds, overlay};
+pub use probes::{Extent, Instrumented, LeftOut, Place, Site, Unprobed, extents, instrument};
+pub use test_attributes::{Ask, Asked, asks};

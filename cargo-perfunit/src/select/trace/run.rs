@@ -1,0 +1,172 @@
+//! One run of a test, from the question to the answer.
+
+use super::breakpoints::Breakpoints;
+use super::places::Places;
+use super::tracer::{self, End};
+use crate::build::{SIDE_VARIABLE, TestExecutable};
+use crate::error::{Error, Result};
+use crate::system::cache;
+use crate::system::fs;
+use crate::system::interrupt;
+use crate::system::process;
+use nix::sys::personality::{self, Persona};
+use nix::sys::resource::{Resource, setrlimit};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Whether a test executes any of the functions in question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Executed {
+    /// It does.
+    Yes,
+    /// It passed and did not.
+    No,
+    /// It cannot be told, in words that continue "unknown, because".
+    Unknown(String),
+}
+
+/// A test executable and what its tests need to run in.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    /// The executable.
+    pub executable: &'a TestExecutable,
+    /// Its functions.
+    pub places: &'a Places,
+    /// `TMPDIR` of its tests; emptied before each.
+    pub temporary: &'a Path,
+    /// Set besides what cargo and the user set: the seed of this run.
+    pub variables: &'a [(&'static str, OsString)],
+}
+
+/// How often Ctrl-C is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs one test once, under breakpoints at the entries of the functions with these linker symbol names.
+///
+/// `test` must be a name that the executable itself listed: of another one libtest runs nothing, and nothing is
+/// executed. Must be called from the main thread, while no child is wanted any more (see [`process::kill_leftovers`]).
+pub fn executes(program: &Program<'_>, test: &str, symbols: &BTreeSet<String>, limit: Duration) -> Result<Executed> {
+    if symbols.is_empty() {
+        return Ok(Executed::No);
+    }
+    process::spare_children();
+    let executed = run(program, test, symbols, limit, |command| {
+        process::mark(command)?;
+        process::spawn(command)
+    });
+    process::kill_leftovers();
+    executed
+}
+
+/// [`executes`] with another way to start a process: the unit tests have no keeper.
+pub(super) fn run(
+    program: &Program<'_>,
+    test: &str,
+    symbols: &BTreeSet<String>,
+    limit: Duration,
+    start: impl FnOnce(&mut Command) -> Result<Child>,
+) -> Result<Executed> {
+    let addresses = match program.places.find(symbols) {
+        Ok(addresses) => addresses,
+        Err(why) => return Ok(Executed::Unknown(why)),
+    };
+    let breakpoints = Breakpoints::new(program.places, addresses);
+    fs::remove_dir_all(program.temporary)?;
+    cache::private_dir(program.temporary)?;
+    let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
+    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+    let mut command = command(program, test);
+    prepare(&mut command, theirs, &ours);
+    let (sender, receiver) = mpsc::channel();
+    let tracer = std::thread::Builder::new().name("tracer".to_owned());
+    let tracer = tracer.spawn(move || sender.send(tracer::follow(ours, &breakpoints))).map_err(failed)?;
+    let started = start(&mut command);
+    // With it goes our copy of the child's end of the line: if there is no child, the tracer need not wait for it.
+    drop(command);
+    let answer = match started {
+        Ok(child) => answer(&receiver, child, limit),
+        Err(error) => match receiver.recv() {
+            Ok(End::Refused(errno)) => Ok(Executed::Unknown(format!("the system does not let us trace it: {errno}"))),
+            _ => Err(error),
+        },
+    };
+    let _ = tracer.join();
+    answer
+}
+
+/// As in a measured run, but that the harness runs the test: nobody else takes part.
+fn command(program: &Program<'_>, test: &str) -> Command {
+    let executable = program.executable;
+    let mut command = Command::new(&executable.path);
+    command
+        .args(executable.arguments(test))
+        .current_dir(&executable.cwd)
+        .env_clear()
+        .envs(executable.environment())
+        .envs(program.variables.iter().cloned())
+        .env("TMPDIR", program.temporary)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if let Some(folder) = &program.places.folder {
+        command.env(SIDE_VARIABLE, folder);
+    }
+    command
+}
+
+/// What the new process does before exec; `theirs` is its end of the line to the tracer, `ours` the tracer's.
+fn prepare(command: &mut Command, theirs: UnixStream, ours: &UnixStream) {
+    let tracers = ours.as_raw_fd();
+    // SAFETY: only system calls that are safe between fork and exec; no allocation. The descriptor that is closed is
+    // this process's copy, which nothing here uses.
+    unsafe {
+        command.pre_exec(move || {
+            // Or the line would never end, for this process would hold both ends.
+            libc::close(tracers);
+            // Both as in measured runs; a container may refuse the first.
+            let _ = personality::get().and_then(|now| personality::set(now | Persona::ADDR_NO_RANDOMIZE));
+            let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+            tracer::introduce(&theirs)
+        });
+    }
+}
+
+/// Waits for the tracer and puts together what it saw and how the test ended.
+fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<Executed> {
+    let deadline = Instant::now() + limit;
+    let mut cut_short = None;
+    let end = loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match tracer.recv_timeout(left.min(LOOK)) {
+            Ok(end) => break end,
+            Err(RecvTimeoutError::Disconnected) => break End::Unseen("the tracer failed".to_owned()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if interrupt::requested() {
+            cut_short = Some("interrupted".to_owned());
+        } else if Instant::now() >= deadline {
+            cut_short = Some(format!("it did not end within {} s", limit.as_secs_f64()));
+        }
+        if cut_short.is_some() {
+            // The tracer sees that, too.
+            let _ = child.kill();
+        }
+    };
+    // The tracer's end is the end of whatever it still traced.
+    let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for a traced test: {error}")))?;
+    Ok(match (end, cut_short) {
+        (End::Hit, _) => Executed::Yes,
+        (_, Some(why)) | (End::Unseen(why), _) => Executed::Unknown(why),
+        (End::NotStarted | End::Refused(_), _) => Executed::Unknown(format!("it did not start: {status}")),
+        // What fails has not gone all its way; perhaps only because it is traced.
+        (End::Over, _) if !status.success() => Executed::Unknown(format!("it fails: {status}")),
+        (End::Over, _) => Executed::No,
+    })
+}

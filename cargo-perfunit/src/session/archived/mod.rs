@@ -1,0 +1,127 @@
+//! Builds that are made on one machine and measured on others: `cargo perfunit archive` and `diff --use-archive`.
+//!
+//! An archive holds what `diff` would have kept: executables and link inputs of both versions in each pairing, what
+//! machine code and tracing said about them, and how the builds came about. Where it is used the pipeline runs as ever,
+//! and finds all that it would have built; what it does not find is an error and never a build.
+
+mod make;
+mod recipe;
+mod take;
+
+pub use make::{Archived, archive};
+pub use recipe::Recipe;
+pub use take::{adopt, install};
+
+use super::options::{Options, Scope};
+use super::setup::Setup;
+use crate::build;
+use crate::error::{Error, Result};
+use crate::git::Request;
+use crate::model::{Sides, VersionName};
+use crate::system::archive as packed;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Changes with the format of the manifest.
+const FORMAT: u32 = 1;
+/// The libraries that measured processes load, below our folder and in archives.
+const PARTS: &str = "parts";
+const SEEDS: &str = "libperfunit_seeds.so";
+const METER: &str = "libperfunit_meter.so";
+
+/// What a run has to do with archives.
+#[derive(Debug, Default)]
+pub enum Archive {
+    /// Nothing.
+    #[default]
+    None,
+    /// It makes one: how the builds came about so far.
+    Making(Vec<Recipe>),
+    /// It uses this one.
+    Using {
+        /// The file.
+        file: PathBuf,
+        /// How its builds came about.
+        recipes: Vec<Recipe>,
+    },
+}
+
+/// What an archive says of itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    /// Version of the tool that made it.
+    tool: String,
+    /// Key of what the tool links into test executables.
+    parts: String,
+    /// Output of `rustc -vV`, of both sides where it differs.
+    compiler: String,
+    /// The toolchain's folder: links that are made again take the standard library from it.
+    sysroot: PathBuf,
+    /// Our folder: executables know where they were built.
+    ours: PathBuf,
+    versions: Sides<VersionName>,
+    /// Keys of the versions' contents.
+    contents: Sides<String>,
+    asked: Asked,
+    recipes: Vec<Recipe>,
+}
+
+/// What of the options decided the builds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Asked {
+    request: Request,
+    scope: Scope,
+    all_tests: bool,
+    build: build::Options,
+    opaque_constants: bool,
+    aligned_loops: bool,
+}
+
+/// What the compilers of both sides say of themselves.
+fn compilers(setup: &Setup) -> String {
+    let base = setup.base_cargo.as_ref();
+    let base = base.map(|base| format!("base: {}{}\n", base.version, base.sysroot.display()));
+    setup.cargo.version.clone() + &base.unwrap_or_default()
+}
+
+/// What every format of a manifest says.
+#[derive(Deserialize)]
+struct Header {
+    format: u32,
+    tool: String,
+}
+
+impl Asked {
+    fn of(options: &Options) -> Self {
+        Self {
+            request: options.request.clone(),
+            scope: options.scope.clone(),
+            all_tests: options.all_tests,
+            build: options.build.clone(),
+            opaque_constants: options.opaque_constants,
+            aligned_loops: options.aligned_loops,
+        }
+    }
+}
+
+impl Manifest {
+    fn read(archive: &Path) -> Result<Self> {
+        let note = packed::note(archive)?;
+        let damaged = |error: serde_json::Error| {
+            Error::usage(format!("{} is damaged: {error}", archive.display()))
+                .hint("make it anew with `cargo perfunit archive`")
+        };
+        let header: Header = serde_json::from_slice(&note).map_err(damaged)?;
+        let (own, theirs) = (env!("CARGO_PKG_VERSION"), &header.tool);
+        let other = |what: &str| {
+            Error::usage(format!("{} was made by {what} of cargo-perfunit, {theirs}; this is {own}", archive.display()))
+                .hint("install the same version on all machines, or make the archive anew")
+        };
+        if header.format != FORMAT || *theirs != own {
+            return Err(other("another version"));
+        }
+        let manifest: Self = serde_json::from_slice(&note).map_err(damaged)?;
+        if manifest.parts == build::parts_key()? { Ok(manifest) } else { Err(other("another build")) }
+    }
+}

@@ -1,0 +1,105 @@
+//! How a pairing was built, so that the same executables are found again without building.
+
+use super::{Archive, METER, PARTS, SEEDS};
+use crate::build::{SideBuild, Variant};
+use crate::error::{Error, Result};
+use crate::model::{Side, Sides, TargetId};
+use crate::session::build::BuiltSides;
+use crate::session::pairing::Pairing;
+use crate::session::setup::Setup;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// One pairing as it was built in the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    tests_of: Side,
+    targets: BTreeSet<TargetId>,
+    /// Crate roots that could not stand our `#[test]`.
+    without_macro: BTreeSet<String>,
+    runner: bool,
+    /// Files of the overlaid version that got their own content back.
+    given_up: BTreeSet<String>,
+    /// Folders below `sides`; none where a version has none of the targets.
+    sides: Sides<Option<String>>,
+    warnings: Vec<String>,
+}
+
+impl Recipe {
+    /// How these were built.
+    pub fn of(built: &BuiltSides, without_macro: &BTreeSet<String>) -> Self {
+        let folder = |side: &SideBuild| {
+            let name = side.folder.file_name().filter(|_| !side.executables.is_empty());
+            name.map(|name| name.to_string_lossy().into_owned())
+        };
+        Self {
+            tests_of: built.pairing.tests_of,
+            targets: built.targets.clone(),
+            without_macro: without_macro.clone(),
+            runner: built.variant.runner,
+            given_up: built.pairing.given_up().clone(),
+            sides: built.sides.as_ref().map(folder),
+            warnings: built.warnings.clone(),
+        }
+    }
+
+    /// Finds what was built; `roots` and `variant` are as they were before anything had to be given up.
+    pub fn follow(
+        &self,
+        setup: &Setup,
+        mut pairing: Pairing,
+        roots: &BTreeSet<String>,
+        variant: Variant,
+    ) -> Result<BuiltSides> {
+        pairing.take_back(setup, &self.given_up);
+        let ours = &setup.ours;
+        let open = |_, name: Option<&String>| match name {
+            Some(name) => SideBuild::open(&ours.join("sides").join(name)),
+            None => Ok(SideBuild::empty(ours)),
+        };
+        let library = |name: &str| Some(ours.join(PARTS).join(name)).filter(|path| path.exists());
+        Ok(BuiltSides {
+            sides: self.sides.as_ref().map(Option::as_ref).try_map(open)?,
+            pairing,
+            targets: self.targets.clone(),
+            injections: roots.difference(&self.without_macro).cloned().collect(),
+            seeds: library(SEEDS),
+            meter: library(METER),
+            variant: Variant { runner: self.runner, ..variant },
+            warnings: self.warnings.clone(),
+        })
+    }
+
+    /// The folders below `sides` that it needs.
+    pub fn sides(&self) -> impl Iterator<Item = &str> {
+        Side::BOTH.into_iter().filter_map(|side| self.sides.get(side).as_deref())
+    }
+}
+
+impl Archive {
+    /// Notes how a pairing was built, if an archive is being made.
+    pub fn note(&mut self, built: &BuiltSides, without_macro: &BTreeSet<String>) {
+        if let Self::Making(recipes) = self {
+            recipes.push(Recipe::of(built, without_macro));
+        }
+    }
+
+    /// The recipe for a pairing; none if builds are made. An archive without it is an error.
+    pub fn recipe(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Result<Option<Recipe>> {
+        let Self::Using { file, recipes } = self else { return Ok(None) };
+        let found = recipes.iter().find(|recipe| recipe.tests_of == tests_of && recipe.targets == *targets);
+        found.cloned().map(Some).ok_or_else(|| missing(file, targets))
+    }
+
+    /// True if both pairings are to be ready before anything is measured.
+    pub fn is_in_use(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
+
+fn missing(file: &Path, targets: &BTreeSet<TargetId>) -> Error {
+    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    Error::setup(format!("{} holds no build of exactly {}", file.display(), names.join(", ")))
+        .hint("leave out --use-archive to build here, or make the archive anew with the same options")
+}

@@ -1,0 +1,160 @@
+//! `diff --use-archive`: sees that an archive is of what is asked for, and puts its files where `diff` looks for them.
+
+use super::{Archive, Asked, Manifest, compilers};
+use crate::build::{self, SideBuild};
+use crate::error::{Error, Result};
+use crate::git::Request;
+use crate::model::{Side, Sides, VersionName};
+use crate::session::options::{Explain, Explaining, Options};
+use crate::session::runs;
+use crate::session::setup::Setup;
+use crate::system::archive as packed;
+use crate::system::fs;
+use std::path::{Path, PathBuf};
+
+/// What an archive may hold.
+const FOLDERS: [&str; 4] = ["sides", "selection", "parts", "Cargo.lock"];
+
+/// The options with what the archive decides: the versions if none are named, and everything that decides a build.
+pub fn adopt(options: &Options) -> Result<Options> {
+    let Some(file) = &options.archive else { return Ok(options.clone()) };
+    if options.explaining.explain == Explain::Always {
+        return Err(Error::usage("--explain always needs another build, and --use-archive makes none")
+            .hint("type `--explain never`; `cargo perfunit explain` builds what it needs where it is started"));
+    }
+    let Manifest { asked, versions, .. } = Manifest::read(file)?;
+    let typed = Asked::of(options);
+    let neutral = Asked::of(&Options {
+        build: build::Options { profile: "bench".to_owned(), arguments: Vec::new() },
+        opaque_constants: true,
+        ..Options::default()
+    });
+    let differs = [
+        ("the choice of packages and targets", typed.scope != neutral.scope && typed.scope != asked.scope),
+        ("--all-tests", typed.all_tests && !asked.all_tests),
+        ("what is passed to cargo", typed.build != neutral.build && typed.build != asked.build),
+        ("--transparent-constants", !typed.opaque_constants && asked.opaque_constants),
+        ("--aligned-loops", typed.aligned_loops && !asked.aligned_loops),
+    ];
+    if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+        return Err(Error::usage(format!("{} was made otherwise: {what} differs", file.display()))
+            .hint("leave that out, as the archive decides it; filters of tests and --partition may be given"));
+    }
+    let request = if typed.request == Request::default() { exactly(&versions, asked.request) } else { typed.request };
+    Ok(Options {
+        request,
+        scope: asked.scope,
+        all_tests: asked.all_tests,
+        build: asked.build,
+        opaque_constants: asked.opaque_constants,
+        aligned_loops: asked.aligned_loops,
+        explaining: Explaining { explain: Explain::Never, ..options.explaining },
+        ..options.clone()
+    })
+}
+
+/// The commits that were archived, whatever branches are called here; uncommitted changes have to be here too.
+fn exactly(versions: &Sides<VersionName>, request: Request) -> Request {
+    let commit = |version: &VersionName| Some(version.commit.clone()).filter(|_| !version.dirty);
+    match (commit(&versions.base), commit(&versions.head)) {
+        (Some(base), Some(head)) => Request::Range { base, head },
+        _ => request,
+    }
+}
+
+/// Unpacks the archive into our folder, all of it or nothing.
+pub fn install(setup: &mut Setup, file: &Path) -> Result<()> {
+    let manifest = Manifest::read(file)?;
+    check(setup, &manifest, file)?;
+    let draft = setup.ours.join("tmp").join(format!("archive-{}", std::process::id()));
+    fs::remove_dir_all(&draft)?;
+    let installed = packed::unpack(file, &draft).and_then(|()| put(setup, &draft, &manifest, file));
+    fs::remove_dir_all(&draft)?;
+    installed?;
+    let versions = &mut setup.comparison.versions;
+    // As they were called where the archive was made.
+    (versions.base.name, versions.head.name) = (manifest.versions.base, manifest.versions.head);
+    setup.archive = Archive::Using { file: file.to_owned(), recipes: manifest.recipes };
+    Ok(())
+}
+
+/// Whether what was built there would have been built here.
+fn check(setup: &Setup, manifest: &Manifest, file: &Path) -> Result<()> {
+    let other = |what: String, hint: &str| Err(Error::usage(format!("{} {what}", file.display())).hint(hint));
+    if manifest.compiler != compilers(setup) {
+        let release = manifest.compiler.lines().next().unwrap_or_default();
+        let what = format!("was made with {release}, and here is {}", setup.rustc());
+        return other(what, "use the same toolchain on all machines: rust-toolchain.toml in the project says which");
+    }
+    for (what, there, here) in
+        [("the target folder", &manifest.ours, &setup.ours), ("the toolchain", &manifest.sysroot, &setup.cargo.sysroot)]
+    {
+        if there != here {
+            let what = format!("was made with {what} at {}, and here it is at {}", there.display(), here.display());
+            let hint = "executables know where they were built: use equal paths on all machines, in containers or with links \
+                        (RUSTUP_HOME for the toolchain)";
+            return other(what, hint);
+        }
+    }
+    let contents = runs::contents(setup);
+    for side in Side::BOTH {
+        if contents.get(side) != manifest.contents.get(side) {
+            let (there, here) = (manifest.versions.get(side), &setup.comparison.versions.get(side).name);
+            let what = format!("is of another {side}: {} there, {} here", named(there), named(here));
+            let hint = "leave out BASE to compare what was archived, or make the archive anew; uncommitted changes have to be \
+                        the same on all machines";
+            return other(what, hint);
+        }
+    }
+    Ok(())
+}
+
+fn named(version: &VersionName) -> String {
+    let commit = version.commit.get(..7).unwrap_or(&version.commit);
+    let changes = if version.dirty { " with changes" } else { "" };
+    format!("{} ({commit}{changes})", version.label)
+}
+
+/// Moves what was unpacked to its place. A side's folder is complete or not there.
+fn put(setup: &Setup, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+    for path in fs::list_dir(draft)? {
+        if !FOLDERS.iter().any(|known| name(&path) == *known) {
+            return Err(Error::usage(format!(
+                "{} is not of our making: it holds `{}`",
+                file.display(),
+                name(&path).display()
+            )));
+        }
+    }
+    for recipe in &manifest.recipes {
+        for side in recipe.sides() {
+            if !draft.join("sides").join(side).is_dir() {
+                return Err(Error::usage(format!("{} is incomplete: no build `{side}` is in it", file.display()))
+                    .hint("make it anew with `cargo perfunit archive`"));
+            }
+        }
+    }
+    for side in fs::list_dir(&draft.join("sides"))? {
+        let place = setup.ours.join("sides").join(name(&side));
+        fs::remove_dir_all(&place)?;
+        fs::create_dir_all(&setup.ours.join("sides"))?;
+        fs::rename(&side, &place)?;
+        build::stand_in(&setup.ours, &SideBuild::open(&place)?)?;
+    }
+    move_files(draft, &setup.ours)
+}
+
+/// Moves files one by one: other runs have left theirs beside them.
+fn move_files(from: &Path, to: &Path) -> Result<()> {
+    for path in fs::list_dir(from)? {
+        let place: PathBuf = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            fs::create_dir_all(&place)?;
+            move_files(&path, &place)?;
+        } else {
+            fs::rename(&path, &place)?;
+        }
+    }
+    Ok(())
+}

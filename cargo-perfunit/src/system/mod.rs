@@ -1,0 +1,11 @@
+//! The operating system: files, processes, terminal, Ctrl-C, the cache, archives; and words and dates as people write them.
+
+pub mod archive;
+pub mod cache;
+pub mod date;
+pub mod fs;
+pub mod interrupt;
+pub mod process;
+pub mod progress;
+pub mod suggest;
+pub mod term;

@@ -6,7 +6,6 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitCode {
-    /// No regression.
     Success = 0,
     /// The command line or the configuration is wrong.
     Usage = 2,
@@ -26,7 +25,6 @@ pub enum ExitCode {
     TestsFailOnHead = 104,
     /// At least one test is inconclusive, with `--deny inconclusive`.
     Inconclusive = 105,
-    /// Ctrl-C.
     Interrupted = 130,
 }
 
@@ -64,7 +62,6 @@ impl ExitCode {
     }
 }
 
-/// An expected failure.
 #[derive(Debug)]
 pub struct Error {
     code: ExitCode,
@@ -98,7 +95,6 @@ impl Error {
         self
     }
 
-    /// The exit code.
     pub fn code(&self) -> ExitCode {
         self.code
     }

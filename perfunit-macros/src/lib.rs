@@ -14,6 +14,8 @@
 //! `--cfg perfunit_transparent` leaves constants as they are (see `opaque`), to measure what keeping them opaque
 //! is worth.
 
+#![warn(missing_docs)]
+
 mod attributes;
 mod body;
 mod opaque;

@@ -7,6 +7,8 @@
 //! Invariants: nothing allocates, locks or prints between the two clock readings of a batch; no global allocator and no
 //! exported symbol is defined; the process never returns into libtest once it has served.
 
+#![warn(missing_docs)]
+
 #[cfg(feature = "harness")]
 #[path = "../harness/mod.rs"]
 pub mod harness;

@@ -19,9 +19,7 @@ pub(super) const FOLDER_VARIABLE: &str = "PERFUNIT_CAPTURE_DIR";
 pub struct Invocation {
     /// The executable where cargo put it.
     pub executable: PathBuf,
-    /// Working folder.
     pub cwd: PathBuf,
-    /// The whole environment.
     pub env: BTreeMap<String, String>,
 }
 

@@ -70,7 +70,6 @@ impl Fingerprint {
         Some(inputs)
     }
 
-    /// Keeps the list.
     pub fn save(&self, ours: &Path, key: &str) -> Result<()> {
         let file = place(ours, key);
         let text = serde_json::to_vec(self).map_err(|error| Error::setup(error.to_string()))?;

@@ -77,7 +77,6 @@ pub struct Inputs {
 /// A shared library of a side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Library {
-    /// Our copy.
     pub path: PathBuf,
     /// The folder of its [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
     pub link: Option<PathBuf>,

@@ -30,7 +30,6 @@ const LITTLE_SPACE: u64 = 64 << 20;
 /// Cargo's own options, as the user typed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// `--cargo-profile`.
     pub profile: String,
     /// Passed through: features, lock file policy, target triple, `-j`, `--config`.
     pub arguments: Vec<String>,

@@ -41,13 +41,11 @@ pub enum Harness {
 pub struct TestExecutable {
     /// Which target it is.
     pub target: TargetId,
-    /// Our copy.
     pub path: PathBuf,
     /// Working folder of its tests.
     pub cwd: PathBuf,
     /// What cargo sets in the environment of its tests.
     pub env: BTreeMap<String, String>,
-    /// Who drives it.
     pub harness: Harness,
     /// The folder of its [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
     pub link: Option<PathBuf>,
@@ -79,7 +77,6 @@ impl TestExecutable {
 pub struct SideBuild {
     /// The side's folder; test executables lie in `deps`, the package's binaries beside it, as in cargo's own folder.
     pub folder: PathBuf,
-    /// The test executables.
     pub executables: Vec<TestExecutable>,
     /// What they load and read besides.
     pub inputs: Inputs,

@@ -20,7 +20,6 @@ const LONGEST_NAME: usize = 4096;
 pub struct Found {
     /// As libtest prints it.
     pub name: String,
-    /// `#[ignore]`.
     pub ignored: bool,
     /// Source file as rustc saw it and line, where the harness tells.
     pub place: Option<(String, usize)>,

@@ -156,7 +156,6 @@ impl Drop for InPlace {
     }
 }
 
-/// See [`InPlace::enter`].
 #[derive(Debug)]
 pub struct Entered {
     _descriptor: Option<OwnedFd>,

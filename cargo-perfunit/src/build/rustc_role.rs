@@ -27,11 +27,9 @@ pub const HARNESS_SUFFIX: &str = ".perfunit";
 /// What the wrapper adds.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WrapperConfig {
-    /// Runtime library.
     pub runtime: PathBuf,
     /// Runner library; absent where door 2 is closed.
     pub runner: Option<PathBuf>,
-    /// Macro library.
     pub macros: PathBuf,
     /// The user's own workspace wrapper, called between us and rustc.
     pub chained: Option<PathBuf>,

@@ -62,7 +62,6 @@ pub enum Inlining {
     Told,
 }
 
-/// The prepared parts.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
     /// Our executable in the role of the rustc workspace wrapper. Its path stands for everything that it does.

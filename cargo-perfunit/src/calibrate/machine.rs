@@ -15,7 +15,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Looks at it.
     pub fn look() -> Self {
         let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {

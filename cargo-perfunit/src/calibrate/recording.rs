@@ -21,20 +21,16 @@ pub struct Recorded {
     pub workload: &'static str,
     /// Operations of head's test.
     pub operations: u32,
-    /// In lockstep.
     pub pairs: Vec<Vec<RecordedPair>>,
     /// One after the other; empty unless there is something to compare.
     pub sequential: Vec<Vec<RecordedPair>>,
 }
 
-/// Everything recorded.
 pub struct Recordings(Vec<Recorded>);
 
 /// Where and how to record.
 pub struct Studio<'a> {
-    /// The tests.
     pub project: &'a Project,
-    /// The machine.
     pub bench: &'a Bench,
     /// How each pair is run.
     pub config: &'a Config,

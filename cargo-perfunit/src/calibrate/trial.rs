@@ -15,7 +15,6 @@ pub struct Ended {
     pub estimate: f64,
     /// Pairs used, confirmation included.
     pub pairs: usize,
-    /// Their wall time.
     pub seconds: f64,
 }
 
@@ -30,7 +29,6 @@ pub struct Trial {
     screening: Rule,
 }
 
-/// Screening or confirmation.
 #[derive(Debug, Clone)]
 struct Stage {
     sequential: Sequential,

@@ -35,7 +35,6 @@ pub struct Workspace {
 /// A package of the repository.
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// Package name.
     pub name: String,
     /// Its version; empty where it is not known.
     pub version: String,
@@ -58,7 +57,6 @@ pub struct Package {
 /// A dependency on a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
-    /// Package name.
     pub package: String,
     /// Only for tests, examples and benchmarks.
     pub dev: bool,
@@ -67,9 +65,7 @@ pub struct Dependency {
 /// A target that can hold tests.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Its name.
     pub id: TargetId,
-    /// Root file.
     pub root: String,
     /// False with `test = false`.
     pub tested: bool,

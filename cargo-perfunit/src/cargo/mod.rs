@@ -3,12 +3,12 @@
 //! Input: a manifest path. Output: plain data with paths relative to the git root. Invariant: in the user's own tree
 //! only `cargo metadata --no-deps` runs, which never writes a lock file.
 
-mod cargo;
+mod command;
 mod load;
 mod patched;
 pub mod rustup;
 
-pub use cargo::{Cargo, anchored};
+pub use command::{Cargo, anchored};
 pub use load::{
     Dependency, Location, Package, Resolution, Target, Workspace, add_patched, external_dependencies,
     generate_lock_file, load, locate, package_graph, target_kind,

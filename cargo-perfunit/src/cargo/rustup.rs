@@ -11,7 +11,6 @@ pub const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
 /// The toolchain that a version asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// By its name.
     Channel(String),
     /// By its folder, from the folder of the file.
     Path(PathBuf),

@@ -5,12 +5,9 @@
 
 use std::num::NonZeroUsize;
 
-/// Whose jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Service {
-    /// GitHub Actions.
     Github,
-    /// GitLab CI.
     Gitlab,
     /// Any: a shell script.
     Generic,
@@ -19,7 +16,6 @@ pub enum Service {
 /// A job to write.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// For whom.
     pub service: Service,
     /// Among how many machines the tests are shared out; one if absent.
     pub shards: Option<NonZeroUsize>,

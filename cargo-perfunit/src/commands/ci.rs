@@ -18,11 +18,8 @@ const GITLAB_INCLUDED: &str = ".gitlab/perfunit.gitlab-ci.yml";
 pub struct CiInit {
     /// Where the user stands.
     pub folder: PathBuf,
-    /// `--manifest-path`.
     pub manifest: Option<PathBuf>,
-    /// For whom.
     pub service: Service,
-    /// `--shards`.
     pub shards: Option<NonZeroUsize>,
     /// Where the text goes.
     pub output: CiOutput,
@@ -31,7 +28,6 @@ pub struct CiInit {
 /// Where the text of a job goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CiOutput {
-    /// To standard output.
     Print,
     /// To the service's file, which must not exist.
     Write,

@@ -7,14 +7,11 @@ use crate::system::fs;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
 
-/// What to remove.
 #[derive(Debug, Clone)]
 pub struct CleanOptions {
     /// Where the user stands.
     pub folder: PathBuf,
-    /// `--manifest-path`.
     pub manifest: Option<PathBuf>,
-    /// `--target-dir`.
     pub target_dir: Option<PathBuf>,
     /// Also the parts kept for all projects.
     pub cache: bool,

@@ -9,7 +9,6 @@ use crate::system::fs;
 use crate::system::term::{self, Terminal};
 use std::path::{Path, PathBuf};
 
-/// What to show.
 #[derive(Debug, Clone)]
 pub enum ExplainView {
     /// Who is to blame.

@@ -5,7 +5,6 @@ use crate::report::list::{self, ListOptions, Listing};
 use crate::session::{self, Options};
 use crate::system::term::{self, Terminal};
 
-/// What to print.
 #[derive(Debug, Clone, Default)]
 pub struct ListOutput {
     /// JSON instead of text.

@@ -13,15 +13,12 @@ use std::path::PathBuf;
 pub struct ReportRequest {
     /// Where the user stands.
     pub folder: PathBuf,
-    /// `--manifest-path`.
     pub manifest: Option<PathBuf>,
-    /// `--target-dir`.
     pub target_dir: Option<PathBuf>,
     /// The run that is meant.
     pub run: SavedRun,
 }
 
-/// A saved run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SavedRun {
     /// The last one of this workspace.
@@ -32,10 +29,8 @@ pub enum SavedRun {
     At(PathBuf),
 }
 
-/// What to show.
 #[derive(Debug, Clone)]
 pub enum ReportView {
-    /// A run.
     Run {
         /// How it is told.
         format: Format,
@@ -44,7 +39,6 @@ pub enum ReportView {
         /// Where to, unless it is printed.
         path: Option<PathBuf>,
     },
-    /// All saved runs.
     List(saved::ListFormat),
     /// What a document looks like.
     Schema(DocumentKind),

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 pub struct ReportFile {
     /// How the run is told.
     pub format: Format,
-    /// Where.
     pub path: PathBuf,
 }
 

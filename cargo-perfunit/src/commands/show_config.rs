@@ -16,7 +16,6 @@ pub enum ConfigView {
     Schema,
 }
 
-/// Prints it.
 pub fn show_config(view: &ConfigView) -> ExitCode {
     term::print(&match view {
         ConfigView::Text(resolved) => settings::text(resolved),

@@ -24,11 +24,9 @@ pub struct Configuration {
 /// The configuration with a profile chosen and everything settled.
 #[derive(Debug, Clone)]
 pub struct Resolved {
-    /// The profile.
     pub profile: String,
     /// Path of the file, if there is one.
     pub file: Option<String>,
-    /// The settings.
     pub settings: Settings,
     /// What is said of some tests and files.
     pub rules: Rules,

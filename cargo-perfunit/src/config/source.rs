@@ -16,25 +16,19 @@ pub enum Source {
         /// `default`, `hook` or `ci`.
         profile: String,
     },
-    /// The configuration file.
     File {
         /// Path, as people see it.
         path: String,
-        /// Line, from 1.
         line: usize,
     },
     /// A variable of the environment.
-    Environment {
-        /// Its name.
-        name: String,
-    },
+    Environment { name: String },
     /// An option of the command line.
     CommandLine,
     /// An attribute of the test in the source.
     Attribute {
         /// Path of the source file.
         path: String,
-        /// Line, from 1.
         line: usize,
     },
 }
@@ -54,7 +48,6 @@ impl fmt::Display for Source {
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sourced<T> {
-    /// The value.
     pub value: T,
     /// Where it was set.
     pub from: Source,
@@ -72,7 +65,6 @@ impl<T> Sourced<T> {
 pub struct At<T>(Spanned<T>);
 
 impl<T> At<T> {
-    /// The value.
     pub fn value(&self) -> &T {
         self.0.get_ref()
     }

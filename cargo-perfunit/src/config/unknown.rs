@@ -9,9 +9,7 @@ use toml::de::{DeTable, DeValue};
 /// One step on the way to a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Into a table.
     Key(String),
-    /// Into an array.
     Index(usize),
 }
 

@@ -17,11 +17,8 @@ pub const TRIMMING: f64 = 0.2;
 /// An estimate with the ends of its confidence interval, in the units of the values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Best estimate.
     pub estimate: f64,
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 

@@ -34,7 +34,6 @@ pub struct Rule {
     /// What all values may have in common besides the change, as a log ratio: every interval is wider by it on both sides,
     /// for no number of values shows it.
     pub bias: f64,
-    /// When to look.
     pub looks: Looks,
 }
 
@@ -51,14 +50,12 @@ pub struct Decision {
     /// Two-sided p value of "no change", times the number of looks: it may be compared with the level of the interval, and
     /// is at most that exactly when the interval excludes 0. It knows of pairs only, not of a bias.
     pub p_value: f64,
-    /// Values used.
     pub values: usize,
 }
 
 /// What to do after a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// Measure on.
     Continue,
     /// Stop: it is clear, there are no more looks, or more values would not help. No decision if there are too few values
     /// for any figures.
@@ -74,12 +71,10 @@ pub struct Sequential {
 }
 
 impl Sequential {
-    /// No values yet.
     pub fn new(rule: Rule) -> Self {
         Self { rule, log_ratios: Vec::new(), ended: None }
     }
 
-    /// The rule.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }
@@ -209,7 +204,6 @@ impl<'a> Found<'a> {
         Some(Self { rule, estimate: Estimate::of(log_ratios)?, values: log_ratios.len() })
     }
 
-    /// What is clear.
     fn verdict(&self, when: When) -> Option<Verdict> {
         let threshold = self.rule.threshold;
         let Change { estimate, low, high } = self.change();

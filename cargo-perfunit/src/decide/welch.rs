@@ -9,7 +9,6 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Welch {
     /// (mean of head - mean of base) / standard error: positive if head is larger.
     pub t: f64,
-    /// By Satterthwaite.
     pub degrees_of_freedom: f64,
     /// Two-sided p value of "both have one mean".
     pub p_value: f64,

@@ -8,7 +8,6 @@ use std::os::fd::{FromRawFd, OwnedFd};
 const WORDS: usize = 8;
 /// Type `PERF_TYPE_HARDWARE` (0) in the low half, the size in the high half.
 const HARDWARE: u64 = (WORDS as u64 * 8) << 32;
-/// `PERF_COUNT_HW_INSTRUCTIONS`.
 const INSTRUCTIONS: u64 = 1;
 /// The flags `disabled`, `exclude_kernel` and `exclude_hv`: what an ordinary user may ask for.
 const OURS_ONLY: u64 = 1 | 1 << 5 | 1 << 6;

@@ -46,22 +46,18 @@ pub struct Facts {
     pub smt: Option<bool>,
     /// Whether instructions can be counted, or why not.
     pub counters: Result<(), String>,
-    /// Version of valgrind.
     pub valgrind: Option<String>,
 }
 
 /// What became of linking a small program with its functions in an order of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Linking {
-    /// It worked.
     Ordered,
     /// Only in the linker's own order.
     Plain,
-    /// Not at all.
     Failed(String),
 }
 
-/// Asks for everything.
 pub fn read(folder: &Path) -> Facts {
     let cpuinfo = kernel::read("/proc/cpuinfo").unwrap_or_default();
     let (allowed, pinning) = measure::usable_cores();

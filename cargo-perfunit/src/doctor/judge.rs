@@ -35,7 +35,6 @@ pub fn facts(facts: &Facts) -> Vec<Finding> {
     findings
 }
 
-/// What was measured.
 pub fn noise(noise: &Noise) -> Vec<Finding> {
     let mut findings: Vec<Finding> = noise.cores.iter().map(quiet).collect();
     findings.extend(noise.work_spread.map(fixed_work));

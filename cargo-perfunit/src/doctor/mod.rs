@@ -33,17 +33,14 @@ pub enum Level {
 pub struct Finding {
     /// What, as a word with hyphens that stays the same.
     pub what: &'static str,
-    /// What was found.
     pub value: String,
     /// How good that is.
     pub level: Level,
-    /// Why it matters.
     pub why: &'static str,
     /// What to do, if there is something.
     pub advice: Option<&'static str>,
 }
 
-/// Everything found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkup {
     /// The processor, as the kernel names it.

@@ -18,7 +18,6 @@ const WORKED: Duration = Duration::from_millis(300);
 /// Steps of a piece of fixed work: about 0.1 ms.
 const STEPS: u64 = 100_000;
 
-/// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Noise {
     /// Each core that was looked at.
@@ -32,7 +31,6 @@ pub struct Noise {
 /// A core while somebody does nothing but read the clock on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CoreNoise {
-    /// Its number.
     pub core: usize,
     /// Times in a second that something else ran.
     pub gaps_per_second: f64,
@@ -45,7 +43,6 @@ pub struct CoreNoise {
 /// A small workload measured as a test is, both sides the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AgainstItself {
-    /// The core chosen.
     pub core: usize,
     /// The verdict, which should be "same".
     pub verdict: Verdict,

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 const NAME: &str = "perfunit doctor";
 /// More would not tell more.
 const BUDGET: Duration = Duration::from_secs(2);
-/// As in `diff`.
 const ALPHA: f64 = 0.01;
 /// Entries of the map that the workload fills.
 const ENTRIES: u64 = 200;

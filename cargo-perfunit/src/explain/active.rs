@@ -5,7 +5,6 @@ use super::merge::Merged;
 use super::recorded::{ROOT, THREADS};
 use std::collections::BTreeSet;
 
-/// Keys of sites.
 pub type Keys = BTreeSet<u64>;
 
 /// The functions that the test and its threads call themselves.

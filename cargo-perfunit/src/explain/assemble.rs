@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 
 /// What is known besides the trees.
 pub struct Known<'a> {
-    /// Which test.
     pub test: &'a TestId,
-    /// What is counted.
     pub engine: Engine,
     /// How it was found out.
     pub strategy: Strategy,

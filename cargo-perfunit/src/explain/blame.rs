@@ -48,7 +48,6 @@ impl Charge {
     }
 }
 
-/// All charges.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Charges {
     /// The largest first, in the direction of the test's difference.
@@ -76,7 +75,6 @@ impl Charges {
 
 /// How often a node is called in one run, medians over pairs.
 struct Counts {
-    /// Whoever calls.
     all: Sides<f64>,
     /// By its caller, not by itself or from below.
     from_outside: Sides<f64>,

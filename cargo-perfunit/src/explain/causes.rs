@@ -19,10 +19,8 @@ pub struct Facts {
     pub suspects: Vec<Suspect>,
 }
 
-/// Something that changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspect {
-    /// What.
     pub changed: Changed,
     /// The packages whose functions it can reach.
     pub packages: BTreeSet<String>,

@@ -19,7 +19,6 @@ pub struct NodeDifference {
     pub total_change: Difference,
 }
 
-/// All nodes' differences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Differences {
     /// By node of the merged tree.

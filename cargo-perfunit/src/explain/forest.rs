@@ -28,7 +28,6 @@ pub struct ForestNode {
 pub struct Forest {
     /// The functions of the tree.
     pub functions: Vec<Function>,
-    /// The tree.
     pub nodes: Vec<ForestNode>,
 }
 

@@ -21,7 +21,6 @@ pub struct Impact {
 /// A function with its tests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionImpact {
-    /// Which.
     pub function: Function,
     /// The tests that call it, those first to whose time it contributes the largest part.
     pub tests: Vec<TestImpact>,
@@ -32,7 +31,6 @@ pub struct FunctionImpact {
 /// What a function is to one test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestImpact {
-    /// Which.
     pub test: TestId,
     /// Part of the test's time in the function itself, 0..=1.
     pub self_share: f64,

@@ -22,7 +22,6 @@ pub struct MergedNode {
 /// The merged tree: the root is the first, callers stand before what they call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged {
-    /// The nodes.
     pub nodes: Vec<MergedNode>,
     /// How many pairs went into it.
     pub pairs: usize,

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// A function's place in the ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
-    /// Which.
     pub function: Function,
     /// By what it is ranked.
     pub score: Score,

@@ -32,7 +32,6 @@ impl RecordedNode {
 /// A process's call tree: the root is the first, callers stand before what they call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Recorded {
-    /// The nodes.
     pub nodes: Vec<RecordedNode>,
 }
 

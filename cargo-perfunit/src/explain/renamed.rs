@@ -39,7 +39,6 @@ fn whole_name(function: &Function) -> &str {
     &function.name
 }
 
-/// `Parser::line` of `parser::Parser::line`.
 fn short_name(function: &Function) -> &str {
     let parts = function.name.rmatch_indices("::").nth(1);
     parts.map_or(&function.name, |(at, separator)| &function.name[at + separator.len()..])

@@ -4,11 +4,8 @@
 /// Over tests, ns per run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The largest.
     pub max: f64,
-    /// The mean.
     pub mean: f64,
-    /// The smallest.
     pub min: f64,
 }
 

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 /// What a tree holds.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// Its files.
     pub files: BTreeMap<PathBuf, Entry>,
     /// Its submodules and their commits.
     pub submodules: BTreeMap<PathBuf, Oid>,
@@ -20,7 +19,6 @@ pub(super) struct Listing {
 /// How much of a repository counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// The commit only.
     Commit,
     /// The commit and what differs from it on disk.
     WorkingTree,

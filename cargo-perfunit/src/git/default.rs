@@ -20,7 +20,6 @@ const DEFAULT_BRANCHES: [&str; 5] = [
 
 /// The head for which a base is wanted.
 pub(super) struct Head<'repo> {
-    /// The commit.
     pub commit: Commit<'repo>,
     /// How people call it.
     pub label: String,

@@ -12,7 +12,6 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// A regular file.
     File,
     /// A regular file with the executable bit.
     Executable,
@@ -34,7 +33,6 @@ pub enum Source {
 /// One file of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its kind.
     pub mode: Mode,
     /// Blob hash of its content.
     pub id: Oid,

@@ -31,7 +31,6 @@ pub const LOCAL_VARIABLES: [&str; 17] = [
 pub struct HooksFolder {
     /// Where it is, or would be.
     pub path: PathBuf,
-    /// Whose it is.
     pub owner: HooksOwner,
 }
 

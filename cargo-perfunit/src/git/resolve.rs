@@ -18,7 +18,6 @@ pub struct Version {
 /// The two versions, and how they were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// Base and head.
     pub versions: Sides<Version>,
     /// How the base was chosen, if the user named none.
     pub note: Option<String>,

@@ -26,24 +26,20 @@ pub struct State {
 /// What was done to install the hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Installed {
-    /// It was written.
     New,
     /// It was written, and runs this one first, which was there before.
     Before(PathBuf),
     /// It was written in the place of one of ours with other options.
     Changed,
-    /// It was there.
     Unchanged,
 }
 
 /// What was done to remove the hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removed {
-    /// It was removed.
     Gone,
     /// It was removed, and the one from before has its name again.
     Restored,
-    /// There was none.
     Nothing,
 }
 

@@ -5,27 +5,19 @@ use super::script::{Stored, runs_us};
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 
-/// A hook manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manager {
-    /// Husky, of npm.
     Husky,
-    /// Lefthook.
     Lefthook,
-    /// pre-commit, and prek.
     PreCommit,
-    /// cargo-husky.
     CargoHusky,
-    /// rusty-hook.
     RustyHook,
-    /// Overcommit.
     Overcommit,
 }
 
 /// A hook manager at work in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Managing {
-    /// Which.
     pub manager: Manager,
     /// The file, relative to the top of the working tree, that it reads what to run from.
     pub configuration: PathBuf,
@@ -73,7 +65,6 @@ impl Managing {
 }
 
 impl Manager {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Husky => "husky",

@@ -14,7 +14,6 @@ const RUN: &str = "cargo perfunit hook run";
 pub struct Stored {
     /// Options of `hook run`.
     pub options: Vec<String>,
-    /// Options of `diff`.
     pub diff: Vec<String>,
     /// What becomes of a push that could not be checked.
     pub failure: OnFailure,
@@ -26,7 +25,6 @@ pub enum OnFailure {
     /// It is let through, with a warning.
     #[default]
     Pass,
-    /// It is blocked.
     Block,
 }
 
@@ -66,7 +64,6 @@ pub enum Origin {
     Ours,
     /// We, and it was edited since.
     Edited,
-    /// Somebody else.
     Foreign,
 }
 

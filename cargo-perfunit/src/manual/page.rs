@@ -15,9 +15,7 @@ const EXAMPLES: &str = "Examples:\n";
 /// One page, to be written to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManPage {
-    /// `cargo-perfunit-diff.1`.
     pub file: String,
-    /// What `man` reads.
     pub roff: String,
 }
 
@@ -41,7 +39,6 @@ fn tree(command: &Command) -> Vec<&Command> {
     std::iter::once(command).chain(shown.flat_map(tree)).collect()
 }
 
-/// `cargo-perfunit-diff`.
 fn title(command: &Command) -> String {
     command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
 }
@@ -64,7 +61,6 @@ fn page(command: &Command, names: &[String]) -> ManPage {
     ManPage { file: man.get_filename(), roff: text }
 }
 
-/// What clap knows.
 fn describe(man: &Man, command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
     man.render_title(text)?;
     man.render_name_section(text)?;

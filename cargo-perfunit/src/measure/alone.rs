@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
-    /// It passed.
     Took {
         /// Time of the call, ns.
         ns: f64,
@@ -32,17 +31,14 @@ pub enum Call {
     },
     /// It did not pass.
     Failed(Reason),
-    /// By Ctrl-C.
     Interrupted,
 }
 
 /// One test, to be called alone.
 pub struct Alone<'a> {
-    /// Where.
     pub bench: &'a Bench,
     /// What the user set.
     pub config: &'a Config,
-    /// What to run.
     pub programs: &'a Programs<'a>,
     /// [`Task::Process`] for whole processes; anything else for first calls.
     pub task: Task,

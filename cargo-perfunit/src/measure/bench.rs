@@ -125,7 +125,6 @@ pub struct Bench {
     unsettled: Cell<bool>,
 }
 
-/// See [`Bench::visit_core`].
 pub struct Visit<'a>(&'a Bench);
 
 impl Drop for Visit<'_> {

@@ -26,7 +26,6 @@ pub struct ProbeRequest {
     pub default_mode: u32,
     /// The same of those that are.
     pub listed_mode: u32,
-    /// Keys, sorted.
     pub keys: Vec<u64>,
 }
 

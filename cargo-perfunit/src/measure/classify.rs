@@ -18,17 +18,14 @@ const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64;
 /// What to do with a test after its pilot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Class {
-    /// Repeat it.
     Steady(Shape),
     /// It passes once but not twice, or not in one process with itself.
     NotRepeatable(String),
     /// Its first call failed: find out whose fault it is.
     Suspect,
-    /// Nothing to measure.
     Not(Reason),
 }
 
-/// Classifies a pilot.
 pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
     if let Some(side) = pilot.timed_out {
         let end = pilot.sides.get(side);

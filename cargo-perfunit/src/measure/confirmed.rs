@@ -67,7 +67,6 @@ pub fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>, pla
     end
 }
 
-/// As [`confirmed_time`].
 fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Places) -> Metrics {
     let joined = |(metric, before): (&Metric, &std::result::Result<Metered, NotMetered>)| {
         let rests_on_places = places == Places::Uncertain && *metric == Metric::CpuTime;

@@ -40,9 +40,7 @@ pub enum Instructions {
     /// The processor's counter, where there is one.
     #[default]
     Auto,
-    /// callgrind.
     Callgrind,
-    /// Nowhere.
     Never,
 }
 
@@ -53,7 +51,6 @@ pub struct Gauges {
     pub library: Option<PathBuf>,
     /// The executable of valgrind.
     pub valgrind: Option<PathBuf>,
-    /// Where callgrind writes.
     pub folder: PathBuf,
 }
 

@@ -14,7 +14,6 @@ pub const TICK: Duration = Duration::from_millis(10);
 pub struct Ticks {
     /// Running anything: programs, kernel, interrupts.
     pub busy: u64,
-    /// Nothing to do.
     pub idle: u64,
     /// Something to do, but the host ran other machines.
     pub steal: u64,
@@ -31,7 +30,6 @@ impl Ticks {
         }
     }
 
-    /// All time.
     pub fn all(self) -> u64 {
         self.busy + self.idle + self.steal
     }

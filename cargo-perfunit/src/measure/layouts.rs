@@ -42,7 +42,6 @@ struct Target {
 }
 
 impl Layouts {
-    /// No layouts yet.
     pub fn new(bench: &Bench, placement: Placement, seed: u64) -> Self {
         let (folder, known, took) = (bench.layouts(), BTreeMap::new(), Duration::ZERO);
         // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.

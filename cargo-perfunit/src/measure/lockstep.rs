@@ -24,7 +24,6 @@ pub const BATCH_NS: u64 = 100_000;
 pub enum Task {
     /// Base calibrates, then both run their batches.
     Pilot,
-    /// Batches as calibrated.
     Steady(Shape),
     /// The first call only.
     Cold,
@@ -61,7 +60,6 @@ impl Task {
 pub struct Shape {
     /// Repetitions in a batch.
     pub repetitions: u64,
-    /// Batches a side.
     pub batches: u32,
     /// Untimed repetitions before each batch.
     pub warm: u32,
@@ -70,7 +68,6 @@ pub struct Shape {
 /// How one process of a pair ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SideEnd {
-    /// One of `page::state`.
     pub state: u32,
     /// `None` if we killed it or never started it.
     pub status: Option<ExitStatus>,
@@ -97,7 +94,6 @@ pub struct SideEnd {
 /// Readings of single calls, as they are on the page.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Readings {
-    /// One of `page::heap`.
     pub heap: u32,
     /// 0, or the system's error number for a counter of instructions.
     pub no_instructions: u32,
@@ -110,7 +106,6 @@ pub struct Readings {
 /// How a pair ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairEnd {
-    /// Both processes.
     pub sides: Sides<SideEnd>,
     /// The shape, as a pilot settled it.
     pub shape: Shape,

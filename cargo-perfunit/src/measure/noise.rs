@@ -46,7 +46,6 @@ fn processor_time(usage: &Usage) -> Duration {
 /// What a core did in some time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stretch {
-    /// Wall time.
     time: Duration,
     /// In which other programs had the core.
     others: Duration,
@@ -102,7 +101,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins now.
     pub fn new(core: usize) -> Self {
         let last = Counters::read(core);
         Self {

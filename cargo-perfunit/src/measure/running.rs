@@ -27,7 +27,6 @@ const ENVIRONMENT_PAD: usize = 4096;
 /// The two executables of a test.
 #[derive(Debug, Clone, Copy)]
 pub struct Programs<'a> {
-    /// Of each side.
     pub executables: Sides<&'a TestExecutable>,
     /// Folder of each side, for the binaries that tests start.
     pub folders: Sides<&'a Path>,
@@ -67,7 +66,6 @@ impl Pads {
 
 /// A process of a pair, from its start to its end.
 pub struct Running {
-    /// Whose it is.
     pub side: Side,
     child: Child,
     /// Readable once the process has ended.

@@ -29,7 +29,6 @@ const FEWEST_LAYOUTS: f64 = 16.0;
 /// A test to measure.
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
-    /// Which test.
     pub test: TestId,
     /// Its executable on each side.
     pub executables: Sides<&'a TestExecutable>,
@@ -42,15 +41,12 @@ pub struct Subject<'a> {
 /// The figures behind a verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
-    /// The answer.
     pub verdict: Verdict,
-    /// What was measured.
     pub measured: Measured,
     /// Standard deviation of the units of replication, log ratios, as a robust estimate has it.
     pub spread: f64,
     /// Wall time of a pair.
     pub seconds_per_pair: f64,
-    /// Remarks.
     pub notes: Vec<String>,
     /// What is known besides time; empty if nothing was asked for.
     pub metrics: Metrics,

@@ -35,7 +35,6 @@ const APART: &str = "base and head get into each other's way with equal random n
 /// A test with its way of being measured settled.
 #[derive(Debug, Clone)]
 pub struct Settled {
-    /// The pairs' task.
     pub task: Task,
     /// How it was captured.
     pub capture: Capture,

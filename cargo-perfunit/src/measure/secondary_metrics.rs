@@ -154,7 +154,6 @@ impl Column {
     }
 }
 
-/// Median and extremes.
 pub fn readings(values: &[f64]) -> Readings {
     let fold = |of: fn(f64, f64) -> f64| values.iter().copied().reduce(of).unwrap_or(f64::NAN);
     Readings { value: decide::median(&mut values.to_vec()), low: fold(f64::min), high: fold(f64::max) }

@@ -18,7 +18,6 @@ pub struct SharedPage {
 }
 
 impl SharedPage {
-    /// A fresh page.
     pub fn new() -> Result<Self> {
         let failed = |error: nix::Error| Error::setup(format!("cannot create shared memory: {error}"));
         let file = memfd_create(c"perfunit", MFdFlags::MFD_CLOEXEC).map_err(failed)?;

@@ -12,11 +12,8 @@ const GAP: Duration = Duration::from_micros(5);
 pub struct Spin {
     /// How long it was there.
     pub time: Duration,
-    /// Time in gaps.
     pub lost: Duration,
-    /// How many gaps.
     pub gaps: u32,
-    /// The longest.
     pub longest: Duration,
 }
 

@@ -36,7 +36,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What a process is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// The test.
     Test,
     /// A test that does not exist.
     Nothing,

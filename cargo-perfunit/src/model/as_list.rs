@@ -3,7 +3,6 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
-/// Writes a map.
 pub fn serialize<K: Serialize, V: Serialize, S: Serializer>(
     map: &BTreeMap<K, V>,
     serializer: S,
@@ -11,7 +10,6 @@ pub fn serialize<K: Serialize, V: Serialize, S: Serializer>(
     serializer.collect_seq(map)
 }
 
-/// Reads a map.
 pub fn deserialize<'de, K, V, D>(deserializer: D) -> Result<BTreeMap<K, V>, D::Error>
 where
     K: Deserialize<'de> + Ord,

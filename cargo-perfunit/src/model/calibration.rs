@@ -5,7 +5,6 @@ use super::Change;
 /// So many out of so many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Share {
-    /// How many.
     pub count: usize,
     /// Out of how many.
     pub of: usize,
@@ -18,7 +17,6 @@ impl Share {
         self.of += 1;
     }
 
-    /// Both together.
     #[must_use]
     pub fn and(self, other: Share) -> Share {
         Share { count: self.count + other.count, of: self.of + other.of }
@@ -28,7 +26,6 @@ impl Share {
 /// The verdicts on one pair of tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tally {
-    /// Verdicts.
     pub experiments: usize,
     /// Of these, those that claim that head is slower, by whatever amount.
     pub slower: usize,
@@ -53,7 +50,6 @@ impl Tally {
         Share { count: self.slower + self.faster, of: self.experiments }
     }
 
-    /// Both together.
     #[must_use]
     pub fn and(&self, other: &Tally) -> Tally {
         Tally {
@@ -82,7 +78,6 @@ pub struct Cell {
     pub equal: Tally,
 }
 
-/// One effect size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     /// Operations of base's tests.

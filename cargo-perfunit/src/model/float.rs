@@ -3,7 +3,6 @@
 use super::Sides;
 use serde::{Deserialize, Deserializer};
 
-/// Reads one figure.
 pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Option::<f64>::deserialize(deserializer).map(|figure| figure.unwrap_or(f64::NAN))
 }

@@ -37,11 +37,9 @@ pub enum Metric {
 /// What a metric is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds.
     Nanoseconds,
     /// Bytes.
     Bytes,
-    /// Events.
     Count,
 }
 
@@ -98,7 +96,6 @@ impl Metric {
 }
 
 impl fmt::Display for Metric {
-    /// In words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Metric::Time => "time",
@@ -149,13 +146,10 @@ impl From<Verdict> for MetricVerdict {
 /// What was read on a side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
-    /// Their median.
     #[serde(deserialize_with = "super::float::one")]
     pub value: f64,
-    /// The smallest.
     #[serde(deserialize_with = "super::float::one")]
     pub low: f64,
-    /// The largest.
     #[serde(deserialize_with = "super::float::one")]
     pub high: f64,
 }
@@ -163,7 +157,6 @@ pub struct Readings {
 /// What readings are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Basis {
-    /// Pairs of processes.
     Pairs(usize),
     /// So many later calls, each.
     Calls(usize),
@@ -174,7 +167,6 @@ pub enum Basis {
 /// One metric of a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metered {
-    /// The answer.
     pub verdict: MetricVerdict,
     /// In the metric's unit.
     pub readings: Sides<Readings>,
@@ -183,7 +175,6 @@ pub struct Metered {
     /// The smallest change that counts, as a fraction of base.
     #[serde(deserialize_with = "super::float::one")]
     pub threshold: f64,
-    /// What was read.
     pub basis: Basis,
 }
 
@@ -202,13 +193,11 @@ pub enum NotMetered {
     NotCounted,
     /// Of a whole process: what its harness and its start cost would count as well.
     WholeProcess,
-    /// Not asked for.
     SwitchedOff,
     /// The calls that it takes would need too much of the test's budget.
     TooLong,
     /// The run's time is over.
     BudgetUsedUp,
-    /// Ctrl-C.
     Interrupted,
     /// The process that should count failed.
     Failed(String),

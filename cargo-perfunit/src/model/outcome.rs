@@ -11,7 +11,6 @@ use std::time::Duration;
 /// What was measured of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Head against base.
     pub change: Change,
     /// Time of one run of the test body on base, in nanoseconds (median over pairs).
     #[serde(deserialize_with = "super::float::one")]
@@ -66,7 +65,6 @@ impl Measured {
 /// Everything to say about one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Which test.
     pub test: TestId,
     /// The answer, by what decides: time, unless others were chosen.
     pub verdict: Verdict,
@@ -119,7 +117,6 @@ pub struct VersionName {
 pub struct Environment {
     /// First line of `rustc -vV`.
     pub rustc: String,
-    /// Host triple.
     pub host: String,
     /// Cargo profile of the build.
     pub profile: String,
@@ -150,7 +147,6 @@ pub struct Stages {
     pub explain: Duration,
 }
 
-/// What selection did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// Tests found in the built targets.
@@ -176,7 +172,6 @@ pub struct Selection {
     pub unmeasured_targets: Vec<String>,
 }
 
-/// The whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The version compared against.

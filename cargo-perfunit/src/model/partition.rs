@@ -31,7 +31,6 @@ pub struct Partition {
     pub kind: PartitionKind,
     /// Which shard, from 1.
     pub shard: usize,
-    /// Of how many.
     pub shards: usize,
 }
 

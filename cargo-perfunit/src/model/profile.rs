@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// The call tree of one test on one version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// Which test.
     pub test: TestId,
     /// The functions of the tree.
     pub functions: Vec<Function>,

@@ -17,7 +17,6 @@ impl Side {
     /// Both sides, base first: the order in which everything is built and reported.
     pub const BOTH: [Side; 2] = [Side::Base, Side::Head];
 
-    /// The other side.
     #[must_use]
     pub fn other(self) -> Side {
         match self {
@@ -67,7 +66,6 @@ impl<T> Sides<T> {
         }
     }
 
-    /// Borrows both sides.
     pub fn as_ref(&self) -> Sides<&T> {
         Sides { base: &self.base, head: &self.head }
     }

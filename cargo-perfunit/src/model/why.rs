@@ -14,7 +14,6 @@ pub struct Why {
 /// A function whose machine code, or whose data, differs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ChangedFunction {
-    /// Demangled name.
     pub name: String,
     /// What it uses that differs, if it is not its own code: a constant, a table.
     pub data: Option<String>,

@@ -57,7 +57,6 @@ fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {
     )
 }
 
-/// `parser::parse_line (src/parser.rs:88)`.
 pub(super) fn place(function: &Function) -> String {
     format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
 }

@@ -6,7 +6,6 @@ use super::style::{Text, WARN};
 use crate::model::{Reason, Run, Verdict};
 use std::collections::BTreeMap;
 
-/// Tests with figures.
 pub fn measured(run: &Run) -> usize {
     run.outcomes.len() - run.count(Verdict::NotMeasured)
 }

@@ -16,7 +16,6 @@ const TINY_NS: f64 = 50.0;
 /// Whether rows carry everything known about a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// The figures alone.
     Brief,
     /// Statistics, why it was selected, and remarks below.
     Full,
@@ -52,7 +51,6 @@ pub fn row(outcome: &Outcome, words: Words, detail: Detail, glyphs: Glyphs) -> R
 pub enum Words {
     /// Slower and faster: time alone decides.
     OfTime,
-    /// Worse and better.
     OfAny,
 }
 
@@ -111,7 +109,6 @@ pub fn times(measured: &Measured, glyphs: Glyphs) -> [String; 2] {
     [of(*base_ns, *head_ns), of(*head_ns, *base_ns)]
 }
 
-/// `at least x12000`.
 pub fn at_least(bound: &Bound) -> String {
     // Never more than was seen.
     let step = if bound.ratio < 10.0 { 0.1 } else { 10f64.powf(bound.ratio.log10().floor() - 1.0) };

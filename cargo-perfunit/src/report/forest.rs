@@ -64,7 +64,6 @@ pub struct Node {
     pub total_ns: Option<f64>,
     /// `total_ns` as a part of that of all tests.
     pub share: Option<f64>,
-    /// Indices in `nodes`.
     pub children: Vec<usize>,
 }
 

@@ -58,7 +58,6 @@ fn row(test: &TestImpact, glyphs: Glyphs) -> Text {
     Text::default().pad(INDENT).and(figures).join(bar).and(costs).join(test_id(&test.test))
 }
 
-/// `parser::Parser::line (src/parser.rs:88)`.
 pub(super) fn name(function: &Function) -> Text {
     let place = format!("({}:{})", format::one_line(&function.file), function.line);
     Text::new(STRONG, format::one_line(&function.name)).and(" ").with(DIM, place)
@@ -79,10 +78,8 @@ pub fn json(impact: &explain::Impact) -> String {
     pretty(&Document { schema_version: SCHEMA_VERSION, functions })
 }
 
-/// The document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
-    /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The functions with the path that was asked for.
     pub functions: Vec<FunctionTests>,
@@ -91,7 +88,6 @@ pub struct Document {
 /// A function with its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FunctionTests {
-    /// Which.
     pub function: Function,
     /// Time in it and in all that it calls, over its tests.
     pub ns: Spread,
@@ -102,18 +98,14 @@ pub struct FunctionTests {
 /// A time over tests, ns per run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The largest.
     pub max: Option<f64>,
-    /// The mean.
     pub mean: Option<f64>,
-    /// The smallest.
     pub min: Option<f64>,
 }
 
 /// What a function is to one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestShare {
-    /// Which test.
     #[serde(flatten)]
     pub test: Test,
     /// Part of the test's time in the function itself.

@@ -59,10 +59,8 @@ pub fn json(ranking: &[Ranked], trees: &Forest) -> String {
     pretty(&document)
 }
 
-/// The document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
-    /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
     /// The functions, the hottest first.
     pub ranking: Vec<Place>,
@@ -75,7 +73,6 @@ pub struct Document {
 /// A function's place in the ranking.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// Which.
     pub function: Function,
     /// R less the deviation.
     pub score: Option<f64>,

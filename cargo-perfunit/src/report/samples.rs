@@ -217,7 +217,6 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
     }
 }
 
-/// One of everything.
 pub fn full() -> Run {
     let mut long = outcome("parser::tests::long", Verdict::Slower, Some(measured(1_210.0, 0.306)));
     long.notes.push("differs from call to call".into());

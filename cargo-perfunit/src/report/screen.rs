@@ -10,7 +10,6 @@ const STATUS: usize = 12;
 /// Where text begins after a status word.
 pub const INDENT: usize = STATUS + 2;
 
-/// Collects lines.
 #[derive(Debug)]
 pub struct Screen {
     out: String,
@@ -65,12 +64,10 @@ impl Screen {
         }
     }
 
-    /// An empty line.
     pub fn blank(&mut self) {
         self.line(&Text::default());
     }
 
-    /// The page.
     pub fn finish(self) -> String {
         self.out
     }

@@ -17,7 +17,6 @@ struct Document<'a> {
     warnings: &'a [String],
 }
 
-/// A setting.
 #[derive(Debug, Serialize)]
 struct Setting {
     key: &'static str,
@@ -35,7 +34,6 @@ struct Line {
     place: String,
 }
 
-/// For people.
 pub fn text(resolved: &Resolved) -> String {
     let file = resolved.file.as_deref().unwrap_or("no configuration file");
     let mut text = format!("{file}, profile {}\n\n", resolved.profile);
@@ -53,7 +51,6 @@ pub fn text(resolved: &Resolved) -> String {
     text
 }
 
-/// For programs.
 pub fn json(resolved: &Resolved) -> String {
     let rows = resolved.settings.rows();
     let setting = |row: &Row| Setting {

@@ -12,13 +12,9 @@ pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// What deserves a look.
 pub const WARN: Style = AnsiColor::Yellow.on_default().bold();
-/// Counts and headings.
 pub const STRONG: Style = Style::new().bold();
-/// Asides.
 pub const DIM: Style = Style::new().dimmed();
-/// Running text.
 pub const PLAIN: Style = Style::new();
-/// `package::target`.
 pub const TARGET: Style = AnsiColor::Magenta.on_default().bold();
 const MODULE: Style = AnsiColor::Cyan.on_default();
 const NAME: Style = AnsiColor::Blue.on_default().bold();
@@ -54,7 +50,6 @@ impl Text {
         self.with(PLAIN, text)
     }
 
-    /// Appends styled text.
     #[must_use]
     pub fn join(mut self, other: Text) -> Self {
         self.0.extend(other.0);
@@ -68,7 +63,6 @@ impl Text {
         self
     }
 
-    /// Columns taken.
     pub fn width(&self) -> usize {
         self.0.len()
     }

@@ -14,20 +14,16 @@ pub const COLUMNS: usize = 10;
 /// Space before each figure.
 const GAPS: [usize; COLUMNS] = [GAP, 1, 1, 3, GAP, GAP, 0, 1, 0, GAP];
 
-/// One test.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// Status word.
     pub status: &'static str,
     /// Style of the status word.
     pub style: Style,
-    /// The test.
     pub name: Text,
     /// Right-aligned figures; empty where there is none.
     pub cells: [Text; COLUMNS],
     /// A remark behind the figures, or below them if that is too wide.
     pub remark: Option<String>,
-    /// Lines below.
     pub details: Vec<String>,
 }
 

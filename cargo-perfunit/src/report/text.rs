@@ -27,7 +27,6 @@ pub struct TextOptions {
     pub width: usize,
     /// Everything known about every test.
     pub verbose: bool,
-    /// Characters beyond ASCII.
     pub unicode: bool,
 }
 

@@ -17,7 +17,6 @@ use crate::system::term;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Both sides, built.
 #[derive(Debug)]
 pub struct BuiltSides {
     /// The executables of each side.
@@ -32,7 +31,6 @@ pub struct BuiltSides {
     pub seeds: Option<PathBuf>,
     /// The library that counts what the allocator is asked for.
     pub meter: Option<PathBuf>,
-    /// With which doors.
     pub variant: Variant,
     /// Which doors had to be closed, and for whom.
     pub warnings: Vec<String>,

@@ -21,7 +21,6 @@ use std::path::PathBuf;
 /// A test that can be measured.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// Which.
     pub test: TestId,
     /// Why it was selected, in words.
     pub because: String,
@@ -29,7 +28,6 @@ pub struct Candidate {
     pub why: Option<Why>,
     /// How it was captured.
     pub capture: Option<Capture>,
-    /// `#[ignore]`.
     pub ignored: bool,
     /// How its own code differs between the versions, in words, if it is measured with that of one of them.
     pub differs: Option<String>,
@@ -70,7 +68,6 @@ impl Candidates {
         unknown.map(|(target, why)| format!("all tests of {target} count as changed: {why}")).collect()
     }
 
-    /// All tests.
     pub fn tests(&self) -> impl Iterator<Item = &TestId> {
         let chosen = self.chosen.iter().map(|candidate| &candidate.test);
         chosen.chain(self.excluded.iter().map(|outcome| &outcome.test))

@@ -24,7 +24,6 @@ const NAMED: usize = 20;
 pub struct TargetCode {
     /// The places where some test can first come upon a difference.
     pub places: Vec<Place>,
-    /// By name.
     pub tests: BTreeMap<String, TestCode>,
     /// What else the tests can start, load or read and that differs, in words.
     pub besides: Vec<String>,
@@ -37,7 +36,6 @@ pub struct TargetCode {
 /// A function where two versions can begin to differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// For people.
     pub function: ChangedFunction,
     /// Linker symbols on base.
     pub base: BTreeSet<String>,
@@ -59,10 +57,7 @@ pub enum TestCode {
         places: Vec<usize>,
     },
     /// It can start programs, and this binary, in words, differs.
-    Starts {
-        /// What differs.
-        binary: String,
-    },
+    Starts { binary: String },
     /// It was not found in the objects.
     Unknown,
 }

@@ -31,11 +31,9 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// Both sides with debug information.
 #[derive(Debug)]
 struct Lined {
-    /// The executables.
     sides: Sides<SideBuild>,
     /// The folder that they were built in.
     tree: PathBuf,
-    /// The measured ones.
     plain: Sides<SideBuild>,
     /// Where functions are written, by file of the build.
     written: Sides<Vec<Written>>,

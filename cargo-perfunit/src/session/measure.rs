@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
 pub struct Measured {
     /// One for each test, measured or not.
     pub outcomes: Vec<Outcome>,
-    /// Of the measurement.
     pub environment: Environment,
     /// What the user should know.
     pub warnings: Vec<String>,

@@ -54,7 +54,6 @@ use crate::system::term::Terminal;
 use std::path::Path;
 use std::time::Instant;
 
-/// `cargo perfunit diff`.
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let started = Instant::now();
     measure::check(&options.measuring)?;

@@ -14,15 +14,11 @@ use std::time::Duration;
 pub struct Options {
     /// Where the user stands.
     pub folder: PathBuf,
-    /// `--manifest-path`.
     pub manifest: Option<PathBuf>,
-    /// `--target-dir`.
     pub target_dir: Option<PathBuf>,
-    /// Which versions.
     pub request: Request,
     /// Which packages and targets.
     pub scope: Scope,
-    /// Which tests.
     pub filter: Filter,
     /// What the configuration says of some tests and files.
     pub rules: Rules,
@@ -55,13 +51,11 @@ pub struct Options {
 /// How to find out which functions are to blame.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Explaining {
-    /// For which tests.
     pub explain: Explain,
     /// What is counted; chosen for each test if absent.
     pub engine: Option<Engine>,
     /// By which functions are timed; chosen for each test if absent.
     pub strategy: Option<Strategy>,
-    /// What for.
     #[serde(skip)]
     pub goal: Goal,
 }
@@ -79,7 +73,6 @@ pub enum Goal {
 /// For which tests to find out who is to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Explain {
-    /// For none.
     Never,
     /// For the slower ones with the largest differences.
     #[default]
@@ -93,9 +86,7 @@ pub enum Explain {
 pub struct Scope {
     /// `-p`; empty for cargo's default.
     pub packages: Vec<String>,
-    /// `--workspace`.
     pub workspace: bool,
-    /// `--exclude`.
     pub exclude: Vec<String>,
     /// The kinds and names that were asked for; empty for all.
     pub targets: Vec<(TargetKind, Option<String>)>,
@@ -111,12 +102,9 @@ impl Scope {
 /// Which ignored tests to take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Ignored {
-    /// None.
     #[default]
     Skip,
-    /// Only those.
     Only,
-    /// Those too.
     Include,
 }
 
@@ -131,7 +119,6 @@ pub struct Filter {
     pub exact: bool,
     /// Leave out tests that contain one of these.
     pub skip: Vec<String>,
-    /// Ignored tests.
     pub ignored: Ignored,
 }
 
@@ -152,7 +139,6 @@ pub struct Measuring {
     pub alpha: f64,
     /// Longest life of one measured process.
     pub timeout: Duration,
-    /// Longest whole run.
     pub budget: Option<Duration>,
     /// Longest measuring of one test.
     pub per_test_budget: Duration,

@@ -24,7 +24,6 @@ impl Libraries {
         self.links.base.is_empty() && self.changed.is_empty() && self.opened.is_empty()
     }
 
-    /// Of two programs.
     pub fn of(sides: &Sides<SideBuild>, programs: Sides<&Path>) -> Result<Self> {
         let load = |side: Side| sides.get(side).inputs.loaded_by(programs.get(side));
         let loaded = Sides { base: load(Side::Base)?, head: load(Side::Head)? };

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 /// Both sides with probes.
 #[derive(Debug)]
 pub struct Probed {
-    /// The executables.
     pub sides: Sides<SideBuild>,
     /// The functions with probes, by the keys of their sites.
     pub functions: Sides<BTreeMap<u64, Function>>,

@@ -19,9 +19,7 @@ use std::time::{Duration, Instant};
 pub struct ExplainRequest {
     /// Where the user stands.
     pub folder: PathBuf,
-    /// `--manifest-path`.
     pub manifest: Option<PathBuf>,
-    /// `--target-dir`.
     pub target_dir: Option<PathBuf>,
     /// Names of tests or parts of them; all that are slower or faster if there are none.
     pub tests: Vec<String>,
@@ -38,7 +36,6 @@ pub struct ExplainRequest {
 /// Where the time of tests goes.
 #[derive(Debug)]
 pub struct Profiles {
-    /// What was compared.
     pub versions: Sides<VersionName>,
     /// By test, both versions.
     pub tests: Vec<Explanation>,

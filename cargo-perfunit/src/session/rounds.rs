@@ -44,7 +44,6 @@ fn has_new_code(test: &TestId, names: &Names<'_>) -> bool {
     names.test(Side::Head, test).is_some() && names.changed_code(test).is_some()
 }
 
-/// All rounds, built.
 pub struct Rounds {
     first: Round,
     second: Option<Second>,

@@ -15,18 +15,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Changes with the format; a run of another one cannot be read.
 const FORMAT: u32 = 3;
-/// Runs kept.
 const KEPT: usize = 20;
 /// Older ones are not kept, but for the last.
 const OLDEST: Duration = Duration::from_hours(30 * 24);
 /// What a run's folder holds.
 pub const FILE: &str = "run.json";
 
-/// A finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     format: u32,
-    /// Which run: `20261122T073000Z-ab12`.
     pub id: String,
     /// Version of the tool that made it.
     pub tool: String,

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 pub struct Selected {
     /// Head's workspace.
     pub workspace: Workspace,
-    /// What differs.
     pub diff: SourceDiff,
     /// Targets to build, with the reason in words.
     pub targets: BTreeMap<TargetId, String>,

@@ -25,7 +25,6 @@ pub struct Remembered {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers {
-    /// By target.
     targets: BTreeMap<String, TargetCode>,
     /// By test: whether runs of it came by a changed place, the last time that it was traced.
     executed: BTreeMap<String, Traced>,

@@ -35,13 +35,10 @@ pub struct Setup {
     pub live: Workspace,
     /// Our folder below cargo's target folder.
     pub ours: PathBuf,
-    /// The two versions.
     pub comparison: Comparison,
     /// The files of both.
     pub files: Sides<FileSet>,
-    /// The shadow tree.
     pub tree: Tree,
-    /// Output.
     pub terminal: Terminal,
     /// What the user should know.
     pub warnings: Vec<String>,

@@ -28,7 +28,6 @@ const LONGEST_NOTE: u64 = 64 << 20;
 pub struct Entry {
     /// Its path in the archive.
     pub name: PathBuf,
-    /// Where it is.
     pub path: PathBuf,
 }
 

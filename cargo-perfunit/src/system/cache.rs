@@ -21,7 +21,6 @@ impl KeyBuilder {
         self
     }
 
-    /// 16 hexadecimal digits.
     pub fn finish(&self) -> Result<String> {
         hash(&self.0)
     }

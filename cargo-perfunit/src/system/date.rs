@@ -8,7 +8,6 @@ const DAYS_PER_ERA: u64 = 146_097;
 /// From 0000-03-01, where the count by eras begins, to 1970-01-01.
 const DAYS_BEFORE_EPOCH: u64 = 719_468;
 
-/// `2026-11-21 19:24 UTC`.
 pub fn utc(moment: SystemTime) -> String {
     let ([year, month, day], [hours, minutes, _]) = parts(moment);
     format!("{year:04}-{month:02}-{day:02} {hours:02}:{minutes:02} UTC")

@@ -4,7 +4,6 @@ use crate::system::term::Terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::Duration;
 
-/// A progress line.
 #[derive(Debug)]
 pub struct Progress(ProgressBar);
 
@@ -36,7 +35,6 @@ impl Progress {
         self.0.inc(1);
     }
 
-    /// Removes the line.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }

@@ -2,7 +2,6 @@
 
 /// Typing errors that are forgiven.
 const MOST_ERRORS: usize = 2;
-/// Names shown.
 const SHOWN: usize = 3;
 
 /// Of the known names those near to the one typed, the nearest first: with the same end after a separator, with it as a

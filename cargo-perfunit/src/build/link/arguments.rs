@@ -31,11 +31,9 @@ pub(super) enum Meaning {
         /// Only archives are looked for.
         is_static: bool,
     },
-    /// `-L`.
     Folder(String),
     /// A file that steers the linker: linker script, version script, list of symbols.
     Script(String),
-    /// `-o`.
     Output(String),
 }
 

@@ -15,7 +15,6 @@ const HEADER: usize = 18;
 /// Keeps inputs in a folder.
 #[derive(Debug)]
 pub(super) struct Keeper<'a> {
-    /// Where to.
     folder: &'a Path,
     cwd: &'a Path,
     /// The toolchain's folder.

@@ -64,7 +64,6 @@ pub(super) enum Named {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Input {
     pub kind: InputKind,
-    /// Where it was.
     pub path: PathBuf,
     /// Its name in our folder.
     pub kept: Option<String>,

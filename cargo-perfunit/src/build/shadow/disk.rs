@@ -15,13 +15,11 @@ use std::time::SystemTime;
 /// What tells that a file is still the one we wrote. One `lstat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
-    /// Kind and permissions.
     mode: u32,
     /// Bytes.
     size: u64,
     /// Time of the last change of the content: seconds.
     seconds: i64,
-    /// Its nanoseconds.
     nanoseconds: i64,
 }
 
@@ -42,7 +40,6 @@ impl Stamp {
 pub(super) struct Scan {
     /// All that is not a folder.
     pub files: BTreeMap<PathBuf, Stamp>,
-    /// The folders below.
     pub folders: BTreeSet<PathBuf>,
 }
 

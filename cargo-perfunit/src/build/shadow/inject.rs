@@ -56,12 +56,10 @@ pub struct Injections {
 }
 
 impl Injections {
-    /// Injects into none.
     pub fn none() -> Injections {
         Injections::default()
     }
 
-    /// All of them.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().map(PathBuf::as_path)
     }

@@ -15,7 +15,6 @@ const VERSION: u32 = 1;
 pub(super) struct Record {
     /// Blob hash of the content as written.
     pub id: String,
-    /// Kind.
     pub mode: Mode,
     /// What the file looked like afterwards.
     pub stamp: Stamp,
@@ -28,12 +27,10 @@ pub(super) struct State {
     version: u32,
     /// False from before the first change of a checkout until after its last.
     pub complete: bool,
-    /// The records.
     pub files: BTreeMap<String, Record>,
 }
 
 impl State {
-    /// Nothing is known.
     pub(super) fn unknown() -> State {
         State { version: VERSION, complete: false, files: BTreeMap::new() }
     }
@@ -57,14 +54,12 @@ impl State {
         self.files.get(path.to_str()?)
     }
 
-    /// Forgets a file.
     pub(super) fn remove(&mut self, path: &Path) {
         if let Some(path) = path.to_str() {
             self.files.remove(path);
         }
     }
 
-    /// Records a file.
     pub(super) fn insert(&mut self, path: &Path, record: Record) {
         if let Some(path) = path.to_str() {
             self.files.insert(path.to_owned(), record);

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 /// search goes on above it, up to the user's own workspace, which holds the target folder. A test asks real cargo.
 pub(super) const PLACE: &str = "target/package/tree";
 
-/// The shadow tree.
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 pub struct HookInstall {
     /// Where the user stands.
     pub folder: PathBuf,
-    /// `--manifest-path`.
     pub manifest: Option<PathBuf>,
     /// What to store in the hook; the manifest is added.
     pub stored: Stored,

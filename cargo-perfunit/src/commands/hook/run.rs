@@ -27,7 +27,6 @@ pub struct HookRun {
     pub folder: PathBuf,
     /// Name of the remote, or its address.
     pub remote: Option<String>,
-    /// What is pushed.
     pub source: PushSource,
     /// What to compare with instead of what the remote has.
     pub base: Option<String>,
@@ -48,7 +47,6 @@ pub enum PushSource {
 
 /// What `diff` would do for two commits.
 pub struct DiffRequest {
-    /// The comparison.
     pub options: Options,
     /// What to print and what to fail on.
     pub output: DiffOutput,

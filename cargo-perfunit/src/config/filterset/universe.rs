@@ -15,7 +15,6 @@ use nextest_metadata::{RustBinaryId, RustTestBinaryKind, TestCaseName};
 #[derive(Debug)]
 pub struct Universe {
     graph: PackageGraph,
-    /// What `default()` means.
     default: CompiledExpr,
 }
 

@@ -9,7 +9,6 @@ use super::{ALPHA, decide, rule, seed};
 use crate::model::Verdict;
 use std::fmt::Write;
 
-/// What is simulated.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     threshold: f64,

@@ -7,7 +7,6 @@ use std::f64::consts::{E, PI};
 /// is; the last two break what the rule presumes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
-    /// Gaussian.
     Normal,
     /// Student's t with 3 degrees of freedom.
     HeavyTails,

@@ -38,7 +38,6 @@ pub(super) struct Part {
     pub caller: usize,
     /// How often execution entered it; of the first 0, for its calls are counted.
     pub entries: u64,
-    /// Instructions.
     pub own: u64,
 }
 

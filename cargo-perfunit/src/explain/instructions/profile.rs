@@ -18,9 +18,7 @@ pub struct Counted {
     pub object: String,
     /// The linker's name.
     pub symbol: String,
-    /// Executions by address.
     pub instructions: BTreeMap<u64, u64>,
-    /// What it calls.
     pub calls: Vec<Call>,
     /// Jumps inside of it that were taken.
     pub jumps: Vec<Jump>,
@@ -29,11 +27,9 @@ pub struct Counted {
 /// Calls of one function from one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
-    /// The calling instruction.
     pub at: u64,
     /// Index of what is called.
     pub callee: usize,
-    /// How often.
     pub count: u64,
     /// Instructions that it executed with all that it called.
     pub inclusive: u64,
@@ -42,11 +38,8 @@ pub struct Call {
 /// A jump that was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jump {
-    /// The jumping instruction.
     pub from: u64,
-    /// Where it leads.
     pub to: u64,
-    /// How often.
     pub count: u64,
 }
 

@@ -42,7 +42,6 @@ pub(super) struct Leaving([BTreeSet<String>; HELD.len()]);
 pub(super) struct Comparison {
     /// What stands in the way.
     pub leaving: Sides<Leaving>,
-    /// Pieces of both.
     pub common: usize,
     /// Those at equal addresses.
     pub equal: usize,
@@ -172,7 +171,6 @@ impl<'a> Line<'a> {
         Some(Self { address, size, align, kind, name })
     }
 
-    /// `path:(section)` or `archive(member):(section)`.
     fn piece(self) -> Option<Piece> {
         let (path, section) = self.name.strip_suffix(')')?.rsplit_once(":(")?;
         let (path, member) = match path.strip_suffix(')').and_then(|path| path.rsplit_once('(')) {

@@ -23,7 +23,6 @@ struct Content {
     bytes: Vec<u8>,
 }
 
-/// A function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Function {
     /// As the linker knows it; of several names of one address the first.

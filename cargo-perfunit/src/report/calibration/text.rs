@@ -7,7 +7,6 @@ use crate::report::style::{GOOD, PLAIN, STRONG, Text, WARN};
 use crate::report::text::TextOptions;
 use std::time::Duration;
 
-/// Space between columns.
 const GAP: usize = 2;
 /// What stands for a figure that there is none of.
 const NONE: &str = "-";
@@ -148,7 +147,6 @@ fn part(fraction: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// `98.3 %`.
 fn estimate(interval: Option<Interval>) -> String {
     interval.and_then(|interval| interval.estimate).map_or_else(|| NONE.to_owned(), |value| part(value) + " %")
 }

@@ -9,7 +9,6 @@ const LEAST_PART: f64 = 0.01;
 /// Deeper calls are counted only.
 const DEEPEST: usize = 48;
 
-/// Writes the tree.
 pub fn write(explanation: &Explanation, out: &mut Markup) {
     if explanation.nodes.is_empty() {
         return;

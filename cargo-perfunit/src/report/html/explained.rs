@@ -6,7 +6,6 @@ use crate::model::{Blamed, Engine, Explanation, Strategy};
 use crate::report::format::{self, Glyphs, one_line};
 use crate::report::{blame, causes};
 
-/// Functions named.
 const NAMED: usize = 12;
 
 /// Writes the whole explanation.

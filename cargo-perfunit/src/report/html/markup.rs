@@ -34,7 +34,6 @@ impl Markup {
         self.0.push_str("/>");
     }
 
-    /// Text.
     pub fn text(&mut self, text: &str) {
         escape(text, &mut self.0);
     }
@@ -49,7 +48,6 @@ impl Markup {
         self.0.push('\n');
     }
 
-    /// Other markup.
     pub fn append(&mut self, other: &Markup) {
         self.0.push_str(&other.0);
     }

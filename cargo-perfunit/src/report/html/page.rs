@@ -23,7 +23,6 @@ impl Default for HtmlOptions {
     }
 }
 
-/// The page.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
     let mut out = Markup::document();
     out.element("html", &[("lang", "en")], |out| {

@@ -23,10 +23,7 @@ pub enum Code {
     /// It can reach code or data that differs.
     Changed(Changed),
     /// It was not found in the program: it has to count as changed.
-    Unknown {
-        /// For people.
-        why: String,
-    },
+    Unknown { why: String },
 }
 
 /// How a test can come upon a difference.
@@ -41,12 +38,10 @@ pub struct Changed {
 /// A function where the execution of the two versions can begin to differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedCode {
-    /// Demangled, for people.
     pub name: String,
     /// As the linker knows it. Passing any of these places means that the difference was reached; a side where there are
     /// none cannot be watched, and then the difference counts as reached.
     pub symbols: Sides<BTreeSet<String>>,
-    /// What differs.
     pub what: What,
 }
 

@@ -22,7 +22,6 @@ impl Digest {
         self
     }
 
-    /// Adds a number.
     pub fn number(mut self, number: u64) -> Self {
         self.0.write(&number.to_le_bytes());
         self

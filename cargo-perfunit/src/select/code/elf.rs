@@ -43,7 +43,6 @@ pub(super) struct Section<'data> {
     pub align: u64,
     /// A symbol that people gave lies in it.
     pub is_named: bool,
-    /// By offset.
     pub relocations: Vec<Relocation>,
 }
 

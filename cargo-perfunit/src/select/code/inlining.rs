@@ -32,7 +32,6 @@ pub struct Origin {
 /// A function's own machine code, or a copy of it in another's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Index in [`Inlining::origins`].
     pub origin: usize,
     /// What it was copied into, an index in [`Inlining::frames`]; `None` for a function's own code.
     pub caller: Option<usize>,

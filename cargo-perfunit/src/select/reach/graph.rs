@@ -25,16 +25,13 @@ pub struct Graph {
     pub started_by: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// A local package.
 #[derive(Debug, Clone, Default)]
 pub struct PackageNode {
-    /// Package name.
     pub name: String,
     /// Folder of its manifest.
     pub dir: String,
     /// Its local path dependencies.
     pub dependencies: Vec<Dependency>,
-    /// Its targets.
     pub targets: Vec<TargetNode>,
     /// Root file of the build script.
     pub build_script: Option<String>,
@@ -54,9 +51,7 @@ pub struct Dependency {
 /// A target of a package.
 #[derive(Debug, Clone)]
 pub struct TargetNode {
-    /// Which.
     pub id: TargetId,
-    /// Its root file.
     pub root: String,
     /// Its files, the root file included.
     pub files: Files,

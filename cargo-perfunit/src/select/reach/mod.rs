@@ -10,11 +10,11 @@
 mod graph;
 mod names;
 mod order;
-mod reach;
+mod targets;
 mod test_code;
 
 pub use graph::{Dependency, Files, Graph, PackageNode, TargetNode};
 pub use names::{NameIndex, Named, TestSource, index};
 pub use order::{Rank, Ranked, order};
-pub use reach::{Cause, Reached, reach};
+pub use targets::{Cause, Reached, reach};
 pub use test_code::{TestCode, changed_test_code};

@@ -8,11 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 /// An item of a parsed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// Its file.
     pub path: String,
     /// Its path inside the crate, without the crate's name and without the type around it: `a::b::name`.
     pub full_name: String,
-    /// The item.
     pub item: Item,
 }
 

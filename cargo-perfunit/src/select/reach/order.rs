@@ -26,7 +26,6 @@ pub enum Rank {
 pub struct Ranked {
     /// Position in the list that was given.
     pub test: usize,
-    /// Its rank.
     pub rank: Rank,
     /// Why, in words: `names changed Parser::line (src/parser.rs:88)`.
     pub reason: String,

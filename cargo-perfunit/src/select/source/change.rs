@@ -71,16 +71,13 @@ impl ChangedItem {
 }
 
 impl fmt::Display for ChangedItem {
-    /// `Parser::line (src/parser.rs:88)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}:{})", self.label(), self.path, self.line)
     }
 }
 
-/// Kinds of item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKind {
-    /// A free function.
     Function,
     /// A function of an impl block or trait.
     Method,
@@ -92,9 +89,7 @@ pub enum ItemKind {
     Trait,
     /// A constant, also an associated one.
     Const,
-    /// A static.
     Static,
-    /// A `macro_rules!` definition.
     Macro,
     /// One imported name (`use a::{b, c}` is two), or `extern crate`.
     Use,
@@ -111,9 +106,7 @@ pub enum ItemKind {
 /// What happened to an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChangeKind {
-    /// Only in head.
     Added,
-    /// Only in base.
     Removed,
     /// In both, with other tokens.
     Changed,
@@ -137,7 +130,6 @@ impl fmt::Display for ChangeKind {
 pub struct ChangedInput {
     /// Path from the root of the repository.
     pub path: String,
-    /// What it is.
     pub kind: InputKind,
 }
 
@@ -150,14 +142,12 @@ pub enum InputKind {
     WorkspaceManifest,
     /// A `Cargo.toml`, in nothing but the version number (which `env!("CARGO_PKG_VERSION")` shows).
     ManifestVersion,
-    /// A `Cargo.lock`.
     LockFile {
         /// External packages with another version, source or checksum. Empty: unknown, that is any.
         packages: Vec<String>,
     },
     /// A `build.rs` beside a manifest.
     BuildScript,
-    /// `.cargo/config.toml` or `rust-toolchain.toml`.
     CargoConfig,
     /// Any other file; the code may include it or read it.
     Data,

@@ -11,7 +11,6 @@ pub(crate) enum Fate {
     Rust,
     /// Can reach a build or a run.
     Input(InputKind),
-    /// Cannot.
     Irrelevant(Irrelevance),
 }
 

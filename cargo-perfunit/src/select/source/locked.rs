@@ -6,7 +6,6 @@ use toml::{Table, Value};
 /// An external package of which the two lock files say different things.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockedChange {
-    /// Its name.
     pub name: String,
     /// Versions as only base has them.
     pub base: Vec<String>,

@@ -124,7 +124,6 @@ impl Walker<'_> {
         }
     }
 
-    /// `mod name;`
     fn declaration(&mut self, name: &str, attributes: &[Attribute], scope: &Scope) {
         let info = FileInTarget {
             module: join_module(&scope.module, name),

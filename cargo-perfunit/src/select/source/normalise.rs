@@ -23,7 +23,6 @@ impl Code {
         Writer { documentation: Documentation::Counts, ..Writer::default() }.write(tokens)
     }
 
-    /// Appends other code.
     pub(crate) fn push(&mut self, other: Code) {
         self.text.push_str(&other.text);
         self.names.extend(other.names);

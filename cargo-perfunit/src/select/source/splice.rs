@@ -59,7 +59,6 @@ struct Place {
     end: usize,
 }
 
-/// A test item.
 struct TestItem {
     /// Kind and name: an item of the same label is another version of this one.
     label: String,

@@ -36,7 +36,6 @@ pub(super) struct Surroundings {
     pub scope: Vec<String>,
     /// The impl block or trait, unless a function inside it is nearer.
     pub owner: Owner,
-    /// True below `#[cfg(test)]`.
     pub test_only: bool,
     /// True in what an attribute macro is applied to.
     pub documentation_counts: bool,

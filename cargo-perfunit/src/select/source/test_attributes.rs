@@ -12,7 +12,6 @@ pub struct Ask {
     pub name: String,
     /// Line of the attribute, from 1.
     pub line: usize,
-    /// What is wanted.
     pub what: Asked,
 }
 

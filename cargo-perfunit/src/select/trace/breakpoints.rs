@@ -18,14 +18,12 @@ pub enum Became {
     Armed,
     /// Another binary of the same side, whose code may have changed as well.
     Sibling(PathBuf),
-    /// Something foreign.
     Other,
 }
 
 /// Breakpoints in one executable.
 #[derive(Debug)]
 pub struct Breakpoints {
-    /// As linked.
     addresses: BTreeSet<u64>,
     entry: u64,
     file: FileId,

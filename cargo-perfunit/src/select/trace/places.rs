@@ -14,7 +14,6 @@ pub struct Places {
     addresses: BTreeMap<String, Vec<u64>>,
     /// Address of the first instruction, as linked.
     pub(super) entry: u64,
-    /// The file itself.
     pub(super) file: FileId,
     /// The side's folder, where the package's binaries lie beside `deps`.
     pub(super) folder: Option<PathBuf>,
@@ -22,7 +21,6 @@ pub struct Places {
     unreadable: Option<&'static str>,
 }
 
-/// Device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 

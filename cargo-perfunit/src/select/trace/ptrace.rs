@@ -24,7 +24,6 @@ const TRAP: [u8; 4] = 0xd420_0000_u32.to_le_bytes();
 /// What happened to a traced thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// It ended.
     Ended,
     /// It is to be sent this signal; it waits for our word.
     Signal(i32),

@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 /// Whether a test executes any of the functions in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executed {
-    /// It does.
     Yes,
     /// It passed and did not.
     No,
@@ -35,9 +34,7 @@ pub enum Executed {
 /// A test executable and what its tests need to run in.
 #[derive(Debug, Clone, Copy)]
 pub struct Program<'a> {
-    /// The executable.
     pub executable: &'a TestExecutable,
-    /// Its functions.
     pub places: &'a Places,
     /// `TMPDIR` of its tests; emptied before each.
     pub temporary: &'a Path,

@@ -15,7 +15,6 @@ use tempfile::TempDir;
 /// Enough for every story that ends.
 const LONG: Duration = Duration::from_mins(1);
 
-/// The compiled stories.
 struct Stories {
     folder: TempDir,
     executable: PathBuf,

@@ -16,10 +16,8 @@ use crate::system::term::Terminal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What was packed.
 #[derive(Debug)]
 pub struct Archived {
-    /// What is compared.
     pub versions: Sides<VersionName>,
     /// Tests to measure, all shards together.
     pub tests: usize,

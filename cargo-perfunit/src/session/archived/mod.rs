@@ -32,14 +32,12 @@ const METER: &str = "libperfunit_meter.so";
 /// What a run has to do with archives.
 #[derive(Debug, Default)]
 pub enum Archive {
-    /// Nothing.
     #[default]
     None,
     /// It makes one: how the builds came about so far.
     Making(Vec<Recipe>),
     /// It uses this one.
     Using {
-        /// The file.
         file: PathBuf,
         /// How its builds came about.
         recipes: Vec<Recipe>,

@@ -39,7 +39,6 @@ pub struct Examiner<'a> {
     pub probed: &'a Probed,
     /// What differs in the sources.
     pub changes: &'a [ChangedItem],
-    /// What else does.
     pub facts: &'a Facts,
     pub layouts: Layouts,
     /// Chosen for each test if absent.

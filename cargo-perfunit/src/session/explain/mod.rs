@@ -35,7 +35,6 @@ const UNASKED: usize = 3;
 /// A test to explain, with what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// Which test.
     pub test: TestId,
     /// Time of one run on base without probes, ns.
     pub base_ns: f64,
@@ -216,7 +215,6 @@ fn nothing(questions: &[Question], why: &str) -> Answers {
     Answers { warnings: vec![format!("nothing is explained: {why}")], tests }
 }
 
-/// Answers by probes.
 fn in_time(
     setup: &mut Setup,
     options: &Options,

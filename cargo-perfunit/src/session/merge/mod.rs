@@ -14,7 +14,6 @@ use crate::model::Run;
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 
-/// What to merge.
 #[derive(Debug, Clone, Default)]
 pub struct MergeRequest {
     /// Saved runs, or folders with saved runs somewhere below.
@@ -23,9 +22,7 @@ pub struct MergeRequest {
     pub output: Option<PathBuf>,
     /// Where the user stands.
     pub folder: PathBuf,
-    /// `--manifest-path`.
     pub manifest: Option<PathBuf>,
-    /// `--target-dir`.
     pub target_dir: Option<PathBuf>,
 }
 

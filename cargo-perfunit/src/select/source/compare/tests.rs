@@ -1,6 +1,5 @@
 use super::*;
 
-/// Changes of `src/lib.rs`.
 #[track_caller]
 fn check(base: &str, head: &str, expected: &[&str]) {
     check_files(&[("src/lib.rs", base, head)], expected);

@@ -12,7 +12,6 @@ use syn::{Attribute, Visibility};
 pub enum Unprobed {
     /// `const fn`, and all of a trait or impl block that can be used in constants.
     Const,
-    /// `#[naked]`.
     Naked,
     /// `unsafe extern "C" fn f(a: u8, ...)`.
     Variadic,
@@ -24,7 +23,6 @@ pub enum Unprobed {
     Allocator,
     /// An `async fn` that an attribute macro, on it or around it, can turn into a function that returns a future.
     RewrittenAsync,
-    /// Below `#[no_implicit_prelude]`.
     NoPrelude,
     /// In a macro definition, or in the tokens of a macro call.
     InMacro,

@@ -19,7 +19,6 @@ pub(super) fn is_trivial(sig: &Signature, body: &Block) -> bool {
 struct Work {
     /// Operators, indices and decisions so far.
     steps: usize,
-    /// Names so far.
     names: BTreeSet<String>,
 }
 

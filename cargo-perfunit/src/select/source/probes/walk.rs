@@ -23,7 +23,6 @@ use syn::{
 pub(super) struct Found {
     /// Functions that can have a probe, with the offset of their first token behind attributes, in bytes; ascending.
     pub functions: Vec<(usize, Site)>,
-    /// Those that cannot.
     pub left_out: Vec<LeftOut>,
     /// All functions that are written out, tests too, the outer ones first.
     pub extents: Vec<Extent>,

@@ -16,7 +16,6 @@ pub struct Cargo {
     pub rustc: PathBuf,
     /// Output of `rustc -vV`.
     pub version: String,
-    /// Host triple.
     pub host: String,
     /// The toolchain's folder.
     pub sysroot: PathBuf,

@@ -26,31 +26,25 @@ pub enum Cause {
         kind: ItemKind,
         /// What to call it: [`ChangedItem::label`].
         label: String,
-        /// Its file.
         path: String,
         /// Line in that file, from 1.
         line: usize,
     },
     /// External packages in the lock file. Empty: unknown which.
     LockFile {
-        /// The lock file.
         path: String,
         /// The packages that the target depends on and that differ.
         packages: Vec<String>,
     },
     /// A manifest differs in its version number only.
     Version {
-        /// The manifest.
         path: String,
     },
-    /// A build script.
     BuildScript {
-        /// Its root file.
         path: String,
     },
     /// Another file: manifest, cargo config, data, Rust code outside the module tree.
     File {
-        /// The file.
         path: String,
     },
 }
@@ -85,7 +79,6 @@ pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
     sources.reached()
 }
 
-/// Position in `Sources::causes`.
 type CauseSet = BTreeSet<usize>;
 
 /// What of a change is in one package.

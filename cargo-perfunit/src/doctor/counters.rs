@@ -1,7 +1,8 @@
 //! Whether the processor's performance counters are there and may be used.
 
 use crate::measure::no_counter;
-use std::io::{Error, ErrorKind};
+use crate::model::NoCounter;
+use std::io::Error;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// `struct perf_event_attr` in its first published size of 64 bytes, as words.
@@ -13,7 +14,7 @@ const INSTRUCTIONS: u64 = 1;
 const OURS_ONLY: u64 = 1 | 1 << 5 | 1 << 6;
 
 /// Whether instructions of our own can be counted, or why not.
-pub fn available() -> Result<(), String> {
+pub fn available() -> Result<(), NoCounter> {
     let mut attributes = [0_u64; WORDS];
     attributes[..2].copy_from_slice(&[HARDWARE, INSTRUCTIONS]);
     attributes[5] = OURS_ONLY;
@@ -25,7 +26,5 @@ pub fn available() -> Result<(), String> {
     if counter.is_some() {
         return Ok(());
     }
-    let error = Error::last_os_error();
-    let whose = if error.kind() == ErrorKind::PermissionDenied { "not for us" } else { "none" };
-    Err(format!("{whose}: {}", no_counter(&error)))
+    Err(no_counter(&Error::last_os_error()))
 }

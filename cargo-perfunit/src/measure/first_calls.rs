@@ -15,7 +15,7 @@ use super::screen::{self, Settled};
 use super::work::{Comparison, clock_bias, uncertainty};
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Capture, Measured, Sides, Verdict};
+use crate::model::{Capture, FirstCallsBecause, ForkObstacle, Measured, Note, Sides, Verdict};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;
 use std::time::Instant;
@@ -39,20 +39,14 @@ pub fn settle(
     config: &Config,
     programs: &Programs<'_>,
     capture: Capture,
-    why: &str,
+    because: FirstCallsBecause,
     random: &mut fastrand::Rng,
 ) -> Result<Settled> {
     let (end, equal_seeds) = pilot(bench, config, programs, capture, random)?;
-    Ok(match obstacle(config, &end) {
-        None => {
-            let note = format!("{why}: first calls are compared, each in a forked child");
-            settled(bench, Task::Fork(capture, end.shape), capture, &end, note, equal_seeds)
-        }
-        Some(obstacle) => {
-            let note = format!("{why}, and {obstacle}: first calls are compared, each in a process of its own");
-            settled(bench, Task::Cold, capture, &end, note, equal_seeds)
-        }
-    })
+    let obstacle = obstacle(config, &end);
+    let task = if obstacle.is_none() { Task::Fork(capture, end.shape) } else { Task::Cold };
+    let note = Note::FirstCalls { because, obstacle };
+    Ok(settled(bench, task, capture, &end, vec![note], equal_seeds))
 }
 
 /// How a test is measured whose later calls hold no work, if its first one does.
@@ -68,17 +62,24 @@ pub fn if_they_hold_work(
     if obstacle(config, &end).is_some() || base.max(head) < NOTHING_NS {
         return Ok(None);
     }
-    let note = "only its first call holds work: first calls are compared, each in a forked child".to_owned();
-    Ok(Some(settled(bench, Task::Fork(capture, end.shape), capture, &end, note, equal_seeds)))
+    let note = Note::FirstCalls { because: FirstCallsBecause::OnlyFirstHoldsWork, obstacle: None };
+    Ok(Some(settled(bench, Task::Fork(capture, end.shape), capture, &end, vec![note], equal_seeds)))
 }
 
-fn settled(bench: &Bench, task: Task, capture: Capture, pilot: &PairEnd, note: String, equal_seeds: bool) -> Settled {
+fn settled(
+    bench: &Bench,
+    task: Task,
+    capture: Capture,
+    pilot: &PairEnd,
+    notes: Vec<Note>,
+    equal_seeds: bool,
+) -> Settled {
     Settled {
         task,
         capture,
         pairs_per_layout: 1,
         matched: true,
-        notes: vec![note],
+        notes,
         equal_seeds: equal_seeds && bench.seeds.are_given(),
         comparison: Comparison::for_pilot(pilot),
         clock_bias: clock_bias(pilot),
@@ -105,16 +106,16 @@ fn pilot(
     Ok(if apart.complete() { (apart, false) } else { (end, true) })
 }
 
-/// What keeps a test's first calls from being made in forked children, in words.
-fn obstacle(config: &Config, pilot: &PairEnd) -> Option<&'static str> {
+/// What keeps a test's first calls from being made in forked children.
+fn obstacle(config: &Config, pilot: &PairEnd) -> Option<ForkObstacle> {
     let states = [pilot.sides.base.state, pilot.sides.head.state];
     let needed = NEEDED * pilot.took.as_secs_f64();
     match () {
-        () if states.contains(&state::THREADS) => Some("its process has threads that a forked child would lack"),
-        () if states.contains(&state::NO_FORK) => Some("its process may not fork"),
-        () if pilot.timed_out.is_some() => Some("a forked child does not end"),
-        () if !pilot.complete() => Some("it fails in forked children"),
-        () if needed > config.per_test_budget.as_secs_f64() => Some("its calls are too long to make several in a pair"),
+        () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
+        () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
+        () if pilot.timed_out.is_some() => Some(ForkObstacle::Hangs),
+        () if !pilot.complete() => Some(ForkObstacle::Fails),
+        () if needed > config.per_test_budget.as_secs_f64() => Some(ForkObstacle::TooLong),
         () => None,
     }
 }
@@ -150,8 +151,8 @@ pub fn look(
         return Ok(None);
     }
     let task = Task::Fork(way.capture, end.shape);
-    let settled = settled(bench, task, way.capture, &end, String::new(), equal_seeds);
-    let settled = Settled { matched: way.matched, notes: Vec::new(), ..settled };
+    let settled = settled(bench, task, way.capture, &end, Vec::new(), equal_seeds);
+    let settled = Settled { matched: way.matched, ..settled };
     let figures = screen::measure(bench, &judged(config), programs, &settled, config.alpha, None, random)?;
     let flagged = figures.ok().filter(|figures| is_changed(config, figures, later));
     Ok(flagged.map(|figures| Flagged { settled, figures }))
@@ -176,13 +177,12 @@ pub fn confirm(
         return Ok(());
     }
     let (first, rest) = (&fresh.measured, &figures.measured);
-    let text = |measured: &Measured| format!("{:.3} us -> {:.3} us", measured.base_ns / 1e3, measured.head_ns / 1e3);
+    let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
     if matches!(figures.verdict, Verdict::Slower | Verdict::Faster) {
-        let (low, high) = (100.0 * first.change.low, 100.0 * first.change.high);
-        figures.notes.push(format!("its first call changed apart: {} [{low:+.1} %, {high:+.1} %]", text(first)));
+        figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
         return Ok(());
     }
-    let note = format!("only the first call changed; later calls: {}", text(rest));
+    let note = Note::FirstCallOnly { later_ns: ns(rest) };
     let metrics = std::mem::take(&mut figures.metrics);
     let notes = figures.notes.drain(..).chain([note]).collect();
     *figures = Figures { notes, metrics, ..fresh };

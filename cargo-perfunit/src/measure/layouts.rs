@@ -9,7 +9,7 @@ use super::bench::{Bench, Placement};
 use crate::build::{Position, TestExecutable};
 use crate::error::Result;
 use crate::measure::layout::Matched;
-use crate::model::{LayoutMatch, Side, Sides, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Side, Sides, TargetId};
 use crate::system::fs;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const KEPT: usize = 32;
 #[derive(Debug)]
 pub struct Layouts {
     folder: PathBuf,
-    known: BTreeMap<TargetId, std::result::Result<Target, String>>,
+    known: BTreeMap<TargetId, std::result::Result<Target, NoLayout>>,
     /// Whose drawn layouts there are: of one target at a time, for executables are large.
     current: Option<TargetId>,
     drawn: BTreeMap<usize, Sides<TestExecutable>>,
@@ -100,23 +100,23 @@ impl Layouts {
     }
 
     /// What is known of each target's layouts, or why there are none.
-    pub fn states(&self) -> BTreeMap<TargetId, std::result::Result<LayoutMatch, String>> {
-        let state = |known: &std::result::Result<Target, String>| match known {
+    pub fn states(&self) -> BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>> {
+        let state = |known: &std::result::Result<Target, NoLayout>| match known {
             Ok(target) => Ok(target.figures),
             Err(why) => Err(why.clone()),
         };
         self.known.iter().map(|(target, known)| (target.clone(), state(known))).collect()
     }
 
-    fn prepare(&self, executables: Sides<&TestExecutable>) -> Result<std::result::Result<Target, String>> {
+    fn prepare(&self, executables: Sides<&TestExecutable>) -> Result<std::result::Result<Target, NoLayout>> {
         if self.placement == Placement::Natural {
-            return Ok(Err("matching is switched off (--layout natural)".to_owned()));
+            return Ok(Err(NoLayout::SwitchedOff));
         }
         let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
-            return Ok(Err("what it was linked from is not known".to_owned()));
+            return Ok(Err(NoLayout::NotRecorded));
         };
         if let Some(library) = changed_library(executables)? {
-            return Ok(Err(format!("{library}, which the tests load, differs, and libraries are not linked again")));
+            return Ok(Err(NoLayout::LibraryDiffers { library: library.clone() }));
         }
         let outputs = paths(&self.folder.join("first"), self.known.len());
         put_beside(executables, &outputs)?;

@@ -13,7 +13,7 @@ use super::secondary_metrics;
 use super::seeds;
 use crate::decide::{ExactRule, exact};
 use crate::error::Result;
-use crate::model::{Basis, Change, Metered, Metric, MetricVerdict, Metrics, NotMetered, Side, Sides};
+use crate::model::{Basis, Change, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides};
 use crate::system::fs;
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
@@ -297,11 +297,11 @@ fn total(part: &str) -> Option<u64> {
 }
 
 /// Why the system gives us no counter of instructions.
-pub fn no_counter(error: &std::io::Error) -> String {
+pub fn no_counter(error: &std::io::Error) -> NoCounter {
     match error.kind() {
-        ErrorKind::PermissionDenied => "refused by kernel.perf_event_paranoid or the container".to_owned(),
-        ErrorKind::NotFound | ErrorKind::Unsupported => "the processor or its virtual machine has no PMU".to_owned(),
-        _ => error.to_string(),
+        ErrorKind::PermissionDenied => NoCounter::Refused,
+        ErrorKind::NotFound | ErrorKind::Unsupported => NoCounter::NoUnit,
+        _ => NoCounter::Failed { why: error.to_string() },
     }
 }
 

@@ -3,9 +3,10 @@
 use super::bench::{Bench, Config, Placement};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
 use super::layouts::Layouts;
-use super::lockstep::{self, Task};
+use super::lockstep;
 use super::schedule::{Subject, programs};
 use super::screen;
+use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::Result;
 use crate::model::Sides;
@@ -36,7 +37,7 @@ impl<'a> ProbedPairs<'a> {
         mut subject: Subject<'a>,
         layouts: &'a mut Layouts,
         request: ProbeRequest,
-    ) -> Result<std::result::Result<Self, String>> {
+    ) -> Result<std::result::Result<Self, Unsteady>> {
         let mut random = fastrand::Rng::with_seed(config.seed);
         if config.placement == Placement::Matched
             && let Some(first) = layouts.first(subject.executables)?
@@ -46,13 +47,7 @@ impl<'a> ProbedPairs<'a> {
         bench.settle();
         bench.trees.replace(Some(CallTrees::new(request)?));
         let settled = screen::settle(bench, config, &programs(&sides, &subject), &mut random)?;
-        Ok(match settled {
-            Ok(settled) if matches!(settled.task, Task::Steady(_)) => {
-                Ok(Self { bench, config, sides, subject, settled, random })
-            }
-            Ok(settled) => Err(settled.notes.join("; ")),
-            Err(reason) => Err(reason.to_string()),
-        })
+        Ok(steady(settled).map(|(settled, _)| Self { bench, config, sides, subject, settled, random }))
     }
 
     /// The next pair; `None` after Ctrl-C, at the deadline, or when processes fail again and again.

@@ -7,6 +7,7 @@ use super::meter::why_failed;
 use super::running::Pads;
 use super::schedule::{Subject, programs};
 use super::screen;
+use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::Result;
 use crate::model::{Side, Sides};
@@ -29,12 +30,11 @@ pub fn profiles(
     config: &Config,
     sides: &Sides<&SideBuild>,
     subject: &Subject<'_>,
-) -> Result<std::result::Result<Vec<Sides<String>>, String>> {
+) -> Result<std::result::Result<Vec<Sides<String>>, Unsteady>> {
     let mut random = fastrand::Rng::with_seed(config.seed);
-    let settled = match screen::settle(bench, config, &programs(sides, subject), &mut random)? {
-        Ok(settled) if matches!(settled.task, Task::Steady(_)) => settled,
-        Ok(settled) => return Ok(Err(settled.notes.join("; "))),
-        Err(reason) => return Ok(Err(reason.to_string())),
+    let settled = match steady(screen::settle(bench, config, &programs(sides, subject), &mut random)?) {
+        Ok((settled, _)) => settled,
+        Err(why) => return Ok(Err(why)),
     };
     let mut counterparts = Vec::new();
     for _ in 0..PROCESSES {
@@ -59,7 +59,7 @@ fn one(
     subject: &Subject<'_>,
     side: Side,
     pads: Pads,
-) -> Result<std::result::Result<Vec<String>, String>> {
+) -> Result<std::result::Result<Vec<String>, Unsteady>> {
     fs::remove_dir_all(&bench.gauges.folder)?;
     fs::create_dir_all(&bench.gauges.folder)?;
     let task = Task::Meter(side, Gauge::CallGraph, CALLS);
@@ -67,14 +67,14 @@ fn one(
     let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
     let end = lockstep::run(bench, &programs(sides, subject), task, pads, limit)?;
     if interrupt::requested() {
-        return Ok(Err("interrupted".to_owned()));
+        return Ok(Err(Unsteady::Interrupted));
     }
     if end.timed_out.is_some() {
-        return Ok(Err(format!("in callgrind it did not end within {:.0} s", limit.as_secs_f64())));
+        return Ok(Err(Unsteady::TooLongInCallgrind(limit)));
     }
     let end = end.sides.get(side);
     if end.state != state::DONE {
-        return Ok(Err(format!("in callgrind: {}", why_failed(end))));
+        return Ok(Err(Unsteady::FailsInCallgrind(why_failed(end))));
     }
     let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
     let part = |at: usize| {
@@ -83,5 +83,5 @@ fn one(
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let parts: std::io::Result<Vec<String>> = later.map(part).collect();
-    Ok(parts.map_err(|error| format!("callgrind did not write its counts: {error}")))
+    Ok(parts.map_err(Unsteady::NoCounts))
 }

@@ -14,7 +14,9 @@ use super::whole_process::{self, Starts};
 use crate::build::{Harness, SideBuild, TestExecutable};
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Capture, LayoutMatch, Measured, Metric, Metrics, Reason, Sides, TargetId, TestId, Verdict};
+use crate::model::{
+    Capture, LayoutMatch, Measured, Metric, Metrics, NoLayout, Note, Reason, Sides, TargetId, TestId, Verdict,
+};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use std::collections::BTreeMap;
@@ -47,7 +49,7 @@ pub struct Figures {
     pub spread: f64,
     /// Wall time of a pair.
     pub seconds_per_pair: f64,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What is known besides time; empty if nothing was asked for.
     pub metrics: Metrics,
 }
@@ -74,8 +76,8 @@ impl Ended {
 pub struct AllEnded {
     /// One for each subject, in their order.
     pub tests: Vec<Ended>,
-    /// By target; in words why a target has none.
-    pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, String>>,
+    /// By target; or why a target has none.
+    pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
 }
 
 /// Measures all subjects in the given order.

@@ -10,10 +10,13 @@ use super::running::{Pads, Programs};
 use super::schedule::Figures;
 use super::secondary_metrics::{Beside, Rules};
 use super::whole_process::{self, Asked};
-use super::work::{Comparison, Differs, Work, clock_bias};
+use super::work::{Comparison, Work, clock_bias};
 use crate::decide::{self, Looks, Rule, Sequential, Step};
 use crate::error::Result;
-use crate::model::{Capture, EffectClass, EffectSize, Measured, Metrics, Mode, Reason, Sample, Side, Sides};
+use crate::model::{
+    Between, Capture, EffectClass, EffectSize, FirstCallsBecause, Measured, Metrics, Mode, Note, Reason, Sample, Side,
+    Sides,
+};
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
 
@@ -29,9 +32,6 @@ const UNMATCHED_THRESHOLD: f64 = 0.15;
 /// seen between layouts of one body.
 const LAYOUT_BIAS: f64 = 0.085;
 
-/// The note on a test that fails beside itself with equal random numbers.
-const APART: &str = "base and head get into each other's way with equal random numbers: each draws its own";
-
 /// A test with its way of being measured settled.
 #[derive(Debug, Clone)]
 pub struct Settled {
@@ -42,8 +42,7 @@ pub struct Settled {
     pub pairs_per_layout: usize,
     /// Whether what is the same in both versions lies at the same places.
     pub matched: bool,
-    /// Remarks found on the way.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Whether both processes of a pair get the same random numbers.
     pub equal_seeds: bool,
     /// How a pair's estimate is made.
@@ -100,7 +99,7 @@ pub fn settle(
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Settled, Reason>> {
     let Pilot { end, class, equal_seeds } = pilot(bench, config, programs, random)?;
-    let apart = if equal_seeds { Vec::new() } else { vec![APART.to_owned()] };
+    let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
     if interrupt::requested() {
         return Ok(Err(Reason::Interrupted));
     }
@@ -125,10 +124,7 @@ pub fn settle(
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             }))
         }
-        Class::NotRepeatable(why) => {
-            let why = format!("not repeatable in one process ({why})");
-            first_calls::settle(bench, config, programs, capture, &why, random).map(Ok)
-        }
+        Class::NotRepeatable(why) => first_calls::settle(bench, config, programs, capture, why, random).map(Ok),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
             let held = first_calls::if_they_hold_work(bench, config, programs, capture, random)?;
             Ok(held.ok_or(reason))
@@ -138,7 +134,7 @@ pub fn settle(
             if let Some(reason) = suspects(bench, config, programs, random)? {
                 return Ok(Err(reason));
             }
-            let why = "base and head do not run side by side";
+            let why = FirstCallsBecause::NotSideBySide;
             first_calls::settle(bench, config, programs, capture, why, random).map(Ok)
         }
     }
@@ -190,23 +186,15 @@ fn suspects(
             return Ok(Some(Reason::Interrupted));
         }
         *failures.get_mut(side) = if end.timed_out.is_some() {
-            Some(Reason::TimedOut { side: side.to_string(), seconds: config.timeout.as_secs_f64() })
+            Some(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() })
         } else {
-            first_failure(end.sides.get(side), &side.to_string())
+            first_failure(end.sides.get(side), side)
         };
     }
     Ok(match (failures.base, failures.head) {
-        (Some(reason), Some(_)) => Some(on_both(reason)),
+        (Some(reason), Some(_)) => Some(reason.on_both()),
         (base, head) => base.or(head),
     })
-}
-
-pub fn on_both(reason: Reason) -> Reason {
-    match reason {
-        Reason::Fails { detail, .. } => Reason::Fails { side: "both".to_owned(), detail },
-        Reason::Crashes { detail, .. } => Reason::Crashes { side: "both".to_owned(), detail },
-        other => other,
-    }
 }
 
 /// What is compared by this task.
@@ -302,7 +290,7 @@ pub fn measure(
     figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.units() * per_unit).max(1) as f64;
     (figures.measured.threshold, figures.measured.asked) = (rule.threshold, config.threshold);
     if mode == Mode::Steady && settled.least_change > config.threshold {
-        figures.notes.push(format!("judged from {LEAST_NS} ns on, a few cycles of the processor"));
+        figures.notes.push(Note::LeastDifference { ns: LEAST_NS });
     }
     if config.metering.is_some() {
         figures.metrics = pairs.beside.metrics(&rules);
@@ -315,8 +303,8 @@ pub fn measure(
         figures.measured.pairs *= per_unit;
     }
     // With a layout of its own each process differs from the others for that alone.
-    let differs = pairs.work.differs().filter(|differs| layouts.is_none() || *differs == Differs::Calls);
-    figures.notes.extend(differs.map(|differs| unequal_work(differs, settled)));
+    let differs = pairs.work.differs().filter(|between| layouts.is_none() || *between == Between::Calls);
+    figures.notes.extend(differs.map(|between| Note::UnequalWork { between, equal_seeds: settled.equal_seeds }));
     figures.notes.extend(failures.note(pairs.units() * per_unit + pairs.unit.len()));
     Ok(Ok(figures))
 }
@@ -375,16 +363,6 @@ impl Pairs {
         self.beside.end_unit();
         Some(log_ratio)
     }
-}
-
-/// The note on a test whose runs do not do the same.
-fn unequal_work(differs: Differs, settled: &Settled) -> String {
-    let between = match differs {
-        Differs::Calls => "call to call",
-        Differs::Processes => "process to process",
-    };
-    let in_spite = if settled.equal_seeds { ", even with equal random numbers" } else { "" };
-    format!("its work differs from {between}{in_spite}")
 }
 
 fn out_of_time(config: &Config) -> Reason {

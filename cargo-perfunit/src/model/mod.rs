@@ -11,6 +11,7 @@ mod explanation;
 mod float;
 mod layout;
 mod metric;
+mod note;
 mod outcome;
 mod partition;
 mod profile;
@@ -25,13 +26,16 @@ pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Process
 pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Engine, Explanation, Function, Strategy};
-pub use layout::LayoutMatch;
-pub use metric::{Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Unit};
+pub use layout::{LayoutMatch, NoLayout};
+pub use metric::{
+    Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
+};
+pub use note::{Between, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode};
 pub use sample::Sample;
-pub use sides::{Side, Sides};
+pub use sides::{FailedOn, Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
 pub use verdict::{DEFAULT_THRESHOLD, Mode, Reason, Verdict};
 pub use why::{ChangedFunction, Why};

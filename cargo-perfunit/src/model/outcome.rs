@@ -1,8 +1,8 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample,
-    Sharding, Side, TargetId, TestId, Verdict, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, NoLayout, Note,
+    Reason, Sample, Sharding, Side, TargetId, TestId, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,8 +90,8 @@ pub struct Outcome {
     /// The metrics that decide, if the test has its own.
     #[serde(default)]
     pub gates: Option<Vec<Metric>>,
-    /// Remarks beside the verdict ("differs from call to call").
-    pub notes: Vec<String>,
+    /// What is remarkable besides the verdict.
+    pub notes: Vec<Note>,
 }
 
 impl Outcome {
@@ -126,10 +126,10 @@ pub struct Environment {
     pub core: usize,
     /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
     pub paired_address_space: bool,
-    /// How far the code of base and head lay at the same places, by target that was measured; in words why nothing was
-    /// done about it.
+    /// How far the code of base and head lay at the same places, by target that was measured; or why nothing was done
+    /// about it.
     #[serde(with = "super::as_list")]
-    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, String>>,
+    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>>,
 }
 
 /// Wall time of the stages.
@@ -218,12 +218,7 @@ impl Run {
 
     /// True if nothing was measured, because tests that were selected fail on base.
     pub fn fails_on_base(&self) -> bool {
-        let fails = |outcome: &Outcome| match &outcome.reason {
-            Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) => {
-                side.starts_with("base") || side == "both"
-            }
-            _ => false,
-        };
+        let fails = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
     }
 

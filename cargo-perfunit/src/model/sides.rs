@@ -1,5 +1,6 @@
 //! Base and head: the two versions that are compared.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -37,6 +38,42 @@ impl fmt::Display for Side {
             Side::Base => "base",
             Side::Head => "head",
         })
+    }
+}
+
+/// The versions on which a test does not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailedOn {
+    /// Base alone.
+    Base,
+    /// Head alone.
+    Head,
+    /// Both, or now one and now the other.
+    Both,
+}
+
+impl FailedOn {
+    pub fn includes(self, side: Side) -> bool {
+        self == FailedOn::Both || self.only() == Some(side)
+    }
+
+    /// The side, if the test passes on the other one.
+    pub fn only(self) -> Option<Side> {
+        match self {
+            FailedOn::Base => Some(Side::Base),
+            FailedOn::Head => Some(Side::Head),
+            FailedOn::Both => None,
+        }
+    }
+}
+
+impl From<Side> for FailedOn {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::Base => FailedOn::Base,
+            Side::Head => FailedOn::Head,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::format::{count, one_line, threshold};
 use super::screen::Screen;
 use super::style::{Text, WARN};
-use crate::model::{Reason, Run, Verdict};
+use crate::model::{NoLayout, Reason, Run, Verdict};
 use std::collections::BTreeMap;
 
 pub fn measured(run: &Run) -> usize {
@@ -54,13 +54,13 @@ pub fn notes(run: &Run) -> Vec<String> {
     }
     let uncontrolled =
         run.environment.layouts.iter().filter_map(|(target, state)| Some((target, state.as_ref().err()?)));
-    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut reasons: BTreeMap<&NoLayout, Vec<String>> = BTreeMap::new();
     for (target, why) in uncontrolled {
         reasons.entry(why).or_default().push(target.to_string());
     }
     for (why, targets) in &reasons {
         let targets = targets.join(", ");
-        notes.push(format!("code lies where the linker put it in {targets}: {}", one_line(why)));
+        notes.push(format!("code lies where the linker put it in {targets}: {}", one_line(&why.to_string())));
     }
     if !reasons.is_empty() {
         notes.extend(within_reach_of_layout(run));
@@ -89,14 +89,14 @@ fn random_addresses(fixed: usize, targets: usize) -> &'static str {
 
 /// What decides and is not known, with how many tests it leaves open.
 fn unknown_gates(run: &Run) -> Vec<String> {
-    let mut unknown: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut unknown: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for outcome in &run.outcomes {
-        if let Some(Reason::MetricUnknown { metric, detail }) = &outcome.reason {
-            *unknown.entry((metric, detail)).or_default() += 1;
+        if let Some(Reason::MetricUnknown { metric, why }) = &outcome.reason {
+            *unknown.entry((metric.name(), why.to_string())).or_default() += 1;
         }
     }
-    let note = |((metric, detail), tests): ((&str, &str), usize)| {
-        format!("--metric {metric} cannot decide about {}: {}", count(tests, "test"), one_line(detail))
+    let note = |((metric, why), tests): ((&str, String), usize)| {
+        format!("--metric {metric} cannot decide about {}: {}", count(tests, "test"), one_line(&why))
     };
     unknown.into_iter().map(note).collect()
 }
@@ -134,7 +134,7 @@ pub(super) fn counted(warnings: &[String]) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{LayoutMatch, Measured, Metric};
+    use crate::model::{LayoutMatch, Measured, Metric, NoVerdict};
     use crate::report::TextOptions;
     use crate::report::format::{Glyphs, without_escapes};
     use crate::report::json::Document;
@@ -180,7 +180,7 @@ mod tests {
         run.environment.layouts = uncontrolled();
         run.environment.paired_address_space = false;
         let expected = "        \
-        Note  code lies where the linker put it in mycrate: the linker ld refuses
+        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
         Note  base and head ran with random addresses of their own: the same certainty takes longer
 ";
         check(&run, expected);
@@ -196,9 +196,9 @@ mod tests {
     #[test]
     fn what_decides_and_is_not_known_is_said_once() {
         let mut open = outcome("a", Verdict::Inconclusive, Some(figures(1e3, 0.0)));
-        open.reason = Some(Reason::MetricUnknown { metric: "instructions".into(), detail: "no counter".into() });
+        open.reason = Some(Reason::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::NotLookedAt });
         let run = run(vec![open.clone(), open]);
-        check(&run, "        Note  --metric instructions cannot decide about 2 tests: no counter\n");
+        check(&run, "        Note  --metric instructions cannot decide about 2 tests: it was not looked at\n");
     }
 
     #[test]

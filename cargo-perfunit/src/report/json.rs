@@ -4,7 +4,7 @@ use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::sharding::Sharding;
 use super::wire::{Bound, Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
-use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, Outcome, Run, Side, TargetId, Verdict};
+use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, Run, Side, TargetId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -247,8 +247,8 @@ impl From<&model::Environment> for Environment {
     }
 }
 
-impl From<(&TargetId, &Result<LayoutMatch, String>)> for TargetLayout {
-    fn from((target, state): (&TargetId, &Result<LayoutMatch, String>)) -> Self {
+impl From<(&TargetId, &Result<LayoutMatch, NoLayout>)> for TargetLayout {
+    fn from((target, state): (&TargetId, &Result<LayoutMatch, NoLayout>)) -> Self {
         let layout = state.clone().unwrap_or_default();
         Self {
             target: target.to_string(),
@@ -263,7 +263,7 @@ impl From<(&TargetId, &Result<LayoutMatch, String>)> for TargetLayout {
             fixed_addresses: layout.fixed_addresses,
             text_bytes: layout.text_bytes,
             link_seconds: layout.linked_in.as_secs_f64(),
-            uncontrolled_because: state.as_ref().err().cloned(),
+            uncontrolled_because: state.as_ref().err().map(ToString::to_string),
         }
     }
 }
@@ -294,7 +294,7 @@ impl From<&Outcome> for TestResult {
             why: outcome.why.as_ref().map(Why::from),
             explanation: outcome.explanation.as_ref().map(Explanation::from),
             unexplained_because: outcome.unexplained.clone(),
-            notes: outcome.notes.clone(),
+            notes: outcome.notes.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -368,6 +368,7 @@ fn mode(mode: Mode) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Between, Note};
     use crate::report::samples::{bounded, full, measured, outcome, run};
     use serde_json::{Value, json};
 
@@ -407,7 +408,7 @@ mod tests {
                     "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,
                     "data": 0, "data_equal": 0,
                     "fixed_addresses": false, "text_bytes": 0, "link_seconds": 0.0,
-                    "uncontrolled_because": "the linker ld refuses",
+                    "uncontrolled_because": "the linker ld refuses: no such option",
                 }],
             },
             "selection": {
@@ -435,14 +436,14 @@ mod tests {
     #[test]
     fn a_measured_test_has_every_promised_field() {
         let mut slower = outcome("parser::tests::long", Verdict::Slower, Some(measured(1024.0, 0.5)));
-        slower.notes.push("differs from call to call".into());
+        slower.notes.push(Note::UnequalWork { between: Between::Calls, equal_seeds: false });
         let expected = json!({
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
             "base_ns": 1024.0, "head_ns": 1536.0, "bound": null, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
             "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null, "unexplained_because": null,
-            "notes": ["differs from call to call"],
+            "notes": ["its work differs from call to call"],
         });
         assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
     }

@@ -113,14 +113,14 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     };
     let rest = reason.into_iter().chain(sure).chain(metrics::changed(outcome, glyphs)).chain(check).chain(blame);
     let rest = rest.chain(unexplained(outcome));
-    let notes = outcome.notes.iter().map(|note| one_line(note));
+    let notes = outcome.notes.iter().map(|note| one_line(&note.to_string()));
     std::iter::once(first).chain(rest).chain(notes).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Reason;
+    use crate::model::{FailedOn, Note, Reason};
     use crate::report::samples::{full, outcome, run, unmeasured};
 
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, failing: false };
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(ty.as_ref().unwrap().as_str(), "slower");
 
         let description = description.as_ref().unwrap().as_str();
-        assert!(description.ends_with("\ndiffers from call to call"));
+        assert!(description.ends_with("\nits work differs from call to call"));
         assert!(description.contains("\nchanges count from 10 % on; p < 0.0001, Cohen's d 4.20 (large), 64 pairs"));
         assert_eq!(long.classname.as_ref().unwrap().as_str(), "mycrate");
         let TestCaseStatus::Skipped { message, .. } = &case("net::tests::dns").status else { panic!("not skipped") };
@@ -178,9 +178,9 @@ mod tests {
         let mut odd = crate::report::samples::measured(f64::NAN, f64::INFINITY);
         odd.head_ns = f64::NEG_INFINITY;
         let text = "a < b && c > \"d\" ]]> \u{1b}[31mred\u{1b}[0m \u{0}\u{8}";
-        let fails = Reason::Fails { side: "base".to_owned(), detail: text.to_owned() };
+        let fails = Reason::Fails { side: FailedOn::Base, detail: text.to_owned(), intermittent: false };
         let mut named = unmeasured("weird <&\"'>", Some(fails));
-        named.notes.push(text.to_owned());
+        named.notes.push(Note::OwnThreshold { threshold: 0.1, from: text.to_owned() });
         let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), INCONCLUSIVE);
         let [nan, named] = &report.test_suites[0].test_cases[..] else { panic!("not two") };
         assert_eq!(nan.time, Some(Duration::ZERO));

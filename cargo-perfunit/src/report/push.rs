@@ -80,7 +80,7 @@ fn word(verdict: Verdict, run: &Run) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Metric;
+    use crate::model::{FailedOn, Metric};
     use crate::report::samples::{measured, outcome, run, unmeasured};
 
     const BASE: &str = "origin/main (1a2b3c4)";
@@ -100,8 +100,9 @@ mod tests {
 
     #[test]
     fn what_fails_on_head_alone_is_said_in_any_case() {
-        let fails = |side: &str| Some(Reason::Fails { side: side.into(), detail: "no".into() });
-        let run = run(vec![unmeasured("a::broken", fails("head")), unmeasured("a::both", fails("both"))]);
+        let fails = |side| Some(Reason::Fails { side, detail: "no".into(), intermittent: false });
+        let (broken, both) = (fails(FailedOn::Head), fails(FailedOn::Both));
+        let run = run(vec![unmeasured("a::broken", broken), unmeasured("a::both", both)]);
         let line = "main: no test was measured against origin/main (1a2b3c4), 1 fails on head and passes on base, 1 could not be run";
         assert_eq!(passed("main", BASE, &run), line);
         let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4), which is denied: mycrate a::broken";

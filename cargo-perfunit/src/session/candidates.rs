@@ -12,7 +12,9 @@ use super::setup::Setup;
 use crate::build::{Found, Harness, SideBuild, TestExecutable, list_own_tests, list_tests};
 use crate::error::Result;
 use crate::measure::Terms;
-use crate::model::{Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestId, Verdict, Why};
+use crate::model::{
+    Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId, Verdict, Why,
+};
 use crate::select::reach::{self, Files, TestSource};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +31,8 @@ pub struct Candidate {
     /// How it was captured.
     pub capture: Option<Capture>,
     pub ignored: bool,
-    /// How its own code differs between the versions, in words, if it is measured with that of one of them.
-    pub differs: Option<String>,
+    /// How its own code differs between the versions, if it is measured with that of one of them.
+    pub differs: Option<TestCodeDifference>,
     /// On what terms it is measured.
     pub terms: Terms,
 }

@@ -155,7 +155,7 @@ impl Tracer<'_> {
     ) -> Result<Executed> {
         let target = &candidate.test.target;
         let Some(executable) = executable(self.built, side, target) else {
-            return Ok(Executed::Unknown("it was not built".to_owned()));
+            return Ok(Executed::Unknown(trace::Unseen::NotBuilt));
         };
         let key = (target.clone(), side);
         if !self.places.contains_key(&key) {

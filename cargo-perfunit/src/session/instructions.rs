@@ -204,7 +204,7 @@ fn one(
     let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
     let counterparts = match profiles(bench, config, &lined.sides.as_ref(), &subject)? {
         Ok(counterparts) => counterparts,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(why.to_string())),
     };
     let mut merged = Merged::default();
     for Sides { base, head } in counterparts {
@@ -240,7 +240,7 @@ fn read(lined: &Lined, side: Side, executable: &TestExecutable) -> Result<std::r
     let bytes = fs::read(&executable.path)?;
     let inlining = match Inlining::read(&bytes) {
         Ok(inlining) => inlining,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(why.to_string())),
     };
     let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {

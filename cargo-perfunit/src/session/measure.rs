@@ -12,9 +12,8 @@ use crate::measure::{
     find_valgrind, gate, measure_all, verdicts_of_pairs,
 };
 use crate::model::{
-    Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Outcome, Readings, Reason, Side, Sides, TargetId,
+    Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side, Sides, TargetId,
 };
-use crate::report;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use std::collections::BTreeSet;
@@ -146,7 +145,7 @@ fn with_other_files(
     let data = built.pairing.tests_of;
     let other = data.other();
     let fails_there =
-        |end: &Ended| matches!(&end.result, Err(Reason::Fails { side, .. }) if *side == other.to_string());
+        |end: &Ended| matches!(&end.result, Err(reason @ Reason::Fails { .. }) if reason.failing_side() == Some(other));
     let again: Vec<usize> = (0..ended.len()).filter(|index| fails_there(&ended[*index])).collect();
     let data_differs = setup
         .files
@@ -164,7 +163,7 @@ fn with_other_files(
     let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
     for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?.tests) {
         if let Ok(figures) = &mut end.result {
-            figures.notes.push(format!("measured with {other}'s data files: it does not pass with {data}'s"));
+            figures.notes.push(Note::DataFiles { of: other });
             ended[index] = end;
         }
     }
@@ -192,7 +191,7 @@ fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
     let Candidate { test, because, why, differs, terms, .. } = candidate;
-    let of_tests = differs.map(|how| format!("{tests_of}'s test code on both versions: {how}"));
+    let of_tests = differs.map(|difference| Note::TestCode { of: tests_of, difference });
     let mut outcome = match end.result {
         Ok(figures) => {
             let (verdict, reason) = gate(&terms.gates, (figures.verdict, end.reason), &figures.metrics);
@@ -221,13 +220,10 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     outcome
 }
 
-/// By what else than the run's settings a test is judged, in words.
-fn own_terms(terms: &Terms) -> Vec<String> {
-    let threshold = |from: &String| format!("judged from {} on, by {from}", report::format::threshold(terms.threshold));
-    let gates = |from: &String| {
-        let gates: Vec<String> = terms.gates.iter().map(ToString::to_string).collect();
-        format!("judged by {}, by {from}", gates.join(", "))
-    };
+/// By what else than the run's settings a test is judged.
+fn own_terms(terms: &Terms) -> Vec<Note> {
+    let threshold = |from: &String| Note::OwnThreshold { threshold: terms.threshold, from: from.clone() };
+    let gates = |from: &String| Note::OwnMetrics { metrics: terms.gates.clone(), from: from.clone() };
     terms.threshold_from.iter().map(threshold).chain(terms.gates_from.iter().map(gates)).collect()
 }
 

@@ -4,7 +4,7 @@ use super::pairing::Pairing;
 use super::select::{Selected, TargetFiles, modules};
 use super::setup::Setup;
 use crate::git::FileSet;
-use crate::model::{Side, Sides, TestId};
+use crate::model::{Side, Sides, TestCodeDifference, TestId};
 use crate::select::reach::{self, NameIndex, Named, TestCode, TestSource};
 use crate::select::source::{self, FileChange, SourceDiff};
 use std::borrow::Cow;
@@ -73,12 +73,12 @@ impl<'a> Names<'a> {
         reach::changed_test_code(&test.name, test.target.kind, &code, &self.diff)
     }
 
-    /// How a test's own code differs between the versions, in words.
-    pub fn difference(&self, test: &TestId) -> Option<String> {
+    /// How a test's own code differs between the versions.
+    pub fn difference(&self, test: &TestId) -> Option<TestCodeDifference> {
         match (self.test(Side::Base, test), self.test(Side::Head, test)) {
-            (Some(_), None) => Some("it is gone in head".to_owned()),
-            (None, Some(_)) => Some("it is new in head".to_owned()),
-            _ => self.changed_code(test).map(|item| format!("its own code changed: {item}")),
+            (Some(_), None) => Some(TestCodeDifference::GoneInHead),
+            (None, Some(_)) => Some(TestCodeDifference::NewInHead),
+            _ => self.changed_code(test).map(|item| TestCodeDifference::Changed { item }),
         }
     }
 

@@ -7,7 +7,7 @@ use super::plan::{Plan, plan};
 use super::{anchor, gaps};
 use crate::build::{Position, Relink, relink};
 use crate::error::Result;
-use crate::model::{LayoutMatch, Side, Sides};
+use crate::model::{LayoutMatch, NoLayout, Side, Sides};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -59,7 +59,7 @@ impl Matched {
         folder: &Path,
         outputs: Sides<&Path>,
         position: Position,
-    ) -> Result<std::result::Result<(Self, LayoutMatch), String>> {
+    ) -> Result<std::result::Result<(Self, LayoutMatch), NoLayout>> {
         let images = match read(executables)? {
             Ok(images) => images,
             Err(why) => return Ok(Err(why)),
@@ -80,7 +80,7 @@ impl Matched {
     }
 
     /// Links the first layout until all functions and data are where they should be.
-    fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
+    fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, NoLayout>> {
         for left in (0..REPAIRS).rev() {
             let linked = match self.link_and_read(None, outputs)? {
                 Ok(linked) => linked,
@@ -98,7 +98,7 @@ impl Matched {
                 self.leaving.get_mut(side).extend(leaving.get(side));
             }
         }
-        Ok(Err("the linker does not place functions as it is told".to_owned()))
+        Ok(Err(NoLayout::Disobeyed))
     }
 
     /// Whether all that changed lies where base's does, as far as that matters: otherwise one layout says little.
@@ -107,11 +107,11 @@ impl Matched {
     }
 
     /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.
-    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
+    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, NoLayout>> {
         Ok(self.link_and_read(Some(seed), outputs)?.map(|linked| figures(&self.blocks, &linked)))
     }
 
-    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Result<std::result::Result<Linked, String>> {
+    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Result<std::result::Result<Linked, NoLayout>> {
         let plan = plan(&self.blocks, seed);
         let started = Instant::now();
         // Side by side: a linker does not keep many cores busy for long.
@@ -135,7 +135,7 @@ impl Matched {
     }
 
     /// Starts the link of one side.
-    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<Relink, String>> {
+    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<Relink, NoLayout>> {
         let order = self.folder.join(format!("{side}.order"));
         fs::write(&order, plan.order.get(side).join("\n"))?;
         let mut more: Vec<OsString> = Vec::new();
@@ -195,11 +195,11 @@ struct Linked {
     took: Duration,
 }
 
-fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, String>> {
+fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, NoLayout>> {
     let images = executables.try_map(|_, path| fs::read(path).map(|bytes| Image::read(&bytes)))?;
     Ok(images.try_map(|_, image| image).and_then(|images| {
         let same = images.base.architecture == images.head.architecture;
-        if same { Ok(images) } else { Err("base and head are for other processors".to_owned()) }
+        if same { Ok(images) } else { Err(NoLayout::OtherProcessors) }
     }))
 }
 

@@ -100,7 +100,7 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured, out: &mut Markup)
                 out.words("p", "note", &text);
             }
             for note in &outcome.notes {
-                out.words("p", "note", &sentence(&one_line(note)));
+                out.words("p", "note", &sentence(&one_line(&note.to_string())));
             }
         });
         if !measured.sample.batches.base.is_empty() {
@@ -122,7 +122,7 @@ fn layout(run: &Run, outcome: &Outcome) -> Option<String> {
             };
             format!("Matched layout: {equal} of {} at equal addresses{changed}.", count(*common, "common function"))
         }
-        Err(why) => format!("Code lies where the linker put it: {}.", one_line(why)),
+        Err(why) => format!("Code lies where the linker put it: {}.", one_line(&why.to_string())),
     })
 }
 

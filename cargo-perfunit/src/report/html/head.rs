@@ -239,7 +239,7 @@ fn facts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
     };
     let layouts = environment.layouts.iter().map(|(target, state)| match state {
         Ok(layout) => format!("{target}: {}", matched(layout)),
-        Err(why) => format!("{target}: not controlled ({})", one_line(why)),
+        Err(why) => format!("{target}: not controlled ({})", one_line(&why.to_string())),
     });
     vec![
         ("Tests", vec![found(run)]),
@@ -330,7 +330,7 @@ mod tests {
         let text = out.finish();
         assert!(text.contains("<dd>412 found in 3 of 12 targets, 7 measured</dd>"), "{text}");
         assert!(text.contains("<dt>Stages</dt><dd>prepare 0.4 s, build 12.1 s, measure 8.3 s</dd>"), "{text}");
-        assert!(text.contains("mycrate: not controlled (the linker ld refuses)"), "{text}");
+        assert!(text.contains("mycrate: not controlled (the linker ld refuses: no such option)"), "{text}");
         assert!(!text.contains("What became of them") && !text.contains("Without"), "{text}");
     }
 
@@ -342,7 +342,9 @@ mod tests {
         remarks(&full(), &mut out);
         let text = out.finish();
         assert!(
-            text.contains("<b>Note</b>: code lies where the linker put it in mycrate: the linker ld refuses"),
+            text.contains(
+                "<b>Note</b>: code lies where the linker put it in mycrate: the linker ld refuses: no such option"
+            ),
             "{text}"
         );
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Reason;
+use crate::model::{FailedOn, Reason};
 use crate::report::Denied;
 use crate::report::samples::{self, full, measured, outcome, run};
 
@@ -155,7 +155,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
     assert_eq!(render(&noisy, &silent), "");
     let denied = Rendering { denied: Denied { inconclusive: true, failing: false }, ..silent };
     assert!(render(&noisy, &denied).contains("1 inconclusive"));
-    let fails = Reason::Fails { side: "base".to_owned(), detail: "no".to_owned() };
+    let fails = Reason::Fails { side: FailedOn::Base, detail: "no".to_owned(), intermittent: false };
     let broken = run(vec![samples::unmeasured("a", Some(fails))]);
     assert!(render(&broken, &silent).contains("### No test could be measured"), "{}", render(&broken, &silent));
     let stopped = Run { interrupted: true, ..fine };

@@ -30,7 +30,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code lies where the linker put it in mycrate: the linker ld refuses
+        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
@@ -60,7 +60,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code lies where the linker put it in mycrate: the linker ld refuses
+        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ------------
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
@@ -115,7 +115,7 @@ fn verbose_tells_everything_about_every_test() {
       Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %  [+29.6 %, +31.6 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names `Parser::line`, changed in src/parser.rs
-              note: differs from call to call
+              note: its work differs from call to call
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %  [-25.0 %, -23.0 %]  (cold)
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process
               selected: names `Parser::line`, changed in src/parser.rs
@@ -134,7 +134,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code lies where the linker put it in mycrate: the linker ld refuses
+        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
         Note  2 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]

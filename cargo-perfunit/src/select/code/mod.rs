@@ -41,8 +41,8 @@ mod trace;
 mod unit;
 
 pub use alike::unlike;
-pub use compare::{Changed, ChangedCode, Code, Comparison, What, compare, compare_symbols};
-pub use inlining::{Frame, Inlining, Origin};
+pub use compare::{Changed, ChangedCode, Code, Comparison, NotFound, What, compare, compare_symbols};
+pub use inlining::{Frame, Inlining, Origin, UnreadableExecutable};
 pub use names::stable as stable_name;
 pub use operations::Operations;
 pub use program::{Program, link};

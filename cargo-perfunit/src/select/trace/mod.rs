@@ -13,7 +13,9 @@ mod run;
 #[cfg(test)]
 mod tests;
 mod tracer;
+mod unseen;
 
 pub use available::available;
 pub use places::Places;
 pub use run::{Executed, Program, executes};
+pub use unseen::{Unseen, Untraceable};

@@ -3,6 +3,7 @@
 use super::breakpoints::Breakpoints;
 use super::places::Places;
 use super::tracer::{self, End};
+use super::unseen::Unseen;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::{Error, Result};
 use crate::system::cache;
@@ -27,8 +28,7 @@ pub enum Executed {
     Yes,
     /// It passed and did not.
     No,
-    /// It cannot be told, in words that continue "unknown, because".
-    Unknown(String),
+    Unknown(Unseen),
 }
 
 /// A test executable and what its tests need to run in.
@@ -90,7 +90,7 @@ pub(super) fn run(
     let answer = match started {
         Ok(child) => answer(&receiver, child, limit),
         Err(error) => match receiver.recv() {
-            Ok(End::Refused(errno)) => Ok(Executed::Unknown(format!("the system does not let us trace it: {errno}"))),
+            Ok(End::Refused(errno)) => Ok(Executed::Unknown(Unseen::Refused(errno))),
             _ => Err(error),
         },
     };
@@ -143,13 +143,13 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
         let left = deadline.saturating_duration_since(Instant::now());
         match tracer.recv_timeout(left.min(LOOK)) {
             Ok(end) => break end,
-            Err(RecvTimeoutError::Disconnected) => break End::Unseen("the tracer failed".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => break End::Unseen(Unseen::TracerFailed),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if interrupt::requested() {
-            cut_short = Some("interrupted".to_owned());
+            cut_short = Some(Unseen::Interrupted);
         } else if Instant::now() >= deadline {
-            cut_short = Some(format!("it did not end within {} s", limit.as_secs_f64()));
+            cut_short = Some(Unseen::TimedOut(limit));
         }
         if cut_short.is_some() {
             // The tracer sees that, too.
@@ -161,9 +161,8 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
     Ok(match (end, cut_short) {
         (End::Hit, _) => Executed::Yes,
         (_, Some(why)) | (End::Unseen(why), _) => Executed::Unknown(why),
-        (End::NotStarted | End::Refused(_), _) => Executed::Unknown(format!("it did not start: {status}")),
-        // What fails has not gone all its way; perhaps only because it is traced.
-        (End::Over, _) if !status.success() => Executed::Unknown(format!("it fails: {status}")),
+        (End::NotStarted | End::Refused(_), _) => Executed::Unknown(Unseen::NotStarted(status)),
+        (End::Over, _) if !status.success() => Executed::Unknown(Unseen::Fails(status)),
         (End::Over, _) => Executed::No,
     })
 }

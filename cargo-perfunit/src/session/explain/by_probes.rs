@@ -232,7 +232,7 @@ impl Examiner<'_> {
         let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, &mut self.layouts, request)?;
         let mut pairs = match opened {
             Ok(pairs) => pairs,
-            Err(why) => return Ok(Err(why)),
+            Err(why) => return Ok(Err(why.to_string())),
         };
         let mut merged = Merged::default();
         let mut cost = Sides { base: 0.0, head: 0.0 };

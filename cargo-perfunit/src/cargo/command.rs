@@ -1,6 +1,7 @@
 //! Which cargo and toolchain to run, settled once for both sides.
 
 use crate::error::{Error, Result};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -104,7 +105,9 @@ fn check_version(version: &str) -> Result<()> {
 }
 
 fn output(command: &mut Command) -> Result<String> {
-    let shown = format!("{command:?}").replace('"', "");
+    let words: Vec<_> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
+    let shown = words.join(" ");
     let output = command.output().map_err(|error| {
         Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
     })?;

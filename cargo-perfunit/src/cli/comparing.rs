@@ -1,11 +1,11 @@
 //! What all subcommands that compare versions have in common. Cargo's own flags are spelled and grouped as in cargo.
 
 use crate::build;
-use crate::config::{Configuration, Features, Ignored, Layer, Resolved, Settings, Sourced};
+use crate::config::{Configuration, Features, Layer, Resolved, Settings, Sourced};
 use crate::error::{Error, Result};
 use crate::git::Request;
-use crate::model::{Partition, TargetKind};
-use crate::session::{self, Explaining, Filter, Measuring, Options, Scope};
+use crate::model::{Ignored, Partition, TargetKind};
+use crate::session::{Explaining, Filter, Measuring, Options, Scope};
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
@@ -290,11 +290,7 @@ fn scope(packages: &PackageArguments) -> Scope {
 }
 
 fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
-    let ignored = match settings.run_ignored.value {
-        Ignored::Default => session::Ignored::Skip,
-        Ignored::Only => session::Ignored::Only,
-        Ignored::All => session::Ignored::Include,
-    };
+    let ignored = settings.run_ignored.value;
     Filter {
         names: common.filter.clone(),
         expressions: common.filterset.clone(),

@@ -3,10 +3,10 @@
 use super::MessageFormat;
 use super::comparing::{folder, real};
 use crate::commands::{self, ExplainView};
-use crate::config;
+use crate::config::{self, Auto};
 use crate::error::{ExitCode, Result};
-use crate::model::{Engine, Strategy};
-use crate::session::{Explain, ExplainRequest, Explaining};
+use crate::model::{Engine, Explain, Strategy};
+use crate::session::{ExplainRequest, Explaining};
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -50,13 +50,13 @@ pub struct ExplainArguments {
     /// What is counted to find out who is to blame.
     ///
     /// One that is named here explains anew what is explained already.
-    #[arg(long, value_enum, value_name = "ENGINE")]
-    pub engine: Option<config::Explainer>,
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<Auto<Engine>>,
     /// Which functions are timed to find out who is to blame.
     ///
     /// One that is named here explains anew what is explained already.
-    #[arg(long, value_enum, value_name = "STRATEGY")]
-    pub strategy: Option<config::Strategy>,
+    #[arg(long, value_name = "STRATEGY")]
+    pub strategy: Option<Auto<Strategy>>,
     /// Longest run, builds included.
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
@@ -103,31 +103,12 @@ impl ExplainArguments {
             exact: self.exact,
             explaining: Explaining {
                 explain: Explain::Always,
-                engine: self.engine.and_then(engine),
-                strategy: self.strategy.and_then(strategy),
+                engine: self.engine.and_then(|engine| engine.0),
+                strategy: self.strategy.and_then(|strategy| strategy.0),
                 ..Explaining::default()
             },
             again: self.strategy.is_some() || self.engine.is_some(),
             budget: self.budget,
         })
-    }
-}
-
-/// The engine that is meant.
-pub fn engine(typed: config::Explainer) -> Option<Engine> {
-    match typed {
-        config::Explainer::Auto => None,
-        config::Explainer::Probes => Some(Engine::Probes),
-        config::Explainer::Callgrind => Some(Engine::Callgrind),
-    }
-}
-
-/// The strategy that is meant.
-pub fn strategy(typed: config::Strategy) -> Option<Strategy> {
-    match typed {
-        config::Strategy::Auto => None,
-        config::Strategy::Complete => Some(Strategy::Complete),
-        config::Strategy::Levelwise => Some(Strategy::Levelwise),
-        config::Strategy::UntilSourceChange => Some(Strategy::UntilSourceChange),
     }
 }

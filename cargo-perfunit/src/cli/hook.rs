@@ -274,7 +274,7 @@ mod tests {
     fn options_of_diff_are_checked_and_taken() {
         let resolved = check("-- --threshold 5% parser::").resolve("a", "b", None, None).unwrap();
         assert_eq!(resolved.options.measuring.budget, Some(Duration::from_mins(1)));
-        assert!((resolved.options.measuring.threshold - 0.05).abs() < 1e-12);
+        assert_eq!(resolved.options.measuring.threshold, "5%".parse().unwrap());
         assert_eq!(resolved.options.filter.names, ["parser::"]);
         let error = check("-- --treshold 5%").resolve("a", "b", None, None).err().unwrap().to_string();
         assert!(error.contains("no options of `diff`") && error.contains("--threshold"), "{error}");

@@ -82,7 +82,7 @@ fn find(request: &ReportRequest) -> Result<(PathBuf, Run)> {
 fn list(request: &ReportRequest) -> Result<Vec<saved::Saved>> {
     let ours = session::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     let entry = |path: PathBuf| {
-        let run = runs::read(&path).map(|record| record.run).map_err(|error| error.message().to_owned());
+        let run = runs::read(&path).map(|record| record.run);
         saved::Saved { id: runs::id_of(&path), path, run }
     };
     Ok(runs::all(&ours)?.into_iter().rev().map(entry).collect())

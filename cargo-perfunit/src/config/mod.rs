@@ -22,5 +22,5 @@ pub use rules::{DataFate, DataRule, Override, Rules, SkipRule};
 pub use schema::schema;
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
-pub use values::{Features, Gates, Limit, Threshold, Time, Value, duration, metric, threshold};
-pub use words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};
+pub use values::{Features, Gates, Invalid, Limit, Time, Value, duration, metric};
+pub use words::{Auto, Deny, NoTests};

@@ -2,7 +2,7 @@
 
 use super::call_trees::CallTrees;
 use super::common_pages::CommonFile;
-use super::gauge::{Gauges, Instructions};
+use super::gauge::Gauges;
 use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
@@ -10,29 +10,18 @@ use super::seeds::Seeds;
 use super::shared_page::SharedPage;
 use crate::build::{InPlace, TestExecutable};
 use crate::error::{Error, Result};
-use crate::model::{Metric, Sides};
+use crate::model::{Instructions, Metric, Placement, Sides, Threshold};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::process;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
 use nix::unistd::Pid;
-use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-
-/// Where the code of the measured executables lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Placement {
-    /// What is the same in both versions lies at the same places.
-    #[default]
-    Matched,
-    /// Wherever the linker put it: for experiments on what matching is worth.
-    Natural,
-}
 
 /// What the user can set.
 #[derive(Debug, Clone)]
@@ -44,7 +33,7 @@ pub struct Config {
     /// When the whole run has to end.
     pub deadline: Option<Instant>,
     /// Gate, as a fraction of base.
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
     /// Verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run gives at most besides those
@@ -62,7 +51,7 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// Smallest change that counts, as a fraction of base.
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// Longest measuring, screening and confirmation each.
     pub per_test_budget: Duration,
     /// Longest life of one measured process.

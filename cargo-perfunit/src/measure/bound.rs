@@ -120,7 +120,7 @@ impl Alone<'_> {
         let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
         let end = Instant::now() + Duration::from_secs_f64(left * EXCEEDED);
         let end = self.config.deadline.map_or(end, |deadline| deadline.min(end));
-        let factor = factor(slow, self.config.threshold);
+        let factor = factor(slow, self.config.threshold.fraction());
         let plan = match plan(self.config, self.level(), factor, quick_seconds, slow_seconds, left) {
             Ok(plan) => plan,
             Err(needed) => return Ok(Found::Nothing(needed)),

@@ -115,7 +115,7 @@ fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) ->
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::model::{Basis, Change, EffectClass, EffectSize, Measured, Mode, Readings, Sample, Sides};
+    use crate::model::{Basis, Change, EffectClass, EffectSize, Measured, Mode, Readings, Sample, Sides, Threshold};
 
     pub fn figures(verdict: Verdict, estimate: f64) -> Figures {
         let measured = Measured {
@@ -129,7 +129,7 @@ pub mod tests {
             effect: EffectSize { d: 1.0, class: EffectClass::Large },
             mode: Mode::Steady,
             threshold: 0.1,
-            asked: 0.1,
+            asked: Threshold::new(0.1).unwrap(),
             sample: Sample::default(),
             bound: None,
         };

@@ -192,7 +192,7 @@ pub fn confirm(
 
 /// First calls of tests that are repeated are judged from a larger change on: what they find in the caches is not all equal.
 fn judged(config: &Config) -> Config {
-    Config { threshold: config.threshold.max(APART), metering: None, ..config.clone() }
+    Config { threshold: config.threshold.at_least(APART), metering: None, ..config.clone() }
 }
 
 fn is_changed(config: &Config, first: &Figures, later: &Figures) -> bool {
@@ -204,5 +204,5 @@ fn is_changed(config: &Config, first: &Figures, later: &Figures) -> bool {
 /// Whether a first call differs by more than later calls do, so that there is something to say of it.
 fn is_apart(config: &Config, first_ns: Sides<f64>, later: &Measured) -> bool {
     let beyond = (first_ns.head - first_ns.base) - (later.head_ns - later.base_ns);
-    beyond.abs() >= APART_NS && beyond.abs() >= judged(config).threshold * first_ns.base
+    beyond.abs() >= APART_NS && beyond.abs() >= judged(config).threshold.fraction() * first_ns.base
 }

@@ -5,11 +5,11 @@
 //! drawn anew, as is all that rests on changed code whose place cannot be matched. What the place still does then is noise
 //! like any other, and the interval over layouts tells of it.
 
-use super::bench::{Bench, Placement};
+use super::bench::Bench;
 use crate::build::{Position, TestExecutable};
 use crate::error::Result;
 use crate::measure::layout::Matched;
-use crate::model::{LayoutMatch, NoLayout, Side, Sides, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, TargetId};
 use crate::system::fs;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 //! fresh processes with others: only what shows there as well counts.
 
 use super::bench::{Bench, Config, Metering};
-use super::gauge::{Gauge, Instructions};
+use super::gauge::Gauge;
 use super::lockstep::{self, Readings, SideEnd, Task};
 use super::running::{Pads, Programs, describe};
 use super::screen::Settled;
@@ -13,7 +13,9 @@ use super::secondary_metrics;
 use super::seeds;
 use crate::decide::{ExactRule, exact};
 use crate::error::Result;
-use crate::model::{Basis, Change, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides};
+use crate::model::{
+    Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
+};
 use crate::system::fs;
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};

@@ -38,11 +38,11 @@ mod unsteady;
 mod whole_process;
 mod work;
 
-pub use bench::{Bench, Config, Metering, Placement, Terms, can_fix_addresses, usable_cores};
+pub use bench::{Bench, Config, Metering, Terms, can_fix_addresses, usable_cores};
 pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};
 pub use confirmed::verdicts_of_pairs;
 pub use gates::{cross_check, gate};
-pub use gauge::{Gauges, Instructions, find_valgrind};
+pub use gauge::{Gauges, find_valgrind};
 pub use layouts::Layouts;
 pub use meter::no_counter;
 pub use probed::ProbedPairs;

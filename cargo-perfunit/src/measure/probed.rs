@@ -1,6 +1,6 @@
 //! Pairs of one test whose processes leave call trees beside their times.
 
-use super::bench::{Bench, Config, Placement};
+use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
 use super::layouts::Layouts;
 use super::lockstep;
@@ -9,7 +9,7 @@ use super::screen;
 use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::Result;
-use crate::model::Sides;
+use crate::model::{Placement, Sides};
 use crate::system::interrupt;
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::alone::Alone;
-use super::bench::{Bench, Config, Placement, Terms};
+use super::bench::{Bench, Config, Terms};
 use super::bound::{self, Found};
 use super::confirmed::{Places, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
 use super::first_calls;
@@ -15,7 +15,8 @@ use crate::build::{Harness, SideBuild, TestExecutable};
 use crate::decide;
 use crate::error::Result;
 use crate::model::{
-    Capture, LayoutMatch, Measured, Metric, Metrics, NoLayout, Note, Reason, Sides, TargetId, TestId, Verdict,
+    Capture, LayoutMatch, Measured, Metric, Metrics, NoLayout, Note, Placement, Reason, Sides, TargetId, TestId,
+    Verdict,
 };
 use crate::system::interrupt;
 use crate::system::progress::Progress;

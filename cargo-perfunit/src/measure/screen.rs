@@ -15,7 +15,7 @@ use crate::decide::{self, Looks, Rule, Sequential, Step};
 use crate::error::Result;
 use crate::model::{
     Between, Capture, EffectClass, EffectSize, FirstCallsBecause, Measured, Metrics, Mode, Note, Reason, Sample, Side,
-    Sides,
+    Sides, Threshold,
 };
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
@@ -220,9 +220,9 @@ pub fn measure(
 ) -> Result<std::result::Result<Figures, Reason>> {
     let mode = mode(settled.task);
     let threshold = match mode {
-        Mode::Cold => config.threshold.max(COLD_THRESHOLD),
-        Mode::Process => config.threshold.max(PROCESS_THRESHOLD),
-        Mode::FirstCall | Mode::Steady => config.threshold.max(settled.least_change),
+        Mode::Cold => config.threshold.fraction().max(COLD_THRESHOLD),
+        Mode::Process => config.threshold.fraction().max(PROCESS_THRESHOLD),
+        Mode::FirstCall | Mode::Steady => config.threshold.fraction().max(settled.least_change),
     };
     let looks = if layouts.is_some() { Looks::of_layouts(alpha_of_change) } else { Looks::OF_PAIRS };
     let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
@@ -276,7 +276,9 @@ pub fn measure(
         }
         let Some(log_ratio) = pairs.add(&pair, settled.comparison, per_unit) else { continue };
         let linking = linking(&layouts);
-        let affordable = affordable(pairs.units() + 1, started.elapsed().saturating_sub(linking), end(linking));
+        let (took, left) =
+            (started.elapsed().saturating_sub(linking), end(linking).saturating_duration_since(Instant::now()));
+        let affordable = decide::affordable(pairs.units() + 1, took.as_secs_f64(), left.as_secs_f64());
         let step = pairs.sequential.push(log_ratio, affordable);
         let others_are_told = pairs.beside.is_told(&rules);
         let others_are_over =
@@ -286,10 +288,9 @@ pub fn measure(
         }
     };
     let Some(decision) = decision else { return Ok(Err(out_of_time(config))) };
-    let mut figures = figures(&pairs, &decision, mode, settled);
+    let mut figures = figures(&pairs, &decision, mode, settled, config.threshold);
     figures.seconds_per_pair = started.elapsed().as_secs_f64() / (pairs.units() * per_unit).max(1) as f64;
-    (figures.measured.threshold, figures.measured.asked) = (rule.threshold, config.threshold);
-    if mode == Mode::Steady && settled.least_change > config.threshold {
+    if mode == Mode::Steady && settled.least_change > config.threshold.fraction() {
         figures.notes.push(Note::LeastDifference { ns: LEAST_NS });
     }
     if config.metering.is_some() {
@@ -307,13 +308,6 @@ pub fn measure(
     figures.notes.extend(differs.map(|between| Note::UnequalWork { between, equal_seeds: settled.equal_seeds }));
     figures.notes.extend(failures.note(pairs.units() * per_unit + pairs.unit.len()));
     Ok(Ok(figures))
-}
-
-/// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
-fn affordable(units: usize, took: Duration, end: Instant) -> usize {
-    let left = end.saturating_duration_since(Instant::now());
-    let each = took.as_secs_f64() / units as f64;
-    if left.is_zero() { units } else { units + ((left.as_secs_f64() / each.max(1e-6)) as usize).max(1) }
 }
 
 impl Pairs {
@@ -370,7 +364,7 @@ fn out_of_time(config: &Config) -> Reason {
     if over { Reason::BudgetUsedUp } else { Reason::TooNoisy }
 }
 
-fn figures(pairs: &Pairs, decision: &decide::Decision, mode: Mode, settled: &Settled) -> Figures {
+fn figures(pairs: &Pairs, decision: &decide::Decision, mode: Mode, settled: &Settled, asked: Threshold) -> Figures {
     let used = decision.values.min(pairs.units());
     let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
     let (base_ns, head_ns) = (decide::median(&mut base.to_vec()), decide::median(&mut head.to_vec()));
@@ -385,8 +379,8 @@ fn figures(pairs: &Pairs, decision: &decide::Decision, mode: Mode, settled: &Set
         // Without any spread d is infinite or undefined; the interval says it all.
         effect: decide::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
         mode,
-        threshold: 0.0,
-        asked: 0.0,
+        threshold: pairs.sequential.rule().threshold,
+        asked,
         sample: pairs.sample(used),
         bound: None,
     };

@@ -1,6 +1,6 @@
 //! What is remarkable about the way in which a test was measured, besides its verdict.
 
-use super::{Change, Metric, Reason, Side, Sides};
+use super::{Change, Metric, Reason, Side, Sides, Threshold};
 use serde::{Deserialize, Serialize};
 
 /// A remark on a test.
@@ -50,7 +50,7 @@ pub enum Note {
     },
     /// It is judged by a threshold of its own.
     OwnThreshold {
-        threshold: f64,
+        threshold: Threshold,
         /// Where that is set.
         from: String,
     },

@@ -2,7 +2,7 @@
 
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, NoLayout, Note,
-    Reason, Sample, Sharding, Side, TargetId, TestId, Verdict, Why,
+    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Verdict, Why,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,19 +35,13 @@ pub struct Measured {
     /// The smallest change that was judged, as a fraction of base: the run's, or more where less cannot be told.
     #[serde(deserialize_with = "super::float::one")]
     pub threshold: f64,
-    /// The smallest change that was to be judged: the run's threshold or the test's own. Not a number in runs that were saved
-    /// without.
-    #[serde(default = "unknown", deserialize_with = "super::float::one")]
-    pub asked: f64,
+    /// The smallest change that was to be judged: the run's threshold or the test's own.
+    pub asked: Threshold,
     /// The estimates behind the interval, and the times behind these.
     pub sample: Sample,
     /// What single calls showed, if they decided and not pairs; the change is theirs then, from the least to the most.
     #[serde(default)]
     pub bound: Option<Bound>,
-}
-
-fn unknown() -> f64 {
-    f64::NAN
 }
 
 impl Measured {
@@ -56,8 +50,8 @@ impl Measured {
     fn is_insensitive(&self, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Slower | Verdict::Faster | Verdict::NotMeasured => false,
-            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked,
-            Verdict::ChangedBelowThreshold | Verdict::Same => self.threshold > self.asked,
+            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked.fraction(),
+            Verdict::ChangedBelowThreshold | Verdict::Same => self.threshold > self.asked.fraction(),
         }
     }
 }
@@ -188,9 +182,7 @@ pub struct Run {
     pub warnings: Vec<String>,
     /// Where the time went.
     pub stages: Stages,
-    /// Gate, as a fraction of base.
-    #[serde(deserialize_with = "super::float::one")]
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// The metrics that decide the verdicts.
     pub gates: Vec<Metric>,
     /// Probability of a false verdict per test before confirmation.

@@ -4,9 +4,6 @@ use super::{FailedOn, Metric, NoVerdict, Side, Sides};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The smallest change that counts unless the user says otherwise, as a fraction of base.
-pub const DEFAULT_THRESHOLD: f64 = 0.02;
-
 /// The answer for one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -37,7 +37,7 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
     let properties = [
         ("base", version(&run.base)),
         ("head", version(&run.head)),
-        ("threshold", run.threshold.to_string()),
+        ("threshold", run.threshold.fraction().to_string()),
         ("metric", gates.join(",")),
     ];
     suite.add_properties(properties.map(|(name, value)| Property::new(name, value)));
@@ -120,7 +120,7 @@ fn lines(outcome: &Outcome) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FailedOn, Note, Reason};
+    use crate::model::{FailedOn, Note, Reason, Threshold};
     use crate::report::samples::{full, outcome, run, unmeasured};
 
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, failing: false };
@@ -180,7 +180,7 @@ mod tests {
         let text = "a < b && c > \"d\" ]]> \u{1b}[31mred\u{1b}[0m \u{0}\u{8}";
         let fails = Reason::Fails { side: FailedOn::Base, detail: text.to_owned(), intermittent: false };
         let mut named = unmeasured("weird <&\"'>", Some(fails));
-        named.notes.push(Note::OwnThreshold { threshold: 0.1, from: text.to_owned() });
+        named.notes.push(Note::OwnThreshold { threshold: Threshold::default(), from: text.to_owned() });
         let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), INCONCLUSIVE);
         let [nan, named] = &report.test_suites[0].test_cases[..] else { panic!("not two") };
         assert_eq!(nan.time, Some(Duration::ZERO));

@@ -4,7 +4,7 @@ use crate::model::{
     Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
     EffectClass, EffectSize, Engine, Environment, Explanation, FailedOn, Function, LayoutMatch, Measured, Metered,
     Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason, Run,
-    Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Verdict, VersionName, Why,
+    Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Verdict, VersionName, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,6 +34,10 @@ pub fn layout() -> LayoutMatch {
     }
 }
 
+pub fn ten_percent() -> Threshold {
+    Threshold::new(0.1).unwrap()
+}
+
 /// A linker that cannot do it.
 pub fn uncontrolled() -> BTreeMap<TargetId, Result<LayoutMatch, NoLayout>> {
     let refused = NoLayout::Refused { linker: "ld".to_owned(), message: "no such option".to_owned() };
@@ -53,7 +57,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         effect: EffectSize { d: 4.2, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.1,
-        asked: 0.1,
+        asked: ten_percent(),
         sample: sample(base_ns, estimate),
         bound: None,
     }
@@ -210,7 +214,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             measure: Duration::from_millis(8_300),
             explain: std::time::Duration::ZERO,
         },
-        threshold: 0.1,
+        threshold: ten_percent(),
         gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,

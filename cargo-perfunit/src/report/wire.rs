@@ -113,17 +113,10 @@ pub struct Test {
 
 impl From<&TestId> for Test {
     fn from(test: &TestId) -> Self {
-        let target_kind = match test.target.kind {
-            TargetKind::Lib => "lib",
-            TargetKind::Bin => "bin",
-            TargetKind::Test => "test",
-            TargetKind::Example => "example",
-            TargetKind::Bench => "bench",
-        };
         Self {
             package: test.target.package.clone(),
             target: test.target.to_string(),
-            target_kind: target_kind.to_owned(),
+            target_kind: test.target.kind.to_string(),
             name: test.name.clone(),
         }
     }

@@ -4,7 +4,7 @@ use super::build::BuiltSides;
 use super::code::{self, TargetCode};
 use super::id;
 use super::names::Names;
-use super::options::{Filter, Ignored, Options};
+use super::options::{Filter, Options};
 use super::other_inputs::{self, Libraries};
 use super::rules::TestRules;
 use super::select::Selected;
@@ -13,7 +13,7 @@ use crate::build::{Found, Harness, SideBuild, TestExecutable, list_own_tests, li
 use crate::error::Result;
 use crate::measure::Terms;
 use crate::model::{
-    Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId, Verdict, Why,
+    Capture, Ignored, Metrics, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId, Verdict, Why,
 };
 use crate::select::reach::{self, Files, TestSource};
 use crate::system::fs;
@@ -303,7 +303,7 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, filter: &Filter, rules:
     };
     let ignored = base.ignored || head.ignored;
     match filter.ignored {
-        Ignored::Skip if ignored => return Some(Reason::Ignored),
+        Ignored::Default if ignored => return Some(Reason::Ignored),
         Ignored::Only if !ignored => return Some(Reason::Filtered),
         _ => {}
     }

@@ -8,11 +8,12 @@ use super::setup::Setup;
 use crate::build::{InPlace, TestExecutable, share_libraries};
 use crate::error::{Error, Result};
 use crate::measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Instructions, Metering, Seeds, Subject, Terms, cross_check,
-    find_valgrind, gate, measure_all, verdicts_of_pairs,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Metering, Seeds, Subject, Terms, cross_check, find_valgrind, gate,
+    measure_all, verdicts_of_pairs,
 };
 use crate::model::{
-    Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side, Sides, TargetId,
+    Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side,
+    Sides, TargetId,
 };
 use crate::system::interrupt;
 use crate::system::progress::Progress;

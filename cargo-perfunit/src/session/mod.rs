@@ -37,7 +37,7 @@ mod unused_filters;
 pub use archived::{Archived, archive};
 pub use explain::Question;
 pub use merge::{MergeRequest, merge};
-pub use options::{Explain, Explaining, Filter, Goal, Ignored, Measuring, Options, Scope};
+pub use options::{Explaining, Filter, Goal, Measuring, Options, Scope};
 pub use recorded::{ExplainRequest, Profiles, explain, profiles};
 pub use runs::Record;
 pub use setup::{Setup, home, lock};

@@ -3,8 +3,10 @@
 use crate::build;
 use crate::config::Rules;
 use crate::git::Request;
-use crate::measure::{Instructions, Placement, Terms};
-use crate::model::{DEFAULT_THRESHOLD, Engine, Metric, Partition, Strategy, TargetKind};
+use crate::measure::Terms;
+use crate::model::{
+    Engine, Explain, Ignored, Instructions, Metric, Partition, Placement, Strategy, TargetKind, Threshold,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -70,17 +72,6 @@ pub enum Goal {
     Profile,
 }
 
-/// For which tests to find out who is to blame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Explain {
-    Never,
-    /// For the slower ones with the largest differences.
-    #[default]
-    Auto,
-    /// For all that are slower or faster.
-    Always,
-}
-
 /// Cargo's package and target selection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Scope {
@@ -97,15 +88,6 @@ impl Scope {
     pub fn is_everything(&self) -> bool {
         self.workspace && self.exclude.is_empty() && self.targets.is_empty()
     }
-}
-
-/// Which ignored tests to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Ignored {
-    #[default]
-    Skip,
-    Only,
-    Include,
 }
 
 /// Test names to take.
@@ -133,8 +115,7 @@ impl Filter {
 /// How to measure and decide.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measuring {
-    /// Gate, as a fraction of base.
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
     /// Longest life of one measured process.
@@ -175,7 +156,7 @@ impl Default for Measuring {
     /// As without any option, but for the seed, which is then drawn.
     fn default() -> Self {
         Self {
-            threshold: DEFAULT_THRESHOLD,
+            threshold: Threshold::default(),
             alpha: 0.01,
             timeout: Duration::from_secs(10),
             budget: None,

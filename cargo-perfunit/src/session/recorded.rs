@@ -2,11 +2,11 @@
 
 use super::explain::{Answers, Question};
 use super::names::Names;
-use super::options::{Explain, Explaining, Goal};
+use super::options::{Explaining, Goal};
 use super::runs::{self, Record};
 use super::{instructions, rounds, select, setup};
 use crate::error::{Error, Result};
-use crate::model::{Explanation, Outcome, Run, Sides, Verdict, VersionName};
+use crate::model::{Explain, Explanation, Outcome, Run, Sides, Verdict, VersionName};
 use crate::report::format::count;
 use crate::report::{Explanations, TestExplained};
 use crate::system::suggest;

@@ -6,7 +6,7 @@ use super::setup::{self, Setup};
 use crate::build::shadow::Injections;
 use crate::cargo::{self, Package, Resolution, Workspace};
 use crate::config::filterset::{Expression, Universe, needs_dependencies};
-use crate::config::{self, DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced};
+use crate::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced};
 use crate::error::{Error, Result};
 use crate::measure::Terms;
 use crate::model::{Reason, TargetId, TestId};
@@ -174,7 +174,7 @@ impl TestRules {
         for Placed { what, place } in self.asked(test).iter().filter(|_| !self.typed_threshold) {
             // The attribute does not compile with anything else.
             if let Asked::Threshold(text) = what
-                && let Ok(threshold) = config::threshold(text)
+                && let Ok(threshold) = text.parse()
             {
                 (terms.threshold, terms.threshold_from) = (threshold, Some(place.clone()));
             }

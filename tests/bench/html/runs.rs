@@ -4,7 +4,7 @@ use super::explained;
 use cargo_perfunit::model::{
     Basis, Between, Capture, Change, ChangedFunction, CrossCheck, EffectClass, EffectSize, Environment, FailedOn,
     LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note,
-    Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, TargetId, TargetKind, TestId, Verdict,
+    Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold, Verdict,
     VersionName, Why,
 };
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64,
         effect: EffectSize { d: change * 60.0, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.02,
-        asked: 0.02,
+        asked: Threshold::default(),
         sample: Sample { estimates, batches },
         bound: None,
     };
@@ -236,7 +236,7 @@ fn run(outcomes: Vec<Outcome>) -> Run {
             measure: Duration::from_millis(8_300),
             explain: Duration::from_millis(5_200),
         },
-        threshold: 0.02,
+        threshold: Threshold::default(),
         gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Note;
+use crate::model::{Note, Threshold};
 use crate::report::samples::{explanation, full, run, unmeasured};
 
 /// The page without what is not markup.
@@ -61,7 +61,7 @@ fn names_and_messages_cannot_break_the_page() {
         outcome.test.name = hostile.into();
         outcome.test.target.package = hostile.into();
         outcome.selected_because = hostile.into();
-        outcome.notes = vec![Note::OwnThreshold { threshold: 0.1, from: hostile.into() }];
+        outcome.notes = vec![Note::OwnThreshold { threshold: Threshold::default(), from: hostile.into() }];
     }
     let mut told = explanation();
     told.functions[1].name = hostile.into();

@@ -222,7 +222,7 @@ fn one(
         engine: Engine::Callgrind,
         strategy: Strategy::Complete,
         seconds: started.elapsed().as_secs_f64(),
-        plain_base_ns: f64::NAN,
+        plain_base_ns: None,
         probe_cost_ns: Sides { base: 0.0, head: 0.0 },
         functions: &functions,
         without_probe: BTreeMap::new(),

@@ -39,6 +39,7 @@ mod starts;
 mod tests;
 mod trace;
 mod unit;
+mod unreadable;
 
 pub use alike::unlike;
 pub use compare::{Changed, ChangedCode, Code, Comparison, NotFound, What, compare, compare_symbols};
@@ -46,6 +47,7 @@ pub use inlining::{Frame, Inlining, Origin, UnreadableExecutable};
 pub use names::stable as stable_name;
 pub use operations::Operations;
 pub use program::{Program, link};
-pub use read::{Unreadable, read};
+pub use read::read;
 pub use starts::starting;
 pub use unit::Unit;
+pub use unreadable::Unreadable;

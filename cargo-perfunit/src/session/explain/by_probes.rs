@@ -256,7 +256,7 @@ impl Examiner<'_> {
             engine: Engine::Probes,
             seconds: took.as_secs_f64(),
             strategy: finding.strategy,
-            plain_base_ns: question.base_ns,
+            plain_base_ns: Some(question.base_ns),
             probe_cost_ns: finding.cost,
             functions: &self.probed.functions,
             without_probe: self.probed.without_probe.clone(),

@@ -89,7 +89,7 @@ fn eighty_columns_put_figures_below_names() {
               0.41 %
 Not measured  doc tests of mycrate: run by rustdoc
         Note  code lies where the linker put it in mycrate: the linker ld
-              refuses
+              refuses: no such option
         Note  3 verdicts below 40 % on one layout: if the code it runs did not
               change, that can be its place
 ────────────

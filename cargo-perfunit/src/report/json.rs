@@ -467,7 +467,7 @@ mod tests {
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "net::tests::dns",
             "verdict": "not-measured",
             "reason": {
-                "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
+                "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network", "intermittent": false,
             },
             "change": null, "base_ns": null, "head_ns": null, "bound": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
             "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "unexplained_because": null, "notes": [],

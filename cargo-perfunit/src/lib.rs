@@ -36,8 +36,4 @@ pub mod session;
 
 pub mod calibrate;
 
-pub mod manual;
-
-pub mod commands;
-
 pub mod cli;

@@ -34,8 +34,6 @@ pub struct Variant {
     pub runner: bool,
     /// Keep literals in test bodies opaque to the optimiser.
     pub opaque: bool,
-    /// Begin loops at multiples of a cache line.
-    pub aligned: bool,
     /// Whether functions carry probes.
     pub probes: Probes,
     /// Whether the executables tell what was inlined where.
@@ -90,7 +88,6 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(libraries.as_os_str().as_encoded_bytes())
         .with(format!("{chained:?}"))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
-        .with(if variant.aligned { "aligned" } else { "" })
         .with(format!("{:?}", variant.probes))
         .with(format!("{:?}", variant.inlining))
         .finish()?;
@@ -105,7 +102,6 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             macros: libraries.join(macros_library()),
             chained: chained.clone(),
             sysroot: cargo.sysroot.clone(),
-            aligned_loops: variant.aligned,
             probes: variant.probes,
             inlining: variant.inlining,
         };
@@ -122,7 +118,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let Variant { runner, opaque, aligned: _, probes: _, inlining: _ } = variant;
+    let Variant { runner, opaque, probes: _, inlining: _ } = variant;
     let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");

@@ -1,12 +1,13 @@
 //! `cargo perfunit explain`.
 
-use super::MessageFormat;
-use super::comparing::{folder, real};
-use crate::commands::{self, ExplainView};
+use super::arguments::{MessageFormat, engine, place, strategy, terminal, text_options};
 use crate::config;
-use crate::error::{ExitCode, Result};
-use crate::model::{Engine, Strategy};
-use crate::session::{Explain, ExplainRequest, Explaining};
+use crate::error::{Error, ExitCode, Result};
+use crate::explain::{forest, impact, ranking};
+use crate::model::{Profile, Side};
+use crate::report::{self, explanations, flamegraph};
+use crate::session::{self, Explain, ExplainRequest, Explaining};
+use crate::system::fs;
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -78,25 +79,37 @@ pub struct ExplainArguments {
 }
 
 impl ExplainArguments {
-    /// Explains and prints.
+    /// Answers about tests of the last run and prints the answer. What is not found out is no failure.
     pub fn run(&self) -> Result<ExitCode> {
-        term::set_color(self.color);
-        let (terminal, json) = (Terminal { quiet: self.quiet }, self.message_format == MessageFormat::Json);
-        commands::explain(&self.request()?, &self.view(), json, terminal)
-    }
-
-    fn view(&self) -> ExplainView {
-        match self {
-            ExplainArguments { function: Some(path), .. } => ExplainView::Function(path.clone()),
-            ExplainArguments { hot: true, .. } => ExplainView::Hot,
-            ExplainArguments { flamegraph, .. } => ExplainView::Blame { flamegraph: flamegraph.clone() },
-        }
+        let terminal = terminal(self.color, self.quiet);
+        let (request, options) = (self.request()?, text_options(true));
+        let json = self.message_format == MessageFormat::Json;
+        let text = if let Some(function) = &self.function {
+            let impact = impact(&profiles(&request, terminal)?, function).map_err(|none| none.error())?;
+            if json { report::impact::json(&impact) } else { report::impact::text(&impact, &options) }
+        } else if self.hot {
+            let profiles = profiles(&request, terminal)?;
+            let (ranking, trees) = (ranking(&profiles), forest(&profiles));
+            if json {
+                report::ranking::json(&ranking, &trees)
+            } else {
+                report::ranking::text(&ranking, &trees, &options)
+            }
+        } else {
+            if let Some(path) = &self.flamegraph {
+                draw(&request, path, terminal)?;
+            }
+            let found = session::explain(&request, terminal)?;
+            if json { explanations::json(&found) } else { explanations::text(&found, &options) }
+        };
+        term::print(&text);
+        Ok(ExitCode::Success)
     }
 
     fn request(&self) -> Result<ExplainRequest> {
-        let manifest = self.manifest_path.as_deref().map(real).transpose()?;
+        let (folder, manifest) = place(self.manifest_path.as_deref())?;
         Ok(ExplainRequest {
-            folder: manifest.as_deref().and_then(Path::parent).map_or_else(folder, |parent| Ok(parent.to_owned()))?,
+            folder,
             manifest,
             target_dir: self.target_dir.clone(),
             tests: self.tests.clone(),
@@ -113,21 +126,29 @@ impl ExplainArguments {
     }
 }
 
-/// The engine that is meant.
-pub fn engine(typed: config::Explainer) -> Option<Engine> {
-    match typed {
-        config::Explainer::Auto => None,
-        config::Explainer::Probes => Some(Engine::Probes),
-        config::Explainer::Callgrind => Some(Engine::Callgrind),
+/// Where head's time goes, by test.
+fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Vec<Profile>> {
+    let found = session::profiles(request, terminal)?;
+    found.warnings.iter().for_each(|warning| terminal.warning(warning));
+    if found.tests.is_empty() {
+        return Err(Error::usage("the last run has no test whose calls could be timed")
+            .hint("`cargo perfunit diff --all-tests` measures all tests"));
     }
+    Ok(found.tests.iter().map(|test| test.profile(Side::Head)).collect())
 }
 
-/// The strategy that is meant.
-pub fn strategy(typed: config::Strategy) -> Option<Strategy> {
-    match typed {
-        config::Strategy::Auto => None,
-        config::Strategy::Complete => Some(Strategy::Complete),
-        config::Strategy::Levelwise => Some(Strategy::Levelwise),
-        config::Strategy::UntilSourceChange => Some(Strategy::UntilSourceChange),
-    }
+/// Draws where the time of the only test that is meant goes, all functions timed.
+fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()> {
+    let found = session::profiles(request, terminal)?;
+    let [explanation] = &found.tests[..] else {
+        let error = Error::usage(format!("--flamegraph draws one test, not {}", found.tests.len()));
+        let hint = found.warnings.into_iter().next();
+        let whole = || "name it: `cargo perfunit explain TEST --exact --flamegraph FILE`".to_owned();
+        return Err(error.hint(hint.unwrap_or_else(whole)));
+    };
+    let is_picture = path.extension().is_some_and(|extension| extension == "svg");
+    let text = if is_picture { flamegraph::svg(explanation)? } else { flamegraph::folded(explanation) };
+    fs::write(path, text)?;
+    terminal.status("Wrote", &path.display().to_string());
+    Ok(())
 }

@@ -1,27 +1,10 @@
 //! `.config/perfunit.toml`, read: tables with their places in the text, and the keys that mean nothing.
 
-use super::rules::{DataTable, SkipTable};
-use super::settings::ProfileTable;
-use super::source::Source;
+use super::schema::Tables;
+use super::source::{Source, position};
 use super::unknown;
 use crate::error::{Error, Result};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The configuration of cargo-perfunit: `.config/perfunit.toml` beside the workspace's `Cargo.toml`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(rename = "Configuration", deny_unknown_fields)]
-pub struct Tables {
-    /// Profiles by name, chosen with `--profile`. All others build upon `default`.
-    pub profile: BTreeMap<String, ProfileTable>,
-    /// Tests that are never measured, with the reason.
-    pub skip: Vec<SkipTable>,
-    /// What changed data files mean.
-    pub data: Vec<DataTable>,
-}
 
 /// A file that was read.
 #[derive(Debug, Default)]
@@ -51,13 +34,6 @@ impl File {
     pub fn place(&self, span: &Range<usize>) -> Source {
         Source::File { path: self.path.clone(), line: position(&self.text, span.start).0 }
     }
-}
-
-/// Line and column, from 1, of a place in bytes.
-pub fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
 }
 
 fn problem(path: &str, text: &str, error: &toml::de::Error) -> Error {

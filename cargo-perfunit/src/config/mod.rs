@@ -13,6 +13,7 @@ mod rules;
 mod schema;
 mod settings;
 mod source;
+mod tables;
 mod unknown;
 mod values;
 mod words;

@@ -1,7 +1,7 @@
 //! The settings: every key with its type and what is built in, in layers of which the uppermost counts.
 
-use super::rules::OverrideTable;
 use super::source::{At, Source, Sourced};
+use super::tables::OverrideTable;
 use super::values::{Features, Gates, Limit, Threshold, Time, Value};
 use super::words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};
 use crate::error::{Error, Result};

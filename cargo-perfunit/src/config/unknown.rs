@@ -1,7 +1,7 @@
 //! Keys that mean nothing: a warning each, with the near one that does.
 
-use super::file::position;
 use super::schema::keys;
+use super::source::position;
 use crate::system::suggest;
 use serde_ignored::Path;
 use toml::de::{DeTable, DeValue};

@@ -1,7 +1,7 @@
 //! Values of settings, as people write them: the same words in the file, in the environment and on the command line.
 
-use super::words::no_word;
 use crate::model::Metric;
+use crate::system::suggest;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
@@ -118,7 +118,7 @@ impl Gates {
 
     fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let known = Metric::ALL.map(Metric::name);
-        let metric = |name| Metric::named(name).ok_or_else(|| no_word(name, &known));
+        let metric = |name| Metric::named(name).ok_or_else(|| suggest::none_of(name, &known));
         let metrics = names.into_iter().map(metric).collect::<Result<Vec<_>, _>>()?;
         if metrics.is_empty() { Err("at least one metric has to decide".to_owned()) } else { Ok(Self::of(&metrics)) }
     }

@@ -103,18 +103,12 @@ impl Value for Vec<Deny> {
 fn word<T: ValueEnum>(text: &str) -> Result<T, String> {
     T::from_str(text, false).map_err(|_| {
         let known: Vec<String> = T::value_variants().iter().map(name).collect();
-        no_word(text, &known.iter().map(String::as_str).collect::<Vec<_>>())
+        suggest::none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
 
 fn name<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
-pub fn no_word(text: &str, known: &[&str]) -> String {
-    let near = suggest::hint(&suggest::near(text, known.iter().copied(), "\0")).unwrap_or_default();
-    let what = format!("`{text}` is none of {}", known.join(", "));
-    if near.is_empty() { what } else { format!("{what}: {near}") }
 }
 
 /// Lets an enumeration be read by its words, with the near ones in the error.

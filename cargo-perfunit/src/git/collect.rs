@@ -1,11 +1,10 @@
 //! Gathers the files of a version: from trees, and for a working tree from what differs on disk.
 
-use super::files::{Entry, FileSet, Mode, Source, blob_id};
+use super::files::{Entry, FileSet, Mode, Source, blob_id, path_from};
 use super::{Repository, Version, disk, lfs, problem, submodule};
 use crate::error::Result;
 use git2::{ObjectType, Oid};
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// What a tree holds.
@@ -194,9 +193,4 @@ fn add_tree(repository: &git2::Repository, tree: &git2::Tree<'_>, prefix: &Path,
         }
     }
     Ok(())
-}
-
-/// A path as git stores it: bytes, with `/` between the components.
-pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

@@ -96,6 +96,11 @@ pub(crate) fn blob_id(contents: &[u8]) -> Oid {
     Oid::hash_object(ObjectType::Blob, contents).expect("hashing memory cannot fail")
 }
 
+/// A path as git stores it: bytes, with `/` between the components.
+pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

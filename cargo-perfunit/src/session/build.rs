@@ -74,7 +74,6 @@ pub fn both_sides(
     let variant = Variant {
         runner: true,
         opaque: options.opaque_constants,
-        aligned: options.aligned_loops,
         probes: Probes::Without,
         inlining: Inlining::AsBuilt,
     };

@@ -40,12 +40,18 @@ pub struct Options {
     pub build: build::Options,
     /// Keep constants in test bodies opaque to the optimiser.
     pub opaque_constants: bool,
-    /// Begin loops of the workspace's code at multiples of a cache line: for experiments on what that is worth.
-    pub aligned_loops: bool,
     /// How to measure and decide.
     pub measuring: Measuring,
     /// How to find out who is to blame.
     pub explaining: Explaining,
+}
+
+impl Options {
+    /// As without any option.
+    pub fn new(folder: PathBuf, request: Request) -> Self {
+        let build = build::Options { profile: "bench".to_owned(), arguments: Vec::new() };
+        Self { folder, request, build, opaque_constants: true, ..Self::default() }
+    }
 }
 
 /// How to find out which functions are to blame.

@@ -73,7 +73,6 @@ struct Asked {
     all_tests: bool,
     build: build::Options,
     opaque_constants: bool,
-    aligned_loops: bool,
 }
 
 /// What the compilers of both sides say of themselves.
@@ -98,7 +97,6 @@ impl Asked {
             all_tests: options.all_tests,
             build: options.build.clone(),
             opaque_constants: options.opaque_constants,
-            aligned_loops: options.aligned_loops,
         }
     }
 }

@@ -34,7 +34,6 @@ pub fn adopt(options: &Options) -> Result<Options> {
         ("--all-tests", typed.all_tests && !asked.all_tests),
         ("what is passed to cargo", typed.build != neutral.build && typed.build != asked.build),
         ("--transparent-constants", !typed.opaque_constants && asked.opaque_constants),
-        ("--aligned-loops", typed.aligned_loops && !asked.aligned_loops),
     ];
     if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
         return Err(Error::usage(format!("{} was made otherwise: {what} differs", file.display()))
@@ -47,7 +46,6 @@ pub fn adopt(options: &Options) -> Result<Options> {
         all_tests: asked.all_tests,
         build: asked.build,
         opaque_constants: asked.opaque_constants,
-        aligned_loops: asked.aligned_loops,
         explaining: Explaining { explain: Explain::Never, ..options.explaining },
         ..options.clone()
     })

@@ -111,7 +111,6 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("--instructions", format!("{:?}", measuring.instructions)),
         ("the error rate", measuring.alpha.to_string()),
         ("--transparent-constants", (!options.opaque_constants).to_string()),
-        ("--aligned-loops", options.aligned_loops.to_string()),
         ("--layout", format!("{:?}", measuring.placement)),
         ("--unequal-seeds", (!measuring.equal_seeds).to_string()),
     ]

@@ -1,14 +1,16 @@
-//! What all subcommands that compare versions have in common. Cargo's own flags are spelled and grouped as in cargo.
+//! What all subcommands take that compare versions. Cargo's own flags are spelled and grouped as in cargo.
 
+use super::output::terminal;
+use super::project::{ConfigurationArguments, place};
 use crate::build;
-use crate::config::{Configuration, Features, Ignored, Layer, Resolved, Settings, Sourced};
-use crate::error::{Error, Result};
+use crate::config::{Features, Ignored, Layer, Resolved, Settings, Sourced};
+use crate::error::Result;
 use crate::git::Request;
 use crate::model::{Partition, TargetKind};
-use crate::session::{self, Explaining, Filter, Measuring, Options, Scope};
-use crate::system::term::{self, ColorChoice, Terminal};
+use crate::session::{self, Filter, Measuring, Options, Scope};
+use crate::system::term::{ColorChoice, Terminal};
 use clap::{ArgAction, Args};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of all subcommands that compare versions.
 #[derive(Debug, Args)]
@@ -75,18 +77,6 @@ pub struct CommonArguments {
     /// Coloring of the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t, help_heading = "Output")]
     pub color: ColorChoice,
-}
-
-/// Which configuration to take.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Configuration")]
-pub struct ConfigurationArguments {
-    /// Profile of the configuration: one of the file, or `default`, `hook`, `ci` [default: default].
-    #[arg(long, short = 'P', value_name = "NAME", env = "PERFUNIT_PROFILE")]
-    pub profile: Option<String>,
-    /// Configuration file to take in the place of the workspace's `.config/perfunit.toml`.
-    #[arg(long, value_name = "PATH")]
-    pub config_file: Option<PathBuf>,
 }
 
 /// Cargo's package and target selection.
@@ -170,99 +160,54 @@ pub struct CargoArguments {
     pub frozen: bool,
 }
 
-/// Sets up the output.
-pub fn terminal(common: &CommonArguments) -> Terminal {
-    term::set_color(common.color);
-    Terminal { quiet: common.quiet }
-}
-
-/// What was typed of the settings that the configuration knows, too.
-fn layer(common: &CommonArguments) -> Layer {
-    let cargo = &common.cargo;
-    Layer {
-        run_ignored: common.run_ignored.map(Sourced::typed),
-        cargo_profile: cargo.cargo_profile.clone().map(Sourced::typed),
-        features: (!cargo.features.is_empty()).then(|| Sourced::typed(Features(cargo.features.clone()))),
-        ..Layer::default()
+impl CommonArguments {
+    /// Sets up the output.
+    pub fn terminal(&self) -> Terminal {
+        terminal(self.color, self.quiet)
     }
-}
 
-/// Settles the configuration, with what was typed on top, and says what is odd in it.
-pub fn resolved(common: &CommonArguments, typed: Layer) -> Result<Resolved> {
-    let (folder, manifest) = place(common.cargo.manifest_path.as_deref())?;
-    let mut resolved = common.configuration.find(&folder, manifest.as_deref(), layer(common).or(typed))?;
-    for warning in &resolved.warnings {
-        terminal(common).warning(warning);
+    /// Settles the configuration, with what was typed on top, and warns of what is odd in it.
+    pub fn resolved(&self, typed: Layer) -> Result<Resolved> {
+        let (folder, manifest) = place(self.cargo.manifest_path.as_deref())?;
+        let typed = self.layer().or(typed);
+        let mut resolved = self.configuration.find(&folder, manifest.as_deref(), typed, self.terminal())?;
+        if self.ignore_default_filter {
+            resolved.rules.default_filter = None;
+        }
+        Ok(resolved)
     }
-    if common.ignore_default_filter {
-        resolved.rules.default_filter = None;
+
+    /// What to compare.
+    pub fn options(&self, resolved: &Resolved, measuring: Measuring) -> Result<Options> {
+        let (folder, manifest) = place(self.cargo.manifest_path.as_deref())?;
+        let settings = &resolved.settings;
+        Ok(Options {
+            manifest,
+            target_dir: self.cargo.target_dir.clone(),
+            scope: scope(&self.packages),
+            filter: filter(self, settings),
+            rules: resolved.rules.clone(),
+            all_tests: self.all_tests,
+            build: build::Options {
+                profile: settings.cargo_profile.value.clone(),
+                arguments: cargo_arguments(&self.cargo, &settings.features.value.0),
+            },
+            partition: self.partition,
+            measuring,
+            ..Options::new(folder, Request::parse(self.base.as_deref(), self.head.as_deref())?)
+        })
     }
-    Ok(resolved)
-}
 
-impl ConfigurationArguments {
-    /// Finds and settles the configuration of the project in a folder.
-    pub fn find(&self, folder: &Path, manifest: Option<&Path>, typed: Layer) -> Result<Resolved> {
-        let configuration = Configuration::find(folder, manifest, self.config_file.as_deref())?;
-        configuration.resolve(self.profile.as_deref().filter(|name| !name.is_empty()), typed)
+    /// What was typed of the settings that the configuration knows, too.
+    fn layer(&self) -> Layer {
+        let cargo = &self.cargo;
+        Layer {
+            run_ignored: self.run_ignored.map(Sourced::typed),
+            cargo_profile: cargo.cargo_profile.clone().map(Sourced::typed),
+            features: (!cargo.features.is_empty()).then(|| Sourced::typed(Features(cargo.features.clone()))),
+            ..Layer::default()
+        }
     }
-}
-
-/// Where the user stands, and the manifest that was named.
-pub fn place(manifest: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>)> {
-    let manifest = manifest.map(real).transpose()?;
-    let folder = match manifest.as_deref().and_then(Path::parent) {
-        Some(parent) => parent.to_owned(),
-        None => folder()?,
-    };
-    Ok((folder, manifest))
-}
-
-/// Resolves what they have in common.
-pub fn options(common: &CommonArguments, resolved: &Resolved, measuring: Measuring) -> Result<Options> {
-    let cargo = &common.cargo;
-    let (folder, manifest) = place(cargo.manifest_path.as_deref())?;
-    let settings = &resolved.settings;
-    Ok(Options {
-        folder,
-        manifest,
-        target_dir: cargo.target_dir.clone(),
-        request: Request::parse(common.base.as_deref(), common.head.as_deref())?,
-        scope: scope(&common.packages),
-        filter: filter(common, settings),
-        rules: resolved.rules.clone(),
-        all_tests: common.all_tests,
-        build: build::Options {
-            profile: settings.cargo_profile.value.clone(),
-            arguments: cargo_arguments(common, &settings.features.value.0),
-        },
-        partition: common.partition,
-        archive: None,
-        output: None,
-        results: Vec::new(),
-        opaque_constants: true,
-        aligned_loops: false,
-        explaining: Explaining::default(),
-        measuring,
-    })
-}
-
-/// The current folder without symbolic links, as git and cargo see it.
-pub fn folder() -> Result<PathBuf> {
-    std::env::current_dir()
-        .and_then(|dir| dir.canonicalize())
-        .map_err(|error| Error::setup(format!("cannot find the current folder: {error}")))
-}
-
-/// A manifest that is named, without symbolic links.
-pub fn real(manifest: &Path) -> Result<PathBuf> {
-    if manifest.file_name().is_none_or(|name| name != "Cargo.toml") {
-        return Err(Error::usage(format!(
-            "--manifest-path must be a path to a Cargo.toml, not {}",
-            manifest.display()
-        )));
-    }
-    manifest.canonicalize().map_err(|error| Error::usage(format!("--manifest-path {}: {error}", manifest.display())))
 }
 
 fn scope(packages: &PackageArguments) -> Scope {
@@ -305,8 +250,7 @@ fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
 }
 
 /// The flags that go to cargo as they are.
-fn cargo_arguments(common: &CommonArguments, features: &[String]) -> Vec<String> {
-    let cargo = &common.cargo;
+fn cargo_arguments(cargo: &CargoArguments, features: &[String]) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut with_value = |flag: &str, value: &String| arguments.extend([flag.to_owned(), value.clone()]);
     for features in features {

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 /// The report's name in the folder that the runner empties after the job.
 const REPORT: &str = "perfunit.md";
 
-/// Tells the runner of a run that was told on stdout in this format, if there is a runner. What cannot be written is a warning: the run itself is safe.
-pub fn publish(run: &Run, told: Format, rendering: &Rendering, terminal: Terminal) {
+/// Publishes a run that was printed in this format, if a runner of GitHub Actions is there. What cannot be written is a warning: the run itself is safe.
+pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Terminal) {
     if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
         return;
     }
-    if told != Format::Github {
+    if printed != Format::Github {
         term::eprint(&annotations::github(run));
     }
     let page = render(run, Format::Markdown, &Rendering { when_fine: WhenFine::Short, ..*rendering });

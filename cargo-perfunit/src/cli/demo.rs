@@ -1,13 +1,12 @@
 //! `cargo perfunit demo`: a small project with a real two-commit history, and `diff` run on it.
 
-use super::{DiffOutput, diff};
-use crate::build;
-use crate::config::Rules;
+use super::output::RunOutput;
 use crate::error::{Error, ExitCode, Result};
 use crate::git::Request;
-use crate::session::{Explaining, Filter, Measuring, Options, Scope};
+use crate::session::{self, Options};
 use crate::system::fs;
 use crate::system::term::Terminal;
+use clap::Args;
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use std::path::{Path, PathBuf};
 
@@ -15,19 +14,41 @@ const MANIFEST: &str = include_str!("demo/Cargo.toml.txt");
 const BASE: &str = include_str!("demo/base.rs.txt");
 const HEAD: &str = include_str!("demo/head.rs.txt");
 
-/// Makes the project, or fails if the folder is in use, and compares its two commits.
-pub fn demo(folder: Option<&Path>, terminal: Terminal) -> Result<ExitCode> {
-    let folder = match folder {
-        Some(folder) => empty_folder(folder)?,
-        None => fresh_folder()?,
-    };
-    terminal.status("Creating", &format!("an example project in {}", folder.display()));
-    make_history(&folder)?;
-    terminal.status("Running", "cargo perfunit diff HEAD~1");
-    diff(&options(&folder)?, &DiffOutput::default(), terminal)?;
-    terminal.status("Next", &format!("`cd {}`, `git show`, change something, `cargo perfunit diff`", folder.display()));
-    // The regression is the point of the demonstration, not a failure of the command.
-    Ok(ExitCode::Success)
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit demo             in a new folder
+  cargo perfunit demo wordcount   in a folder of your choice
+")]
+pub struct DemoArguments {
+    /// Folder to make the project in [default: a new one in the temporary folder].
+    ///
+    /// It must not exist yet, or be empty.
+    pub folder: Option<PathBuf>,
+}
+
+impl DemoArguments {
+    /// Makes the project, or fails if the folder is in use, and compares its two commits.
+    pub fn run(&self) -> Result<ExitCode> {
+        let terminal = Terminal::default();
+        let folder = match &self.folder {
+            Some(folder) => empty_folder(folder)?,
+            None => fresh_folder()?,
+        };
+        terminal.status("Creating", &format!("an example project in {}", folder.display()));
+        make_history(&folder)?;
+        terminal.status("Running", "cargo perfunit diff HEAD~1");
+        let mut options = Options::new(folder.clone(), Request::parse(Some("HEAD~1"), None)?);
+        options.target_dir = Some(folder.join("target"));
+        options.build.arguments.push("--offline".to_owned());
+        options.measuring.seed = fastrand::u64(..);
+        // The regression is the point of the demonstration, not a failure of the command.
+        RunOutput::default().conclude(&session::diff(&options, terminal)?, terminal);
+        terminal
+            .status("Next", &format!("`cd {}`, `git show`, change something, `cargo perfunit diff`", folder.display()));
+        Ok(ExitCode::Success)
+    }
 }
 
 fn empty_folder(folder: &Path) -> Result<PathBuf> {
@@ -66,26 +87,4 @@ fn commit(repository: &Repository, message: &str) -> std::result::Result<(), git
     let author = Signature::now("cargo-perfunit", "demo@example.invalid")?;
     let parents = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
     repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents.iter().collect::<Vec<_>>()).map(drop)
-}
-
-fn options(folder: &Path) -> Result<Options> {
-    Ok(Options {
-        folder: folder.to_owned(),
-        manifest: None,
-        target_dir: Some(folder.join("target")),
-        request: Request::parse(Some("HEAD~1"), None)?,
-        scope: Scope::default(),
-        filter: Filter::default(),
-        rules: Rules::default(),
-        partition: None,
-        archive: None,
-        output: None,
-        results: Vec::new(),
-        all_tests: false,
-        build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
-        opaque_constants: true,
-        aligned_loops: false,
-        explaining: Explaining::default(),
-        measuring: Measuring { seed: fastrand::u64(..), ..Measuring::default() },
-    })
 }

@@ -8,7 +8,7 @@ use clap_mangen::roff::{Inline, Roff, bold, roman};
 use std::io;
 
 /// The name of the executable, and with it of pages and scripts.
-pub(super) const BINARY: &str = "cargo-perfunit";
+pub const BINARY: &str = "cargo-perfunit";
 /// What a long help's examples begin with; they are a section of their own here.
 const EXAMPLES: &str = "Examples:\n";
 
@@ -29,7 +29,7 @@ pub fn man_pages(command: Command) -> Vec<ManPage> {
 }
 
 /// The command as its executable is called: a page or script has one word for it, not two.
-pub(super) fn renamed(command: Command) -> Command {
+pub fn renamed(command: Command) -> Command {
     command.name(BINARY).display_name(BINARY).bin_name(BINARY)
 }
 

@@ -1,17 +1,46 @@
-//! Scripts with which a shell completes `cargo-perfunit X` and, where the shell lets us, `cargo perfunit X`.
+//! `cargo perfunit completions`: scripts with which a shell completes `cargo-perfunit X` and, where the shell lets us, `cargo perfunit X`.
 //!
 //! The second needs a place in cargo's own completion. zsh's calls the function of a subcommand if there is one; to those
 //! of bash and fish a few lines are added; elvish and PowerShell have no such place.
 
-use super::page::{BINARY, renamed};
-pub use clap_complete::Shell;
+use super::man::{BINARY, renamed};
+use crate::error::ExitCode;
+use crate::system::term;
+use clap::Args;
+use clap_complete::Shell;
 
 /// Hands `cargo perfunit ..` to the completion of `cargo-perfunit ..`, and all else to cargo's own.
 const BASH_CARGO: &str = include_str!("completions/cargo.bash");
 const FISH_CARGO: &str = include_str!("completions/cargo.fish");
 
-/// The script for a shell.
-pub fn completions(command: clap::Command, shell: Shell) -> String {
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  source <(cargo perfunit completions bash)                     Bash, in ~/.bashrc
+  cargo perfunit completions zsh > ~/.zfunc/_cargo-perfunit     Zsh, a folder of $fpath
+  cargo perfunit completions fish > perfunit.fish               Fish, in ~/.config/fish/conf.d
+  eval (cargo-perfunit completions elvish | slurp)              Elvish, in rc.elv
+  cargo-perfunit completions powershell | Out-String | Invoke-Expression
+                                                                PowerShell, in $PROFILE
+
+docs/commands/completions.md says what is completed where.
+")]
+pub struct CompletionsArguments {
+    /// For which shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+impl CompletionsArguments {
+    /// Prints the script for a shell.
+    pub fn run(&self, command: clap::Command) -> ExitCode {
+        term::print(&completions(command, self.shell));
+        ExitCode::Success
+    }
+}
+
+fn completions(command: clap::Command, shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut renamed(command), BINARY, &mut script);
     let script = String::from_utf8_lossy(&script);

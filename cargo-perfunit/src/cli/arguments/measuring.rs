@@ -1,12 +1,11 @@
 //! How to measure, decide and explain.
 
-use super::explain::{engine, strategy};
 use crate::config::{
     self, Explainer, Explanations, Gates, Instructions, Layer, Limit, Settings, Sourced, Strategy, Threshold, Time,
     Value,
 };
 use crate::measure::{self, Placement};
-use crate::model::Metric;
+use crate::model::{self, Engine, Metric};
 use crate::session::{Explain, Explaining, Measuring};
 use clap::{Args, ValueEnum};
 use std::time::Duration;
@@ -73,9 +72,6 @@ pub struct MeasuringArguments {
     /// Let the optimiser see the constants in test bodies, as in an ordinary build.
     #[arg(long, hide = true)]
     pub transparent_constants: bool,
-    /// Let the loops of the workspace's code begin at cache lines.
-    #[arg(long, hide = true)]
-    pub aligned_loops: bool,
 }
 
 /// Where the code of the measured executables lies.
@@ -141,5 +137,24 @@ pub fn explaining(settings: &Settings) -> Explaining {
         engine: engine(settings.engine.value),
         strategy: strategy(settings.strategy.value),
         ..Explaining::default()
+    }
+}
+
+/// The engine that is meant.
+pub fn engine(typed: Explainer) -> Option<Engine> {
+    match typed {
+        Explainer::Auto => None,
+        Explainer::Probes => Some(Engine::Probes),
+        Explainer::Callgrind => Some(Engine::Callgrind),
+    }
+}
+
+/// The strategy that is meant.
+pub fn strategy(typed: Strategy) -> Option<model::Strategy> {
+    match typed {
+        Strategy::Auto => None,
+        Strategy::Complete => Some(model::Strategy::Complete),
+        Strategy::Levelwise => Some(model::Strategy::Levelwise),
+        Strategy::UntilSourceChange => Some(model::Strategy::UntilSourceChange),
     }
 }

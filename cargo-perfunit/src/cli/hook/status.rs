@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// Says whether the hook is installed, where, by what, and what a push would compare now.
-pub fn hook_status(folder: &Path) -> Result<ExitCode> {
+pub fn status(folder: &Path) -> Result<ExitCode> {
     let repository = Repository::discover(folder)?;
     let hooks = repository.hooks_folder()?;
     let state = hook::state(&hooks.path)?;

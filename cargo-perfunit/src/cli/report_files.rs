@@ -5,6 +5,7 @@ use crate::model::Run;
 use crate::report::{self, Format, Rendering, TextOptions};
 use crate::system::fs;
 use crate::system::term;
+use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
 /// A report and its file.
@@ -13,6 +14,20 @@ pub struct ReportFile {
     /// How the run is told.
     pub format: Format,
     pub path: PathBuf,
+}
+
+impl ReportFile {
+    /// Reads `FORMAT=FILE`.
+    pub fn parse(typed: &str) -> Result<Self> {
+        let known = || Format::value_variants().iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+        let (name, path) = typed.split_once('=').unwrap_or((typed, ""));
+        let format = Format::from_str(name, false)
+            .map_err(|_| Error::usage(format!("unknown format `{name}`: use {}", known())))?;
+        if path.is_empty() {
+            return Err(Error::usage(format!("no file given: use `{name}=FILE`")));
+        }
+        Ok(Self { format, path: PathBuf::from(path) })
+    }
 }
 
 /// Refuses what certainly cannot be written, before anything is measured for it.
@@ -29,21 +44,17 @@ pub fn check(files: &[ReportFile]) -> Result<()> {
     Ok(())
 }
 
-/// Writes all, and says of each that cannot be written how to make it again; the exit code of a run with this verdict.
-///
-/// A bad verdict is worse news than a missing report; a good one is not, as somebody waits for the report.
-pub fn write_all(run: &Run, files: &[ReportFile], rendering: &Rendering, verdict: ExitCode) -> ExitCode {
-    let mut code = verdict;
+/// Writes all, and says of each that cannot be written how to make it again; the exit code of such a failure.
+pub fn write_all(run: &Run, files: &[ReportFile], rendering: &Rendering) -> Option<ExitCode> {
+    let mut failed = None;
     for ReportFile { format, path } in files {
         if let Err(error) = write(run, *format, rendering, path) {
-            let again = format!("--format {} --output FILE` makes it of the saved run", format.name());
+            let again = format!("--format {} --output FILE` writes it from the saved run", format.name());
             term::error(&format!("{}\nhint: `cargo perfunit report {again}", error.message()));
-            if verdict == ExitCode::Success {
-                code = error.code();
-            }
+            failed = Some(error.code());
         }
     }
-    code
+    failed
 }
 
 /// Writes a report, without colours and line breaks for a terminal's width.
@@ -67,18 +78,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/report.txt");
         let files = [file(Format::Text, &path)];
-        let code = write_all(&samples::full(), &files, &Rendering::default(), ExitCode::Regression);
+        assert_eq!(write_all(&samples::full(), &files, &Rendering::default()), None);
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("Slower  mycrate parser::tests::long") && !text.contains('\u{1b}'), "{text}");
-        assert_eq!(code, ExitCode::Regression);
     }
 
     #[test]
-    fn a_report_that_cannot_be_written_never_hides_a_regression() {
+    fn a_report_that_cannot_be_written_is_a_failure() {
         let files = [file(Format::Json, Path::new("/proc/none/report.json"))];
-        let code = |verdict| write_all(&samples::full(), &files, &Rendering::default(), verdict);
-        assert_eq!(code(ExitCode::Regression), ExitCode::Regression);
-        assert_eq!(code(ExitCode::Success), ExitCode::SetupFailed);
+        assert_eq!(write_all(&samples::full(), &files, &Rendering::default()), Some(ExitCode::SetupFailed));
+    }
+
+    #[test]
+    fn a_report_has_a_format_and_a_file() {
+        let parsed = |typed| ReportFile::parse(typed).map_err(|error| error.to_string());
+        assert_eq!(parsed("json=a=b.json"), Ok(file(Format::Json, Path::new("a=b.json"))));
+        assert_eq!(parsed("human=a"), Ok(file(Format::Text, Path::new("a"))));
+        assert!(parsed("yaml=a").unwrap_err().contains("unknown format `yaml`: use text, markdown, json"));
+        assert!(parsed("json").unwrap_err().contains("`json=FILE`"));
+        assert!(parsed("json=").is_err());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `cargo perfunit list`.
 
 use crate::error::{Error, ExitCode, Result};
-use crate::report::list::{self, ListOptions, Listing};
+use crate::model::Listing;
+use crate::report::list::{self, ListOptions};
 use crate::session::{self, Options};
 use crate::system::term::{self, Terminal};
 

@@ -24,9 +24,9 @@ pub mod select;
 
 pub mod decide;
 
-pub mod explain;
-
 pub mod measure;
+
+pub mod explain;
 
 pub mod doctor;
 

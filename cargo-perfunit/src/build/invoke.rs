@@ -82,6 +82,12 @@ pub struct BuildFailure {
     pub output: String,
 }
 
+impl BuildFailure {
+    pub fn first_error(&self) -> &str {
+        self.output.lines().find(|line| line.starts_with("error")).unwrap_or("cargo failed")
+    }
+}
+
 /// Builds a side, or returns it from an earlier run.
 pub fn build(
     cargo: &Cargo,

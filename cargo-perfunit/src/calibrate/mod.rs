@@ -15,9 +15,10 @@ mod trial;
 
 pub use profile::{keep, kept};
 
+use crate::build::Seeds;
 use crate::decide;
 use crate::error::{Error, Result};
-use crate::measure::{Bench, Config, Placement, Seeds};
+use crate::measure::{Bench, Config, Placement};
 use crate::model::{Calibration, Level, Terms};
 use crate::system::interrupt;
 use crate::system::term::Terminal;

@@ -3,7 +3,8 @@
 use super::arguments::{CommonArguments, MessageFormat};
 use crate::config::Layer;
 use crate::error::{Error, ExitCode, Result};
-use crate::report::list::{self, ListOptions, Listing};
+use crate::model::Listing;
+use crate::report::list::{self, ListOptions};
 use crate::session::{self, Measuring};
 use crate::system::term;
 use clap::Args;

@@ -6,9 +6,9 @@ use super::gauge::{Gauges, Instructions};
 use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
-use super::seeds::Seeds;
 use super::shared_page::SharedPage;
-use crate::build::{InPlace, TestExecutable};
+use crate::build::{InPlace, Seeds, TestExecutable};
+use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::model::{Metric, Sides};
 use crate::system::cache;
@@ -56,23 +56,6 @@ pub struct Config {
     pub placement: Placement,
     /// What to look at besides time, if anything.
     pub metering: Option<Metering>,
-}
-
-/// On what terms one test is measured: the user's settings, of which a test can have its own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
-    /// Smallest change that counts, as a fraction of base.
-    pub threshold: f64,
-    /// Longest measuring, screening and confirmation each.
-    pub per_test_budget: Duration,
-    /// Longest life of one measured process.
-    pub timeout: Duration,
-    /// The metrics that decide.
-    pub gates: Vec<Metric>,
-    /// Where the threshold is set, if the test has its own.
-    pub threshold_from: Option<String>,
-    /// Where the metrics are set, if the test has its own.
-    pub gates_from: Option<String>,
 }
 
 impl Config {

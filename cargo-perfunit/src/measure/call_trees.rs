@@ -1,7 +1,7 @@
 //! The files in which the processes of a pair leave their calling-context trees.
 
+use super::call_tree::{ROOT, Recorded, RecordedNode, THREADS};
 use crate::error::{Error, Result};
-use crate::explain::{ROOT, Recorded, RecordedNode, THREADS};
 use crate::model::{Side, Sides};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};

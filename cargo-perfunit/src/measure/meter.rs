@@ -10,7 +10,7 @@ use super::lockstep::{self, Readings, SideEnd, Task};
 use super::running::{Pads, Programs, describe};
 use super::screen::Settled;
 use super::secondary_metrics;
-use super::seeds;
+use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};
 use crate::error::Result;
 use crate::model::{Basis, Change, Metered, Metric, MetricVerdict, Metrics, NotMetered, Side, Sides};
@@ -152,7 +152,7 @@ impl Pass<'_> {
             Some(NotMetered::TooLong)
         } else if gauge != Gauge::Heap {
             None
-        } else if !seeds::is_dynamic(&executables.base.path) || !seeds::is_dynamic(&executables.head.path) {
+        } else if !is_dynamic(&executables.base.path) || !is_dynamic(&executables.head.path) {
             Some(NotMetered::Static)
         } else if self.bench.gauges.library.is_none() {
             Some(NotMetered::NotLoaded)

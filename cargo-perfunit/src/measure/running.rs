@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::gauge::Gauge;
 use super::inheritance::Inheritance;
-use super::seeds::Seed;
+use crate::build::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::Result;
 use crate::model::{Side, Sides};

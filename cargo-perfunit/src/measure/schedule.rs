@@ -1,7 +1,7 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::alone::Alone;
-use super::bench::{Bench, Config, Placement, Terms};
+use super::bench::{Bench, Config, Placement};
 use super::bound::{self, Found};
 use super::confirmed::{Places, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
 use super::first_calls;
@@ -12,6 +12,7 @@ use super::running::Programs;
 use super::screen::{self, Settled};
 use super::whole_process::{self, Starts};
 use crate::build::{Harness, SideBuild, TestExecutable};
+use crate::config::Terms;
 use crate::decide;
 use crate::error::Result;
 use crate::model::{Capture, LayoutMatch, Measured, Metric, Metrics, Reason, Sides, TargetId, TestId, Verdict};

@@ -8,33 +8,9 @@ use super::style::{DIM, GOOD, Text, WARN, test_id};
 use super::text::{TextOptions, heading};
 use super::wire::{SCHEMA_VERSION, Test, Version, finite, pretty};
 use super::{blame, call_tree};
-use crate::model::{Explanation, Sides, TestId, Verdict, VersionName};
+use crate::model::{Explanations, TestExplained, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// What there is to say.
-#[derive(Debug)]
-pub struct Explanations {
-    /// What was compared.
-    pub versions: Sides<VersionName>,
-    /// The tests.
-    pub tests: Vec<TestExplained>,
-    /// What the user should know.
-    pub warnings: Vec<String>,
-}
-
-/// A test of the last run.
-#[derive(Debug)]
-pub struct TestExplained {
-    /// Which test.
-    pub test: TestId,
-    /// What the run found.
-    pub verdict: Verdict,
-    /// Time of one run on base, ns, and head's change as a fraction of it, where it was measured.
-    pub figures: Option<(f64, f64)>,
-    /// Why, or in words why that is not known.
-    pub answer: std::result::Result<Explanation, String>,
-}
 
 /// For people.
 pub fn text(explanations: &Explanations, options: &TextOptions) -> String {

@@ -1,5 +1,5 @@
 //! What people and programs read at the end: a [`Run`](crate::model::Run) becomes a terminal summary, a JSON
-//! document, a comment or whatever else [`Format`] knows, a [`Listing`] the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
+//! document, a comment or whatever else [`Format`] knows, a [`Listing`](crate::model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
 //! `cargo perfunit doctor`.
 //!
 //! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
@@ -46,9 +46,8 @@ pub mod text;
 mod unmeasured;
 pub mod wire;
 
-pub use explanations::{Explanations, TestExplained};
 pub use html::HtmlOptions;
-pub use list::{ListOptions, Listed, Listing};
+pub use list::ListOptions;
 pub use rendering::{Denied, Format, Rendering, WhenFine, render};
 pub use saved::ListFormat;
 pub use schema::DocumentKind;

@@ -1,7 +1,7 @@
 //! Ctrl-C, or the end of the time that a hook may take: the run ends early and still reports what it finished; a second
 //! Ctrl-C ends the tool at once.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ExitCode, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -17,7 +17,7 @@ static GROUP: AtomicI32 = AtomicI32::new(0);
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(i32::from(crate::error::ExitCode::Interrupted as u8));
+            std::process::exit(i32::from(ExitCode::Interrupted as u8));
         }
         end_group(Signal::SIGTERM);
     })
@@ -43,6 +43,14 @@ pub fn by_clock() -> bool {
 /// True once the user asked us to stop, or the time was over.
 pub fn requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// Stops between steps after Ctrl-C.
+pub fn check() -> Result<()> {
+    if requested() {
+        return Err(Error::new(ExitCode::Interrupted, "interrupted before anything was measured"));
+    }
+    Ok(())
 }
 
 /// Tells the handler which process group to end.

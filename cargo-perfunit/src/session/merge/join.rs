@@ -56,7 +56,7 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
         let traced = matches!(outcome.reason, Some(Reason::NotExecuted { .. } | Reason::DataChanged { .. }));
         outcome.verdict == Verdict::NotMeasured && (traced || !dealt.contains(&outcome.test))
     };
-    let left_out: Vec<Outcome> = outcomes.iter().filter(is_left_out).cloned().collect();
+    let left_out: Vec<&Outcome> = outcomes.iter().filter(is_left_out).collect();
     // A shard without tests has said of each change that it measures nothing.
     let fewest = runs.iter().map(|run| &run.selection).min_by_key(|selection| selection.effects.len());
     let mut selection = fewest.cloned().unwrap_or_default();

@@ -6,9 +6,9 @@
 mod check;
 mod join;
 
+use super::open;
 use super::options::Options;
 use super::runs::{self, Record};
-use super::setup;
 use crate::error::{Error, Result};
 use crate::model::Run;
 use crate::system::fs;
@@ -66,7 +66,7 @@ fn keep(request: &MergeRequest, record: &mut Record) -> Result<()> {
     if let Some(output) = &request.output {
         return runs::save(&output.join(runs::FILE), record);
     }
-    let ours = setup::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
+    let ours = open::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     runs::keep(&ours, record).map(drop)
 }
 

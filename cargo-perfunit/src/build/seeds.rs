@@ -4,7 +4,7 @@
 //! the kernel answers by a stream from the pair's seed (see `perfunit-seeds`), so that both sides do the same
 //! work. Where it cannot be loaded each process draws its own, as in any other run: pairs are then noisier.
 
-use crate::build::TestExecutable;
+use super::TestExecutable;
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -72,7 +72,7 @@ impl Seeds {
 }
 
 /// True unless the program is known to be linked statically: then nothing can be loaded before it.
-pub(super) fn is_dynamic(program: &Path) -> bool {
+pub fn is_dynamic(program: &Path) -> bool {
     let mut bytes = Vec::new();
     let Ok(file) = std::fs::File::open(program) else { return true };
     if file.take(HEADERS).read_to_end(&mut bytes).is_err() {
@@ -90,7 +90,7 @@ fn interpreter(bytes: &[u8]) -> Option<bool> {
 }
 
 /// Colons and spaces separate libraries, and a dollar sign begins a name that the linker replaces.
-pub(super) fn is_loadable(path: &Path) -> bool {
+pub fn is_loadable(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| b": \t\n$".contains(byte))
 }
 

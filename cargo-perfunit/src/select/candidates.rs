@@ -1,22 +1,22 @@
 //! The tests of both sides, joined: which to measure, in which order, and why not the others.
 
-use super::build::BuiltSides;
-use super::code::{self, TargetCode};
-use super::id;
+use super::comparer::Comparer;
 use super::names::Names;
-use super::options::{Filter, Ignored, Options};
 use super::other_inputs::{self, Libraries};
+use super::reach::{self, Files, TestSource};
 use super::rules::TestRules;
-use super::select::Selected;
-use super::setup::Setup;
-use crate::build::{Found, Harness, SideBuild, TestExecutable, list_own_tests, list_tests};
+use super::selected::Selected;
+use super::target_code::TargetCode;
+use super::wanted::Ignored;
+use crate::build::{BuiltSides, Found, Harness, SideBuild, TestExecutable, list_own_tests, list_tests};
+use crate::cargo::Context;
+use crate::config::Terms;
 use crate::error::Result;
-use crate::measure::Terms;
+use crate::git::Versions;
 use crate::model::{Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestId, Verdict, Why};
-use crate::select::reach::{self, Files, TestSource};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A test that can be measured.
 #[derive(Debug, Clone)]
@@ -53,15 +53,6 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Adds those of other candidates.
-    pub fn merge_unmeasured_targets(&mut self, other: &Candidates) {
-        for target in &other.unmeasured_targets {
-            if !self.unmeasured_targets.contains(target) {
-                self.unmeasured_targets.push(target.clone());
-            }
-        }
-    }
-
     /// Targets whose machine code could not be compared, in words.
     pub fn uncompared(&self) -> Vec<String> {
         let unknown = self.code.iter().filter_map(|(target, code)| Some((target, code.unknown.as_ref()?)));
@@ -101,16 +92,17 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
 type Tests = BTreeMap<String, Found>;
 
 /// Lists the tests of both sides and sorts them out.
-pub fn find(
-    setup: &Setup,
-    options: &Options,
+pub fn candidates(
+    context: &Context,
+    versions: &Versions,
     selected: &Selected,
     names: &Names<'_>,
     built: &BuiltSides,
 ) -> Result<Candidates> {
+    let all_tests = selected.all_tests;
     let mut candidates = Candidates::default();
-    let mut comparer = code::Comparer::new(setup, built)?;
-    let overlaid = names.of_pairing(setup, selected, &built.pairing);
+    let mut comparer = Comparer::new(context, built)?;
+    let overlaid = names.of_pairing(versions, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
     for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
@@ -119,7 +111,7 @@ pub fn find(
             candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
             continue;
         }
-        let tests = match tests_of(setup, executables)? {
+        let tests = match tests_of(&context.ours, executables)? {
             Ok(tests) => tests,
             Err(why) => {
                 candidates
@@ -128,8 +120,8 @@ pub fn find(
                 continue;
             }
         };
-        let same = !options.all_tests && same_program(executables, &built.sides)?;
-        if !options.all_tests
+        let same = !all_tests && same_program(executables, &built.sides)?;
+        if !all_tests
             && !same
             && let (Some(base), Some(head)) = (executables.base, executables.head)
         {
@@ -137,7 +129,7 @@ pub fn find(
             let code = comparer.target(target, Sides { base, head }, &common)?;
             candidates.code.insert(target.clone(), code);
         }
-        candidates.add_target(target, because, &tests, options, selected, &|candidates, test| {
+        candidates.add_target(target, because, &tests, selected, &|candidates, test| {
             if same {
                 return Some(candidates.unchanged(Reason::SameExecutable, test));
             }
@@ -149,7 +141,7 @@ pub fn find(
         });
     }
     comparer.remembered.save()?;
-    candidates.rank(names, selected, options.all_tests);
+    candidates.rank(names, selected);
     if overlaid.is_some() {
         for candidate in &mut candidates.chosen {
             candidate.differs = names.difference(&candidate.test);
@@ -160,7 +152,7 @@ pub fn find(
 
 /// The tests of a target in both versions; or why a harness of its own does not tell.
 fn tests_of(
-    setup: &Setup,
+    ours: &Path,
     executables: Sides<Option<&TestExecutable>>,
 ) -> Result<std::result::Result<Sides<Tests>, String>> {
     if let (Some(base), Some(head)) = (executables.base, executables.head)
@@ -172,12 +164,12 @@ fn tests_of(
     for side in [Side::Head, Side::Base] {
         let Some(executable) = *executables.get(side) else { continue };
         let found = if executable.harness == Harness::Own {
-            match list_own_tests(executable, &setup.ours)? {
+            match list_own_tests(executable, ours)? {
                 Ok(found) => found,
                 Err(why) => return Ok(Err(format!("which does not list its tests: {why} (on {side})"))),
             }
         } else {
-            list_tests(executable, &setup.ours)?
+            list_tests(executable, ours)?
         };
         *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
     }
@@ -190,7 +182,6 @@ impl Candidates {
         target: &TargetId,
         because: &str,
         tests: &Sides<Tests>,
-        options: &Options,
         selected: &Selected,
         unchanged_or_incomparable: &dyn Fn(&Self, &TestId) -> Option<Reason>,
     ) {
@@ -198,17 +189,16 @@ impl Candidates {
         for name in all {
             let found = tests.as_ref().map(|tests| tests.get(name));
             let capture = found.head.or(found.base).and_then(|found| found.capture);
-            let test = id(target, name);
+            let test = TestId { target: target.clone(), name: name.clone() };
             let mut files = selected.data_files.get(target).into_iter().flatten();
             let read = files.find(|path| selected.rules.may_read(&test, path));
             self.data_files.extend(read.map(|path| (test.clone(), path.clone())));
-            let excluded = excluded(&test, found, &options.filter, &selected.rules)
-                .or_else(|| unchanged_or_incomparable(self, &test));
+            let excluded = excluded(&test, found, &selected.rules).or_else(|| unchanged_or_incomparable(self, &test));
             if let Some(reason) = excluded {
                 self.excluded.push(not_measured(test, reason, capture, because));
             } else {
                 let why = self.code.get(target).and_then(|code| code.why(name));
-                let terms = selected.rules.terms(&test, &options.measuring);
+                let terms = selected.rules.terms(&test);
                 let ignored = found.base.or(found.head).is_some_and(|found| found.ignored);
                 let because = because.to_owned();
                 self.chosen.push(Candidate { test, because, why, capture, ignored, differs: None, terms });
@@ -223,7 +213,7 @@ impl Candidates {
 
     /// Direct tests first, each with its own reason where names lead to the change. Of the others only whether names
     /// lead there.
-    fn rank(&mut self, names: &Names<'_>, selected: &Selected, all_tests: bool) {
+    fn rank(&mut self, names: &Names<'_>, selected: &Selected) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
         let tests = self.chosen.iter().map(|candidate| &candidate.test);
@@ -240,7 +230,7 @@ impl Candidates {
             let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
             let changed = candidate.why.as_ref().and_then(|why| why.changed.first());
             match (rank.rank, changed) {
-                _ if all_tests => {}
+                _ if selected.all_tests => {}
                 (reach::Rank::Unknown, Some(function)) => {
                     let because = std::mem::take(&mut candidate.because);
                     let besides =
@@ -287,7 +277,8 @@ fn same_binaries(sides: &Sides<SideBuild>) -> Result<bool> {
 }
 
 /// Reasons that lie in the lists and in what the user wants.
-fn excluded(test: &TestId, found: Sides<Option<&Found>>, filter: &Filter, rules: &TestRules) -> Option<Reason> {
+fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> Option<Reason> {
+    let filter = &rules.filter;
     if !filter.takes(&test.name) {
         return Some(Reason::Filtered);
     }

@@ -1,12 +1,12 @@
 //! Names: what the source says about tests, in the two versions and in a pairing of them.
 
-use super::pairing::Pairing;
-use super::select::{Selected, TargetFiles, modules};
-use super::setup::Setup;
-use crate::git::FileSet;
+use super::reach::{self, NameIndex, Named, TestCode, TestSource};
+use super::selected::Selected;
+use super::source::{self, FileChange, SourceDiff};
+use super::target_files::{TargetFiles, modules};
+use crate::build::Pairing;
+use crate::git::{FileSet, Versions};
 use crate::model::{Side, Sides, TestId};
-use crate::select::reach::{self, NameIndex, Named, TestCode, TestSource};
-use crate::select::source::{self, FileChange, SourceDiff};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,22 +21,23 @@ pub struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Of base and head as they are.
-    pub fn of_versions(setup: &Setup, selected: &'a Selected) -> Self {
+    pub fn of_versions(versions: &Versions, selected: &'a Selected) -> Self {
         let (files, diff) = (Cow::Borrowed(&selected.target_files), Cow::Borrowed(&selected.diff));
-        let changed = setup.changed_paths();
+        let changed = versions.changed_paths();
         if changed.is_empty() {
             // One version: nothing is changed, nothing to rank.
             return Self { sides: Sides::default(), files, diff };
         }
-        let sources =
-            |side: Side, wanted: &dyn Fn(&str) -> bool| sources(setup, setup.files.get(side), side, &files, wanted);
+        let sources = |side: Side, wanted: &dyn Fn(&str) -> bool| {
+            sources(versions, versions.files.get(side), side, &files, wanted)
+        };
         let head = reach::index(&sources(Side::Head, &|_| true));
         let base = head.revised(&changed, &sources(Side::Base, &|path| changed.contains(path)));
         Self { sides: Sides { base, head }, files, diff }
     }
 
     /// Of the versions as they are in a pairing; `None` if they are as they are.
-    pub fn of_pairing(&self, setup: &Setup, selected: &Selected, pairing: &Pairing) -> Option<Names<'static>> {
+    pub fn of_pairing(&self, versions: &Versions, selected: &Selected, pairing: &Pairing) -> Option<Names<'static>> {
         if pairing.is_plain() {
             return None;
         }
@@ -47,19 +48,19 @@ impl<'a> Names<'a> {
         for target in selected.workspace.packages.iter().flat_map(|package| &package.targets) {
             let Some(sides) = target_files.get_mut(&target.id) else { continue };
             if sides.base.keys().chain(sides.head.keys()).any(|path| overlay.contains(path)) {
-                let now = modules(setup, files, &target.root);
+                let now = modules(versions, files, &target.root);
                 let before = std::mem::replace(sides.get_mut(side), now);
                 revised.extend(sides.get(side).keys().filter(|path| !before.contains_key(*path)).cloned());
             }
         }
-        let sources = sources(setup, files, side, &target_files, &|path| revised.contains(path));
+        let sources = sources(versions, files, side, &target_files, &|path| revised.contains(path));
         let index = self.sides.get(side).revised(&revised, &sources);
         let own = self.sides.get(pairing.tests_of).clone();
         let sides = match side {
             Side::Base => Sides { base: index, head: own },
             Side::Head => Sides { base: own, head: index },
         };
-        let diff = Cow::Owned(difference(setup, pairing));
+        let diff = Cow::Owned(difference(versions, pairing));
         Some(Names { sides, files: Cow::Owned(target_files), diff })
     }
 
@@ -91,7 +92,7 @@ impl<'a> Names<'a> {
 
 /// Rust files of all targets on one side: path, module path, content.
 fn sources(
-    setup: &Setup,
+    versions: &Versions,
     set: &FileSet,
     side: Side,
     target_files: &TargetFiles,
@@ -103,18 +104,19 @@ fn sources(
         .filter(|(path, _)| wanted(path))
         .map(|(path, info)| (path, &info.module))
         .collect();
-    let read = |(path, module): (&String, &String)| Some((path.clone(), module.clone(), setup.read_file(set, path)?));
+    let read =
+        |(path, module): (&String, &String)| Some((path.clone(), module.clone(), versions.read_file(set, path)?));
     files.into_iter().filter_map(read).collect()
 }
 
 /// The items that differ between the versions of a pairing.
-fn difference(setup: &Setup, pairing: &Pairing) -> SourceDiff {
+fn difference(versions: &Versions, pairing: &Pairing) -> SourceDiff {
     let files = &pairing.files;
     let is_rust = |path: &Path| path.extension().is_some_and(|extension| extension == "rs");
     let change = |path: &str| FileChange {
         path: path.to_owned(),
-        base: setup.read_file(&files.base, path),
-        head: setup.read_file(&files.head, path),
+        base: versions.read_file(&files.base, path),
+        head: versions.read_file(&files.head, path),
     };
     let changed = files.base.changed(&files.head);
     let changed = changed.iter().filter(|path| is_rust(path)).filter_map(|path| path.to_str());

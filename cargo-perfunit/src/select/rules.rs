@@ -1,14 +1,14 @@
 //! What filters and the configuration say of targets, tests and files, understood: expressions and patterns, compiled.
 
-use super::options::{Measuring, Options};
-use super::select::TargetFiles;
-use super::setup::{self, Setup};
+use super::target_files::TargetFiles;
+use super::wanted::{Filter, Wanted};
 use crate::build::shadow::Injections;
+use crate::build::{Builder, Place};
 use crate::cargo::{self, Package, Resolution, Workspace};
 use crate::config::filterset::{Expression, Universe, needs_dependencies};
-use crate::config::{self, DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced};
+use crate::config::{self, DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
 use crate::error::{Error, Result};
-use crate::measure::Terms;
+use crate::git::Versions;
 use crate::model::{Reason, TargetId, TestId};
 use crate::select::source::{self, Asked};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -22,8 +22,11 @@ const TYPED: &str = "--filterset";
 const RUNTIME: &str = "perfunit-runtime";
 
 /// All rules of a run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct TestRules {
+    pub filter: Filter,
+    /// The terms of a test of which nothing else is said.
+    terms: Terms,
     /// What the expressions speak about; absent if there are none.
     universe: Option<Universe>,
     /// Typed: one of them has to take a test.
@@ -67,24 +70,28 @@ pub enum Data<'a> {
 
 impl TestRules {
     /// Understands everything. The packages are asked for only where an expression needs them; those that it asks about
-    /// dependencies, in the shadow tree, because cargo then may write a lock file.
-    pub fn new(setup: &mut Setup, options: &Options, workspace: &Workspace, root: &Path) -> Result<Self> {
-        let Rules { default_filter, overrides, skips, data, .. } = &options.rules;
-        let typed = &options.filter.expressions;
+    /// dependencies, in the shadow tree, because cargo then may write a lock file. `root` is the folder of head's files.
+    pub fn new(
+        builder: &mut Builder<'_>,
+        versions: &Versions,
+        wanted: &Wanted<'_>,
+        workspace: &Workspace,
+        root: &Path,
+    ) -> Result<Self> {
+        let Rules { default_filter, overrides, skips, data, .. } = wanted.rules;
+        let typed = &wanted.filter.expressions;
         let reaches = data.iter().filter_map(reached);
         let of_file = default_filter.iter().chain(overrides.iter().map(|rule| &rule.filter));
         let of_file = of_file.chain(skips.iter().map(|rule| &rule.filter)).chain(reaches);
         let texts: Vec<&String> = of_file.map(|filter| &filter.value).chain(typed).collect();
-        if texts.is_empty() && data.is_empty() {
-            return Ok(Self { typed_threshold: options.rules.typed_threshold, ..Self::default() });
-        }
+        let mut rules = Self::none(wanted);
         let mut universe = if texts.is_empty() {
             None
         } else {
             let dependencies = texts.iter().any(|text| needs_dependencies(text));
-            Some(Universe::new(&packages(setup, workspace, root, dependencies.then_some(Resolution::Full))?)?)
+            let packages = packages(builder, versions, workspace, root, dependencies.then_some(Resolution::Full))?;
+            Some(Universe::new(&packages)?)
         };
-        let mut rules = Self { typed_threshold: options.rules.typed_threshold, ..Self::default() };
         if let Some(universe) = &mut universe {
             if let Some(Sourced { value, from }) = default_filter {
                 rules.default = Some((universe.parse_default(value, &from.to_string())?, from.clone()));
@@ -110,6 +117,21 @@ impl TestRules {
         Ok(rules)
     }
 
+    fn none(wanted: &Wanted<'_>) -> Self {
+        Self {
+            filter: wanted.filter.clone(),
+            terms: wanted.terms.clone(),
+            universe: None,
+            wanted: Vec::new(),
+            default: None,
+            overrides: Vec::new(),
+            skips: Vec::new(),
+            data: Vec::new(),
+            asked: BTreeMap::new(),
+            typed_threshold: wanted.rules.typed_threshold,
+        }
+    }
+
     /// False if no test of the target is wanted, whatever it is called.
     pub fn may_take(&self, target: &TargetId) -> bool {
         let Some(universe) = &self.universe else { return true };
@@ -119,14 +141,14 @@ impl TestRules {
     }
 
     /// Adds what attributes say in head's sources, where a package has the crate that they are from.
-    pub fn heed_attributes(&mut self, setup: &Setup, workspace: &Workspace, files: &TargetFiles) {
+    pub fn heed_attributes(&mut self, versions: &Versions, workspace: &Workspace, files: &TargetFiles) {
         let has_runtime = |package: &&Package| {
             package.dependencies.iter().chain(&package.elsewhere).any(|dependency| dependency.package == RUNTIME)
         };
         for target in workspace.packages.iter().filter(has_runtime).flat_map(|package| &package.targets) {
             let Some(sides) = files.get(&target.id) else { continue };
             for (path, file) in &sides.head {
-                for ask in source::asks(&setup.read_file(&setup.files.head, path).unwrap_or_default()) {
+                for ask in source::asks(&versions.read_file(&versions.files.head, path).unwrap_or_default()) {
                     let name = if file.module.is_empty() { ask.name } else { format!("{}::{}", file.module, ask.name) };
                     let placed = Placed { what: ask.what, place: format!("{path}:{}", ask.line) };
                     self.asked.entry((target.id.clone(), name)).or_default().push(placed);
@@ -169,8 +191,8 @@ impl TestRules {
 
     /// On what terms a test is measured: each of the first override that takes it and says something, else its attribute's,
     /// else the run's.
-    pub fn terms(&self, test: &TestId, measuring: &Measuring) -> Terms {
-        let mut terms = measuring.terms();
+    pub fn terms(&self, test: &TestId) -> Terms {
+        let mut terms = self.terms.clone();
         for Placed { what, place } in self.asked(test).iter().filter(|_| !self.typed_threshold) {
             // The attribute does not compile with anything else.
             if let Asked::Threshold(text) = what
@@ -271,12 +293,20 @@ fn patterns(rule: &DataRule) -> Result<GlobSet> {
 }
 
 /// What cargo says of head's packages.
-fn packages(setup: &mut Setup, workspace: &Workspace, root: &Path, resolution: Option<Resolution>) -> Result<String> {
+fn packages(
+    builder: &mut Builder<'_>,
+    versions: &Versions,
+    workspace: &Workspace,
+    root: &Path,
+    resolution: Option<Resolution>,
+) -> Result<String> {
+    let cargo = &builder.context().cargo;
     let manifest = |root: PathBuf| root.join(&workspace.root).join("Cargo.toml");
     let Some(resolution) = resolution else {
-        return cargo::package_graph(&setup.cargo, &manifest(root.to_owned()), Resolution::None);
+        return cargo::package_graph(cargo, &manifest(root.to_owned()), Resolution::None);
     };
-    setup::settle_lock_file(setup, &workspace.root)?;
-    setup.tree.checkout(&setup.repository, &setup.files.head, &Injections::none())?;
-    cargo::package_graph(&setup.cargo, &manifest(setup.tree.root()), resolution)
+    let mut versions = versions.clone();
+    builder.settle_lock_file(&mut versions, &workspace.root)?;
+    builder.checkout(Place::Measured, &versions.files.head, &Injections::none())?;
+    cargo::package_graph(cargo, &manifest(builder.root(Place::Measured)?), resolution)
 }

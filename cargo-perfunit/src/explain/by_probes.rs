@@ -1,15 +1,21 @@
 //! One test, explained by timing functions: which of them, by strategy, and until it is clear who is to blame.
 
-use super::super::probes::Probed;
-use super::Question;
+use super::active::{Keys, all_calls, closer, first_level, ways_to};
+use super::assemble::{Known, told};
+use super::blame::{Charges, charges};
+use super::causes::{Facts, add_causes};
+use super::differences::{Differences, differences};
+use super::merge::Merged;
+use super::options::Goal;
+use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
+use super::suspects;
+use super::with_probes::{self, Probed};
+use crate::build::{Builder, InPlace, Seeds};
 use crate::error::Result;
-use crate::explain::{
-    Charges, Differences, Facts, Keys, Known, Merged, add_causes, all_calls, charges, closer, differences, first_level,
-    told, ways_to,
-};
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
-use crate::model::{Engine, Explanation, Function, Side, Sides, Strategy};
-use crate::select::source::ChangedItem;
+use crate::model::{Engine, Explanation, Side, Sides, Strategy, TargetId};
+use crate::system::interrupt;
+use crate::system::progress::Progress;
 use perfunit_runtime::tree::mode;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -33,16 +39,13 @@ const PROFILE_PAIRS: usize = 4;
 const ALL: ProbeRequest = ProbeRequest { default_mode: mode::TIMING, listed_mode: mode::INACTIVE, keys: Vec::new() };
 
 /// Explains the tests of one pairing.
-pub struct Examiner<'a> {
-    pub bench: &'a Bench,
-    pub config: Config,
-    pub probed: &'a Probed,
-    /// What differs in the sources.
-    pub changes: &'a [ChangedItem],
-    pub facts: &'a Facts,
-    pub layouts: Layouts,
-    /// Chosen for each test if absent.
-    pub strategy: Option<Strategy>,
+struct Examiner<'a> {
+    bench: &'a Bench,
+    config: Config,
+    probed: &'a Probed,
+    inquiry: &'a Inquiry<'a>,
+    facts: &'a Facts,
+    layouts: Layouts,
 }
 
 /// What a number of pairs told.
@@ -70,11 +73,59 @@ struct Pairs {
     overflow: u64,
 }
 
+/// Explains tests by the time that their functions take.
+pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
+    let probed = match with_probes::build(builder, inquiry, &targets)? {
+        Ok(probed) => probed,
+        Err(why) => return Ok(Answers::none(questions, &why)),
+    };
+    let (context, measuring) = (builder.context(), inquiry.measuring);
+    let mut bench = Bench::open(&context.ours)?;
+    bench.seeds = Seeds::new(inquiry.built.seeds.clone().filter(|_| measuring.equal_seeds));
+    bench.made = Some(InPlace::put(&probed.sides, &context.ours)?);
+    let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
+    let facts = suspects::facts(inquiry);
+    let mut examiner = Examiner {
+        bench: &bench,
+        // The deadline ends it: that fewer pairs fit than a verdict needs is no reason not to try.
+        config: inquiry.config(Duration::MAX, None),
+        probed: &probed,
+        inquiry,
+        facts: &facts,
+        layouts,
+    };
+    let mut answers = Answers::default();
+    let progress = Progress::bar(context.terminal, "Explaining", questions.len());
+    for question in questions {
+        if interrupt::requested() {
+            break;
+        }
+        progress.message(question.test.to_string());
+        let longest = Instant::now() + LONGEST;
+        let limit = inquiry.deadline.map_or(longest, |deadline| deadline.min(longest));
+        let answer = match inquiry.explaining.goal {
+            _ if inquiry.is_over() => Ok(Err("the budget was used up".to_owned())),
+            Goal::Blame => examiner.explain(question, limit),
+            Goal::Profile => examiner.profile(question, limit),
+        };
+        match answer {
+            Ok(answer) => drop(answers.tests.insert(question.test.clone(), answer)),
+            Err(error) => {
+                answers.warnings.push(format!("no more tests are explained: {}", error.message()));
+                break;
+            }
+        }
+        progress.advance();
+    }
+    Ok(answers)
+}
+
 impl Examiner<'_> {
     /// Explains one test until the deadline, or says in words why that cannot be done.
-    pub fn explain(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+    fn explain(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
         let started = Instant::now();
-        let finding = match self.strategy {
+        let finding = match self.inquiry.explaining.strategy {
             Some(Strategy::Complete) => self.complete(question, deadline)?,
             strategy => match self.survey(question, deadline)? {
                 Err(why) => Err(why),
@@ -168,7 +219,7 @@ impl Examiner<'_> {
         let is_changed = |key: &u64| {
             let known = &self.probed.functions;
             let function = known.head.get(key).or_else(|| known.base.get(key));
-            function.is_some_and(|function| changed(function, self.changes).is_some())
+            function.is_some_and(|function| self.inquiry.changed(function).is_some())
         };
         let called: BTreeSet<u64> = calls.nodes.iter().map(|node| node.key).collect();
         let wanted: Keys = called.into_iter().filter(is_changed).collect();
@@ -203,7 +254,7 @@ impl Examiner<'_> {
     }
 
     /// Where the time of both versions goes, whoever is to blame.
-    pub fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+    fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
         let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
         let finding = pairs.and_then(|pairs| pairs.judged(Strategy::Complete));
@@ -261,7 +312,7 @@ impl Examiner<'_> {
             functions: &self.probed.functions,
             without_probe: self.probed.without_probe.clone(),
             overflow: finding.overflow,
-            changed: &|function| changed(function, self.changes),
+            changed: &|function| self.inquiry.changed(function),
         };
         let mut explanation = told(&finding.merged, &finding.differences, &finding.charges, &known);
         add_causes(&mut explanation, &finding.charges, &known, self.facts);
@@ -293,7 +344,7 @@ impl Finding {
 
 /// Of each look: all of them have to be paid for.
 fn level() -> f64 {
-    super::ALPHA / LOOKS.len() as f64
+    ALPHA / LOOKS.len() as f64
 }
 
 /// The part of the difference that those pay who certainly pay for it; 0 unless the difference has the direction of that
@@ -303,13 +354,4 @@ fn explained(charges: &Charges, question: &Question) -> f64 {
         return 0.0;
     }
     charges.payers().map(|charge| charges.share(charge)).sum()
-}
-
-/// What happened to a function's source.
-pub fn changed(function: &Function, changes: &[ChangedItem]) -> Option<String> {
-    let is = |item: &&ChangedItem| {
-        item.path == function.file
-            && function.name.strip_suffix(&item.name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
-    };
-    changes.iter().find(is).map(|item| item.change.to_string())
 }

@@ -1,17 +1,12 @@
 //! Leaves out the tests that can reach changed code but do not execute it: some runs of each, under breakpoints.
 
-use super::build::BuiltSides;
 use super::candidates::{Candidate, Candidates, not_measured};
-use super::code::{Place, TargetCode};
-use super::measure::checkout;
-use super::options::Options;
 use super::selection_cache::Remembered;
-use super::setup::Setup;
-use crate::build::{InPlace, TestExecutable};
+use super::target_code::{Place, TargetCode};
+use super::trace::{self, Executed, Places, Program};
+use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
 use crate::error::Result;
-use crate::measure::Seeds;
 use crate::model::{Capture, Reason, Side, Sides, TargetId};
-use crate::select::trace::{self, Executed, Places, Program};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -28,14 +23,25 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// case of 64.
 const ROUNDS: u64 = 3;
 
+/// How tests are run to see what they execute.
+#[derive(Debug, Clone, Copy)]
+pub struct Tracing {
+    /// Give runs random numbers that are the same every time.
+    pub equal_seeds: bool,
+    /// Longest run that a test may take when it is measured.
+    pub timeout: Duration,
+    /// When the whole run has to end.
+    pub deadline: Option<Instant>,
+}
+
 /// Runs the chosen tests and leaves out those that come by no changed place. Returns what the user should know.
-pub fn confirm(
-    setup: &mut Setup,
-    options: &Options,
+pub fn leave_out_unexecuted(
+    builder: &mut Builder<'_>,
     built: &BuiltSides,
     candidates: &mut Candidates,
-    deadline: Option<Instant>,
+    tracing: Tracing,
 ) -> Result<Option<String>> {
+    let ours = &builder.context().ours;
     let mut in_question = BTreeMap::new();
     for (index, candidate) in candidates.chosen.iter().enumerate() {
         if candidates.places_of(candidate).is_some() {
@@ -48,25 +54,26 @@ pub fn confirm(
     if let Err(why) = trace::available() {
         return Ok(Some(format!("which tests execute the change was not looked at: {why}")));
     }
-    let mut remembered = Remembered::load(&setup.ours, &built.sides)?;
+    let mut remembered = Remembered::load(ours, &built.sides)?;
     let is_known = |(index, surroundings): (&usize, &String)| {
         remembered.executed(&candidates.chosen[*index].test, surroundings).is_some()
     };
     let fresh = !in_question.iter().all(is_known);
     if fresh {
-        checkout(setup, built, built.pairing.tests_of)?;
+        builder.checkout(build::Place::Measured, built.pairing.data(), &built.injections)?;
     }
-    let progress = Progress::bar(setup.terminal, "Tracing", in_question.len());
+    let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
     let mut tracer = Tracer {
         built,
-        seeds: Seeds::new(built.seeds.clone().filter(|_| options.measuring.equal_seeds)),
+        seeds: Seeds::new(built.seeds.clone().filter(|_| tracing.equal_seeds)),
         places: BTreeMap::new(),
-        made: InPlace::put(&built.sides, &setup.ours)?,
-        temporary: setup.ours.join("tmp").join("traced"),
-        limit: options.measuring.timeout.min(LONGEST),
+        made: InPlace::put(&built.sides, ours)?,
+        temporary: ours.join("tmp").join("traced"),
+        limit: tracing.timeout.min(LONGEST),
     };
     // Half of what is left: the rest is for measuring.
-    let deadline = deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
+    let deadline =
+        tracing.deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
     let mut idle = BTreeMap::new();
     for (index, surroundings) in in_question {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -91,7 +98,7 @@ pub fn confirm(
     let _ = fs::remove_dir_all(&tracer.temporary);
     if fresh {
         // What the tests wrote is not for the measuring to find.
-        setup.tree.restore(&setup.repository, built.pairing.files.get(built.pairing.tests_of), &built.injections)?;
+        builder.restore(built.pairing.data(), &built.injections)?;
     }
     remembered.save()?;
     candidates.leave_out(&idle);

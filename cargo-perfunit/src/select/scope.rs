@@ -1,8 +1,7 @@
 //! The targets that cargo would test with the flags for packages and targets.
 
-use super::options::{Options, Scope};
-use super::setup::Setup;
-use crate::cargo::{Package, Target, Workspace};
+use super::wanted::Scope;
+use crate::cargo::{Location, Package, Target, Workspace};
 use crate::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::system::suggest;
@@ -18,15 +17,14 @@ pub struct InScope {
 }
 
 /// All of them; an error for a name or pattern that means none.
-pub fn find(setup: &Setup, options: &Options, workspace: &Workspace) -> Result<InScope> {
-    let scope = &options.scope;
+pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result<InScope> {
     let members: Vec<&Package> = workspace.packages.iter().filter(|package| package.member).collect();
     let (chosen, excluded) = (specs(&scope.packages, &members)?, specs(&scope.exclude, &members)?);
     let wanted = |package: &&&Package| {
         if scope.workspace {
             !excluded.iter().any(|spec| spec.takes(package))
         } else if chosen.is_empty() {
-            setup.location.default_packages.contains(&package.name)
+            location.default_packages.contains(&package.name)
         } else {
             chosen.iter().any(|spec| spec.takes(package))
         }

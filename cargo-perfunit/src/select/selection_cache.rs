@@ -1,7 +1,7 @@
 //! Answers about two built sides that were found before. The sides' keys are of content, so the answers about code stay
 //! true; those about runs hold in the surroundings in which the tests ran.
 
-use super::code::TargetCode;
+use super::target_code::TargetCode;
 use crate::build::SideBuild;
 use crate::error::{Error, Result};
 use crate::model::{Sides, TargetId, TestId};

@@ -1,29 +1,24 @@
 //! Filters that match no test: a typing error more often than not, and never silent.
 
-use super::options::{Filter, Options};
-use super::rounds::Rounds;
-use super::select::Selected;
-use super::setup::Setup;
+use super::selected::Selected;
+use super::wanted::{Filter, Scope};
 use crate::model::{TargetId, TestId};
 use crate::system::suggest;
 use std::collections::BTreeSet;
 
-/// Says so of each on stderr, and gives the words for the report.
-pub fn warn(setup: &Setup, options: &Options, selected: &Selected, rounds: &Rounds) -> Vec<String> {
-    let found: Vec<&TestId> = rounds.tests().into_iter().collect();
+/// Says so of each; `found` are all tests of the targets that were built.
+pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>) -> Vec<String> {
+    let found: Vec<&TestId> = found.iter().copied().collect();
     if found.is_empty() {
         return Vec::new();
     }
     let place = if is_built(selected) { "" } else { " in the targets that the change can reach" };
-    let mut warnings = names(&options.filter, &found, place);
+    let mut warnings = names(&selected.rules.filter, &found, place);
     let idle = selected.rules.idle(&found).into_iter();
     warnings.extend(idle.map(|filter| format!("{filter} matches none of the {} tests found{place}", found.len())));
     // Of tests that were not built nothing is known.
-    if is_built(selected) && options.scope.is_everything() {
+    if is_built(selected) && scope.is_everything() {
         warnings.extend(selected.rules.useless(&found));
-    }
-    for warning in &warnings {
-        setup.terminal.warning(warning);
     }
     warnings
 }

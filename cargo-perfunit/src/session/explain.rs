@@ -1,14 +1,14 @@
 //! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew; and where their time goes.
 
-use super::explain::{Answers, Question};
-use super::names::Names;
-use super::options::{Explain, Explaining, Goal};
+use super::open::{Opened, home, open};
+use super::pairings;
 use super::runs::{self, Record};
-use super::{instructions, rounds, select, setup};
+use super::shared::Session;
+use crate::build::Builder;
 use crate::error::{Error, Result};
-use crate::model::{Explanation, Outcome, Run, Sides, Verdict, VersionName};
-use crate::report::format::count;
-use crate::report::{Explanations, TestExplained};
+use crate::explain::{Answers, Explain, Explaining, Goal, Question, check};
+use crate::model::{Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Verdict, VersionName};
+use crate::select::select;
 use crate::system::suggest;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
@@ -74,8 +74,8 @@ fn versions(record: Record) -> Sides<VersionName> {
 /// The last run, the places in it of the tests that are meant, and what was found out anew about them.
 fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Record, Vec<usize>, Answers)> {
     let started = Instant::now();
-    instructions::check(request.explaining)?;
-    let ours = setup::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
+    check(request.explaining)?;
+    let ours = home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     let (path, mut record) = runs::last(&ours)?;
     let chosen = choose(&record, request, goal)?;
     let is_known = |outcome: &&Outcome| match goal {
@@ -164,8 +164,9 @@ fn no_such_test(record: &Record, name: &str) -> Error {
     let Run { base, head, outcomes, .. } = &record.run;
     let (base, head) = (&base.label, &head.label);
     let error = Error::usage(format!(
-        "no test of the last run ({base} against {head}, {}) has `{name}` in its name",
-        count(outcomes.len(), "test")
+        "no test of the last run ({base} against {head}, {} {}) has `{name}` in its name",
+        outcomes.len(),
+        if outcomes.len() == 1 { "test" } else { "tests" }
     ));
     let known = outcomes.iter().map(|test| test.test.name.as_str());
     let hint = suggest::hint(&suggest::near(name, known, "::"));
@@ -184,21 +185,19 @@ fn answer(
     let mut options = record.options.clone();
     options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
     options.measuring.budget = request.budget;
-    let mut setup = setup::open(&options, terminal)?;
-    let contents = runs::contents(&setup);
-    for (side, now, then) in
-        [("base", &contents.base, &record.contents.base), ("head", &contents.head, &record.contents.head)]
-    {
-        if now != then {
+    let Opened { context, mut versions, lock: _lock, .. } = open(&options, terminal, None)?;
+    let contents = versions.contents();
+    for side in Side::BOTH {
+        if contents.get(side) != record.contents.get(side) {
             return Err(Error::usage(format!("{side} is not what the last run compared any longer"))
                 .hint("run `cargo perfunit diff` again"));
         }
     }
-    let selected = select::select(&mut setup, &options)?;
-    setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-    let names = Names::of_versions(&setup, &selected);
-    let rounds = rounds::prepare(&mut setup, &options, &selected, &names, deadline)?;
-    rounds.explain(&mut setup, &options, &selected, questions, deadline)
+    let mut builder = Builder::open(&context, &versions)?;
+    let selected = select(&mut builder, &versions, &options.wanted())?;
+    builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+    let session = Session::new(&context, &versions, &selected, &options).until(deadline);
+    pairings::prepare(&session, &mut builder)?.explain(&session, &mut builder, questions)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What test executables were linked from, read for comparison: every file once, however many executables it is in.
 
+use super::code::{self, Program, Unit};
 use crate::build::{CompiledFiles, LinkRecord};
 use crate::error::{Error, Result};
-use crate::select::code::{self, Program, Unit};
 use crate::system::fs;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;

@@ -1,20 +1,22 @@
-//! What changed besides functions with a probe, as plain facts for [`crate::explain`]: dependencies, configuration, code
+//! What changed besides functions with a probe, as plain facts for [`causes`](super::causes): dependencies, configuration, code
 //! that is not timed.
 
-use super::select::Selected;
-use super::setup::Setup;
-use crate::explain::{Facts, Suspect};
+use super::causes::{Facts, Suspect};
+use super::question::Inquiry;
+use crate::git::Versions;
 use crate::model::{Changed, Side, TargetKind};
+use crate::select::Selected;
 use crate::select::reach::{Graph, PackageNode};
 use crate::select::source::{self, ChangedInput, ChangedItem, InputKind, ItemKind};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Table;
 
-/// Collects everything that differs between the two versions and that a test can see, for a build in this profile of
-/// cargo's.
-pub fn facts(setup: &Setup, selected: &Selected, profile: &str) -> Facts {
+/// Collects everything that differs between the two versions and that a test can see.
+pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
+    let Inquiry { versions, selected, .. } = *inquiry;
     let graph = &selected.graph;
-    let inputs = Inputs { setup, graph, locked: locked(setup, selected), profile };
+    let locked = locked(versions, selected);
+    let inputs = Inputs { versions, graph, locked, profile: &inquiry.build.profile };
     let mut suspects = inputs.dependencies();
     suspects.extend(selected.diff.inputs.iter().filter_map(|input| inputs.suspect(input)));
     suspects.extend(code(selected));
@@ -22,9 +24,9 @@ pub fn facts(setup: &Setup, selected: &Selected, profile: &str) -> Facts {
 }
 
 /// The external packages that differ, by the lock file of the workspace.
-fn locked(setup: &Setup, selected: &Selected) -> Vec<source::LockedChange> {
+fn locked(versions: &Versions, selected: &Selected) -> Vec<source::LockedChange> {
     let path = in_folder(&selected.graph.root, "Cargo.lock");
-    let read = |side: Side| setup.read_file(setup.files.get(side), &path);
+    let read = |side: Side| versions.read_file(versions.files.get(side), &path);
     match (read(Side::Base), read(Side::Head)) {
         (Some(base), Some(head)) => source::locked_changes(&base, &head),
         _ => Vec::new(),
@@ -37,7 +39,7 @@ fn in_folder(folder: &str, name: &str) -> String {
 
 /// Changed files besides Rust code.
 struct Inputs<'a> {
-    setup: &'a Setup,
+    versions: &'a Versions,
     graph: &'a Graph,
     locked: Vec<source::LockedChange>,
     profile: &'a str,
@@ -89,7 +91,7 @@ impl Inputs<'_> {
 
     /// A file of settings; `None` if all that differs in it is told otherwise or does not count here.
     fn configuration(&self, path: &str) -> Option<Changed> {
-        let read = |side: Side| self.setup.read_file(self.setup.files.get(side), path);
+        let read = |side: Side| self.versions.read_file(self.versions.files.get(side), path);
         let (base, head) = (read(Side::Base), read(Side::Head));
         let Some(keys) = source::changed_keys(base.as_deref(), head.as_deref()) else {
             return Some(Changed::Configuration { path: path.to_owned(), keys: Vec::new() });

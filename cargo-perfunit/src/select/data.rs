@@ -1,38 +1,47 @@
 //! Changed data files: which tests may read them, by the configuration or else by their package.
 
 use super::rules::{Data, TestRules};
-use super::setup::Setup;
-use crate::git::{FileSet, Repository};
-use crate::model::{Sides, TargetId, TargetKind};
+use crate::git::Versions;
+use crate::model::{TargetId, TargetKind};
 use crate::select::reach::{Cause, Graph, PackageNode};
 use crate::select::source::{ChangedInput, InputKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Takes out of the difference the data files that the configuration has a rule for: first those that reach the tests that
-/// the rule names, then, in words, those that mean nothing.
-pub fn apart(setup: &mut Setup, rules: &TestRules, diff: &mut SourceDiff) -> (Vec<ChangedInput>, Vec<String>) {
-    let (mut data, mut ignored) = (Vec::new(), Vec::new());
+/// The changed data files that the configuration has a rule for.
+#[derive(Debug, Default)]
+pub struct Ruled {
+    /// Those that reach the tests that the rule names.
+    pub reaching: Vec<ChangedInput>,
+    /// Those that mean nothing, in words.
+    pub ignored: Vec<String>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Takes out of the difference the data files that the configuration has a rule for.
+pub fn apart(versions: &Versions, rules: &TestRules, diff: &mut SourceDiff) -> Ruled {
+    let mut found = Ruled::default();
     let inputs = std::mem::take(&mut diff.inputs);
     for input in inputs {
         let rule = if input.kind == InputKind::Data { rules.data(&input.path) } else { Data::Unruled };
         match rule {
             Data::Unruled => diff.inputs.push(input),
-            Data::Reaches(_) | Data::Ignored(_) if is_compiled_in(setup, &input.path) => {
+            Data::Reaches(_) | Data::Ignored(_) if is_compiled_in(versions, &input.path) => {
                 let path = &input.path;
-                setup.warnings.push(format!("{path} is compiled in: it counts in spite of the rule about its path"));
+                found.warnings.push(format!("{path} is compiled in: it counts in spite of the rule about its path"));
                 diff.inputs.push(input);
             }
-            Data::Reaches(_) => data.push(input),
-            Data::Ignored(from) => ignored.push(format!("{}: ignored ({from})", input.path)),
+            Data::Reaches(_) => found.reaching.push(input),
+            Data::Ignored(from) => found.ignored.push(format!("{}: ignored ({from})", input.path)),
         }
     }
-    (data, ignored)
+    found
 }
 
 /// True if some line of Rust code includes a file of this name.
-fn is_compiled_in(setup: &Setup, path: &str) -> bool {
+fn is_compiled_in(versions: &Versions, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let code = all_rust(&setup.repository, &setup.files);
+    let code = all_rust(versions);
     let code = String::from_utf8_lossy(&code);
     code.lines().any(|line| line.contains(name) && line.contains("include"))
 }
@@ -54,7 +63,7 @@ pub fn files(reached: &BTreeMap<TargetId, Vec<Cause>>, diff: &SourceDiff) -> BTr
 
 /// For changed data files the folders of the packages, apart from their own, whose code has a path to them in a text: that
 /// names the file or its folder and, if it lies in another package, that package's folder.
-pub fn named_by(setup: &Setup, graph: &Graph, diff: &SourceDiff) -> BTreeMap<String, BTreeSet<String>> {
+pub fn named_by(versions: &Versions, graph: &Graph, diff: &SourceDiff) -> BTreeMap<String, BTreeSet<String>> {
     let data: Vec<&ChangedInput> = diff.inputs.iter().filter(|input| input.kind == InputKind::Data).collect();
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     if data.is_empty() {
@@ -64,7 +73,7 @@ pub fn named_by(setup: &Setup, graph: &Graph, diff: &SourceDiff) -> BTreeMap<Str
     if !data.iter().any(|input| graph.packages.iter().any(|package| is_other(&input.path, package))) {
         return found;
     }
-    let parts = parts(setup, graph);
+    let parts = parts(versions, graph);
     for ChangedInput { path, .. } in data {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let folder = folder.rsplit('/').next().unwrap_or_default();
@@ -85,13 +94,13 @@ fn is_of(graph: &Graph, path: &str, dir: &str) -> bool {
 }
 
 /// By the folder of each package with binaries those of the packages whose code names one of them.
-pub fn started_by(setup: &Setup, graph: &Graph) -> BTreeMap<String, BTreeSet<String>> {
+pub fn started_by(versions: &Versions, graph: &Graph) -> BTreeMap<String, BTreeSet<String>> {
     let mut started: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let programs = |package: &PackageNode| package.targets.iter().any(|target| target.id.kind == TargetKind::Bin);
     if !graph.packages.iter().any(programs) {
         return started;
     }
-    let parts = parts(setup, graph);
+    let parts = parts(versions, graph);
     for package in &graph.packages {
         let binaries = package.targets.iter().filter(|target| target.id.kind == TargetKind::Bin);
         for binary in binaries.map(|target| &target.id.name) {
@@ -104,9 +113,9 @@ pub fn started_by(setup: &Setup, graph: &Graph) -> BTreeMap<String, BTreeSet<Str
 }
 
 /// What can be a part of a path in the code of each package, in both versions, by its folder.
-fn parts<'a>(setup: &Setup, graph: &'a Graph) -> BTreeMap<&'a str, BTreeSet<String>> {
+fn parts<'a>(versions: &Versions, graph: &'a Graph) -> BTreeMap<&'a str, BTreeSet<String>> {
     let mut parts: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    each_rust_file(&setup.repository, &setup.files, |path, text| {
+    each_rust_file(versions, |path, text| {
         if let Some(position) = graph.nearest_package(path) {
             let known = parts.entry(&graph.packages[position].dir).or_default();
             parts_of_paths(&String::from_utf8_lossy(&text), known);
@@ -126,13 +135,14 @@ fn parts_of_paths(code: &str, parts: &mut BTreeSet<String>) {
 }
 
 /// All Rust code of both sides, to look for file names in.
-pub fn all_rust(repository: &Repository, files: &Sides<FileSet>) -> Vec<u8> {
+pub fn all_rust(versions: &Versions) -> Vec<u8> {
     let mut all = Vec::new();
-    each_rust_file(repository, files, |_, text| all.extend(text));
+    each_rust_file(versions, |_, text| all.extend(text));
     all
 }
 
-fn each_rust_file(repository: &Repository, files: &Sides<FileSet>, mut each: impl FnMut(&str, Vec<u8>)) {
+fn each_rust_file(versions: &Versions, mut each: impl FnMut(&str, Vec<u8>)) {
+    let Versions { repository, files, .. } = versions;
     let mut seen = BTreeSet::new();
     for (path, entry) in files.base.entries.iter().chain(&files.head.entries) {
         if path.extension().is_some_and(|extension| extension == "rs") && seen.insert((path, entry.id)) {

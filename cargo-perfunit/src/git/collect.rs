@@ -3,9 +3,9 @@
 use super::files::{Entry, FileSet, Mode, Source, blob_id};
 use super::{Repository, Version, disk, lfs, problem, submodule};
 use crate::error::Result;
+use crate::system::os::unix::ffi::OsStrExt as _;
 use git2::{ObjectType, Oid};
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// What a tree holds.

@@ -11,10 +11,11 @@ use crate::git::{Comparison, Entry, FileSet, Repository, Version};
 use crate::model::{Side, Sides};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::os;
+use crate::system::os::unix::fs::MetadataExt as _;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ impl Setup {
 
 /// Finds everything and takes the lock.
 pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
-    supported_platform()?;
+    os::supported()?;
     let mut repository = Repository::discover(&options.folder)?;
     let cargo = Cargo::find(&options.folder)?;
     let location = cargo::locate(&cargo, &options.folder, options.manifest.as_deref())?;
@@ -132,17 +133,6 @@ pub fn open(options: &Options, terminal: Terminal) -> Result<Setup> {
         archived::install(&mut setup, file)?;
     }
     Ok(setup)
-}
-
-fn supported_platform() -> Result<()> {
-    if cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))) {
-        return Ok(());
-    }
-    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-    Err(Error::setup(format!(
-        "{os} on {arch} is not supported: lockstep pairs need Linux futexes, memfd and personality"
-    ))
-    .hint("run it in a Linux container or CI job on x86-64 or aarch64"))
 }
 
 /// Our folder, for who asks about runs that were.

@@ -9,6 +9,7 @@
 //! process counts for itself. The counters are found by the address that is written over the digits of an environment
 //! variable, for the runtime has nothing to link against.
 
+#![cfg(target_os = "linux")]
 #![no_std]
 
 use core::ffi::{c_char, c_int, c_void, CStr};

@@ -9,6 +9,7 @@
 //! seed of processes that it forks itself. A crate of its own, without std: what it needs is libc's, which is in the process
 //! anyway. Nothing here allocates or locks.
 
+#![cfg(target_os = "linux")]
 #![no_std]
 
 use core::arch::asm;

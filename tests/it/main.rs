@@ -36,6 +36,8 @@ mod shards;
 mod tidy;
 mod toolchains;
 
+#[path = "../support/house/mod.rs"]
+mod house;
 #[path = "../support/mod.rs"]
 mod support;
 

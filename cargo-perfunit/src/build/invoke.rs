@@ -14,6 +14,7 @@ use crate::model::TargetId;
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
+use crate::system::os;
 use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
@@ -138,10 +139,7 @@ pub fn build(
 
 /// Whether a build failed for want of space. Linkers write through mapped memory, where a full disk is a bus error.
 fn is_full(folder: &Path, output: &str) -> bool {
-    let is_tight = || {
-        nix::sys::statvfs::statvfs(folder)
-            .is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LITTLE_SPACE)
-    };
+    let is_tight = || os::free_space(folder).is_some_and(|space| space < LITTLE_SPACE);
     output.contains("No space left on device") || (output.contains("Bus error") && is_tight())
 }
 

@@ -10,10 +10,10 @@ use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
-use crate::system::process;
+use crate::system::os;
+use crate::system::os::unix::process::CommandExt;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -65,7 +65,7 @@ pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
     let arguments: Vec<OsString> = arguments.collect();
     match prepare(&rustc, &arguments) {
         Ok(mut command) => {
-            let _ = process::die_with_parent();
+            let _ = os::die_with_parent();
             Error::setup(format!("cannot start rustc: {}", command.exec()))
         }
         Err(error) => error,

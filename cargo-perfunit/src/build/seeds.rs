@@ -5,6 +5,7 @@
 //! work. Where it cannot be loaded each process draws its own, as in any other run: pairs are then noisier.
 
 use super::TestExecutable;
+use crate::system::os::unix::ffi::OsStrExt;
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -13,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read;
 use std::num::NonZeroU64;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Property tests leave failing cases in files beside the sources, and begin with those. What one process of a pair

@@ -3,11 +3,11 @@
 use super::files::{Entry, Mode, Source, path_from};
 use super::{lfs, problem};
 use crate::error::{Error, Result};
+use crate::system::os::unix::fs::PermissionsExt as _;
 use git2::{IndexEntryExtendedFlag, ObjectType, Oid, Status, StatusOptions};
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Larger files (untracked data, LFS content) are not held in memory but read again when needed.

@@ -1,10 +1,10 @@
 //! The files of one version.
 
+use crate::system::os::unix::ffi::OsStrExt as _;
 use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -13,12 +13,11 @@ use crate::error::{Error, Result};
 use crate::model::{Metric, Sides};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::os;
 use crate::system::process;
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::sys::personality::{self, Persona};
-use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -123,7 +122,7 @@ impl Drop for Visit<'_> {
 struct Cores {
     allowed: Vec<usize>,
     /// Our own cores before; `None` where the system does not let us choose.
-    before: Option<CpuSet>,
+    before: Option<BTreeSet<usize>>,
 }
 
 impl Bench {
@@ -161,9 +160,8 @@ impl Bench {
     /// Puts ourselves on the core of the measured processes, until the result is dropped: who starts there and waits there
     /// has its children there from their first instruction to their last.
     pub fn visit_core(&self) -> Visit<'_> {
-        let mut only = CpuSet::new();
-        if self.cores.before.is_some() && only.set(self.core.get()).is_ok() {
-            let _ = sched_setaffinity(Pid::from_raw(0), &only);
+        if self.cores.before.is_some() {
+            let _ = os::keep_on([self.core.get()]);
         }
         Visit(self)
     }
@@ -256,11 +254,9 @@ pub fn usable_cores() -> (Vec<usize>, bool) {
 
 impl Cores {
     fn find() -> Self {
-        let this = Pid::from_raw(0);
-        // Setting what is set already shows whether we may.
-        let before = sched_getaffinity(this).ok().filter(|before| sched_setaffinity(this, before).is_ok());
+        let before = os::own_cores();
         let allowed = match &before {
-            Some(set) => (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect(),
+            Some(cores) => cores.iter().copied().collect(),
             // Where the processes run is then for the scheduler to say.
             None => vec![0],
         };
@@ -271,29 +267,20 @@ impl Cores {
     /// fails: the measured processes are pinned in any case.
     fn keep_away_from(&self, core: usize) {
         let units = kernel::siblings(core);
-        let without = |excluded: &[usize]| {
-            let mut others = CpuSet::new();
-            for other in self.allowed.iter().filter(|other| !excluded.contains(other)) {
-                let _ = others.set(*other);
-            }
-            others
-        };
-        let this = Pid::from_raw(0);
+        let without =
+            |excluded: &[usize]| os::keep_on(self.allowed.iter().copied().filter(|other| !excluded.contains(other)));
         // An empty set is refused: then there is nothing but the core's other half, or the core itself.
-        let _ = sched_setaffinity(this, &without(&units)).or_else(|_| sched_setaffinity(this, &without(&[core])));
+        let _ = without(&units).or_else(|_| without(&[core]));
     }
 
     fn release(&self) {
         if let Some(before) = &self.before {
-            let _ = sched_setaffinity(Pid::from_raw(0), before);
+            let _ = os::keep_on(before.iter().copied());
         }
     }
 }
 
 /// Containers may refuse `personality(ADDR_NO_RANDOMIZE)`: try it on ourselves, where it has no effect until exec.
 pub fn can_fix_addresses() -> bool {
-    let Ok(before) = personality::get() else { return false };
-    let fixed = personality::set(before | Persona::ADDR_NO_RANDOMIZE).is_ok();
-    let _ = personality::set(before);
-    fixed
+    os::FixedAddresses::switch_on().is_ok()
 }

@@ -7,12 +7,11 @@ use super::running::{self, Pads, Programs, Running};
 use crate::decide;
 use crate::error::Result;
 use crate::model::{Capture, Side, Sides};
+use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;
 use perfunit_runtime::page::{
     self, ANY_CORE, CALLGRIND, COLD, FORK, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
 };
-use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -134,7 +133,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     // Nobody times a process that counts, and callgrind would lose sight of code that moves.
     let common = if task.gauge().is_some() { None } else { bench.common_pages(programs.executables)? };
-    let inheritance = Inheritance::prepare(bench, common.as_ref().map(|file| file.as_fd()))?;
+    let inheritance = Inheritance::prepare(bench, common.as_deref())?;
     bench.page.common.store(inheritance.common(), Relaxed);
     for side in Side::BOTH {
         bench.page.sides[side.index()].tree.store(inheritance.tree(side), Relaxed);

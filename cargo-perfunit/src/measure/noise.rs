@@ -6,7 +6,7 @@
 //! a reason to move to a quieter core between two tests, and to tell the user why it took so long.
 
 use super::kernel::{self, TICK, Ticks};
-use nix::sys::resource::{Usage, UsageWho, getrusage};
+use crate::system::os;
 use std::time::{Duration, Instant};
 
 /// A stretch must be as long as some ticks to tell anything.
@@ -31,16 +31,9 @@ struct Counters {
 
 impl Counters {
     fn read(core: usize) -> Self {
-        let children = getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Duration::ZERO, |usage| processor_time(&usage));
-        Self { at: Instant::now(), core: kernel::ticks().get(&core).copied().unwrap_or_default(), children }
+        let core = kernel::ticks().get(&core).copied().unwrap_or_default();
+        Self { at: Instant::now(), core, children: os::childrens_time() }
     }
-}
-
-fn processor_time(usage: &Usage) -> Duration {
-    [usage.user_time(), usage.system_time()]
-        .map(|time| Duration::from_secs(time.tv_sec() as u64) + Duration::from_micros(time.tv_usec() as u64))
-        .iter()
-        .sum()
 }
 
 /// What a core did in some time.

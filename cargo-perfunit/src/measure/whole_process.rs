@@ -16,6 +16,7 @@ use crate::decide;
 use crate::error::{Error, Result};
 use crate::model::{Capture, Metric, Metrics, NotMetered, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
+use crate::system::os;
 use crate::system::process::{self, Streams};
 use perfunit_runtime::page::state;
 use std::collections::BTreeMap;
@@ -230,14 +231,14 @@ fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd>
     let visit = bench.visit_core();
     let started = Instant::now();
     let mut child = process::spawn(command)?;
-    let descriptor = running::pidfd(&child);
+    let descriptor = os::EndOf::child(&child);
     let deadline = started + limit;
     let (took, late) = loop {
         let before = own_delay.read();
         let left = deadline.saturating_duration_since(Instant::now());
-        running::poll(descriptor.iter(), left.min(LOOK));
+        os::EndOf::wait_for_one(descriptor.iter(), left.min(LOOK));
         let took = started.elapsed();
-        if process::is_over(&child) {
+        if os::is_over(&child) {
             // It waited for nobody any more, but we did who look at the clock.
             break (took, own_delay.read().saturating_sub(before));
         }

@@ -4,8 +4,8 @@ use super::code::{self, Program, Unit};
 use crate::build::{CompiledFiles, LinkRecord};
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt;
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use crate::git::{Repository, Versions};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
+use crate::system::os;
 use crate::system::term::Terminal;
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt as _;
@@ -36,7 +37,7 @@ pub struct Opened {
 
 /// Finds everything, and takes the lock of our folder unless the caller holds it.
 pub fn open(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Result<Opened> {
-    supported_platform()?;
+    os::supported()?;
     let mut repository = Repository::discover(&options.folder)?;
     let cargo = Cargo::find(&options.folder)?;
     let location = cargo::locate(&cargo, &options.folder, options.manifest.as_deref())?;
@@ -65,17 +66,6 @@ pub fn open(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Resul
         None => Archive::None,
     };
     Ok(Opened { context, versions, archive, warnings, lock })
-}
-
-fn supported_platform() -> Result<()> {
-    if cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))) {
-        return Ok(());
-    }
-    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-    Err(Error::setup(format!(
-        "{os} on {arch} is not supported: lockstep pairs need Linux futexes, memfd and personality"
-    ))
-    .hint("run it in a Linux container or CI job on x86-64 or aarch64"))
 }
 
 /// Our folder, for who asks about runs that were.

@@ -6,9 +6,9 @@
 
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::os::unix::fs::PermissionsExt as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of the note, the first entry.

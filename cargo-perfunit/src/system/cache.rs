@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::os;
+use crate::system::os::unix::fs::{DirBuilderExt, MetadataExt};
 use git2::{ObjectType, Oid};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -51,7 +52,7 @@ pub fn users_folder() -> Result<Option<PathBuf>> {
     let chosen = var("PERFUNIT_CACHE_DIR")
         .or_else(|| var("XDG_CACHE_HOME").map(|dir| dir.join("cargo-perfunit")))
         .or_else(|| var("HOME").map(|dir| dir.join(".cache/cargo-perfunit")))
-        .filter(|dir| private_dir(dir).is_ok() && is_writable(dir));
+        .filter(|dir| private_dir(dir).is_ok() && os::is_writable(dir));
     chosen.map(|dir| trust(&dir).map(|()| dir)).transpose()
 }
 
@@ -61,7 +62,7 @@ pub fn trust(dir: &Path) -> Result<()> {
     for data in [dir.symlink_metadata(), dir.metadata()] {
         let data = data.map_err(fs::failed("look at", dir))?;
         let mode = if data.is_symlink() { 0 } else { data.mode() };
-        if let Some(why) = distrust(data.uid(), mode, nix::unistd::geteuid().as_raw()) {
+        if let Some(why) = distrust(data.uid(), mode, os::user()) {
             return Err(Error::setup(format!("no programs are run from the folder {}: {why}", dir.display()))
                 .hint("give it to yourself alone (chown, chmod go-w), or name another folder in PERFUNIT_CACHE_DIR"));
         }
@@ -75,11 +76,6 @@ fn distrust(owner: u32, mode: u32, us: u32) -> Option<String> {
         return Some(format!("it belongs to another user (id {owner}, and you are {us})"));
     }
     (mode & 0o022 != 0).then(|| format!("others may write to it (mode {:o})", mode & 0o7777))
-}
-
-/// Permissions and read-only file systems alike.
-fn is_writable(dir: &Path) -> bool {
-    nix::unistd::access(dir, nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
 /// Creates a folder that only this user can enter.

@@ -42,13 +42,7 @@ pub fn width() -> usize {
     if !std::io::stdout().is_terminal() {
         return 0;
     }
-    // SAFETY: the kernel fills in the structure that it is given.
-    let columns = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
-        size.ws_col
-    };
-    columns.into()
+    crate::system::os::columns()
 }
 
 /// True if the locale can show µ and →.

@@ -5,15 +5,29 @@
 //! process that runs this executable, answers the question and ends the run. Invariants: "no" is said only of a run
 //! that ended well and was seen whole; nothing but the test's own processes is waited for, stopped or killed.
 
+#[cfg(target_os = "linux")]
 mod available;
+#[cfg(target_os = "linux")]
 mod breakpoints;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+mod executed;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a tracer needs what it finds"))]
 mod places;
+#[cfg(target_os = "linux")]
 mod ptrace;
+#[cfg(target_os = "linux")]
 mod run;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests;
+#[cfg(target_os = "linux")]
 mod tracer;
 
+#[cfg(target_os = "linux")]
 pub use available::available;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{available, executes};
+pub use executed::{Executed, Program};
 pub use places::Places;
-pub use run::{Executed, Program, executes};
+#[cfg(target_os = "linux")]
+pub use run::executes;

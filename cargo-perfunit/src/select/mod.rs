@@ -7,3 +7,6 @@ pub mod code;
 pub mod reach;
 pub mod source;
 pub mod trace;
+mod units;
+
+pub use units::Units;

@@ -31,7 +31,6 @@ mod selection_cache;
 mod setup;
 mod summary;
 mod toolchains;
-mod units;
 mod unused_filters;
 
 pub use archived::{Archived, archive};
@@ -41,7 +40,6 @@ pub use options::{Explain, Explaining, Filter, Goal, Ignored, Measuring, Options
 pub use recorded::{ExplainRequest, Profiles, explain, profiles};
 pub use runs::Record;
 pub use setup::{Setup, home, lock};
-pub use units::Units;
 
 use names::Names;
 

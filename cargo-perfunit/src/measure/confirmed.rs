@@ -73,15 +73,11 @@ fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Places) -> Metric
         let rests_on_places = places == Places::Uncertain && *metric == Metric::CpuTime;
         let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || rests_on_places);
         let (Ok(known), true) = (before, is_checked) else { return (*metric, before.clone()) };
-        let unclear = |metered: &Metered| Metered { verdict: MetricVerdict::Inconclusive, ..metered.clone() };
         let joined = match fresh.get(metric) {
-            Some(Ok(after)) => match (known.verdict, after.verdict) {
-                (MetricVerdict::More, MetricVerdict::Less) | (MetricVerdict::Less, MetricVerdict::More) => {
-                    unclear(after)
-                }
-                _ => after.clone(),
-            },
-            _ => unclear(known),
+            Some(Ok(after)) => {
+                Metered { verdict: decide::on_fresh_values(known.verdict, after.verdict), ..after.clone() }
+            }
+            _ => Metered { verdict: MetricVerdict::Inconclusive, ..known.clone() },
         };
         (*metric, Ok(joined))
     };

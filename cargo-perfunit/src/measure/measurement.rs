@@ -402,13 +402,13 @@ mod tests {
         PairEnd { sides, shape, starter: Side::Base, timed_out: None, took: Duration::from_millis(1) }
     }
 
-    /// Adds so many pairs, every other one with head as much slower as it is faster in the rest.
+    /// Adds so many pairs: two with head slower, two with it as much faster, and so on.
     fn measured(unit: Unit, pairs: usize, noise: f64, clock: &Clock) -> Measurement {
         let config = Config { metering: None, ..config() };
         let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
         let mut measurement = Measurement::new(&config, settled, unit, 0.001);
         for number in 0..pairs {
-            let ratio = if number % 2 == 0 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
+            let ratio = if number % 4 < 2 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
             if measurement.end.is_none() {
                 measurement.end = measurement.add(&pair(ratio), &config, clock);
             }

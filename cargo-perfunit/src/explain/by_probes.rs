@@ -276,11 +276,12 @@ impl Examiner<'_> {
         let (Some(base), Some(head)) = (executable(Side::Base), executable(Side::Head)) else {
             return Ok(Err("its target was not built with probes".to_owned()));
         };
-        let subject =
-            Subject { test: question.test.clone(), executables: Sides { base, head }, terms: None, ignored: false };
+        let built = Sides { base, head };
+        let executables = self.layouts.first(built)?.unwrap_or(built);
+        let subject = Subject { test: question.test.clone(), executables, terms: None, ignored: false };
         self.config.deadline = Some(deadline);
         let sides = self.probed.sides.as_ref();
-        let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, &mut self.layouts, request)?;
+        let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request)?;
         let mut pairs = match opened {
             Ok(pairs) => pairs,
             Err(why) => return Ok(Err(why)),

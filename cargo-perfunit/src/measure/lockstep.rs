@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::gauge::Gauge;
 use super::inheritance::Inheritance;
-use super::running::{self, Pads, Programs, Running};
+use super::running::{self, Pads, Programs, Running, Start};
 use crate::decide;
 use crate::error::Result;
 use crate::model::{Capture, Side, Sides};
@@ -144,9 +144,10 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         None if pads.head_first => &[Side::Head, Side::Base],
         None => &Side::BOTH,
     };
+    let start = Start { pads, gauge: task.gauge(), inheritance: &inheritance };
     let mut processes = Vec::with_capacity(2);
     for side in wanted {
-        processes.push(Running::start(bench, programs, *side, pads, task.gauge(), &inheritance)?);
+        processes.push(Running::start(bench, programs, *side, start)?);
     }
     drop(inheritance);
     let timed_out = running::wait(bench, &mut processes, started + limit);

@@ -1,11 +1,11 @@
 //! Pairs of one test whose processes leave call trees beside their times.
 
-use super::bench::{Bench, Config, Placement};
+use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
-use super::layouts::Layouts;
 use super::lockstep::{self, Task};
 use super::schedule::{Subject, programs};
 use super::screen;
+use super::trial::Trial;
 use crate::build::SideBuild;
 use crate::error::Result;
 use crate::model::Sides;
@@ -27,25 +27,18 @@ pub struct ProbedPairs<'a> {
 }
 
 impl<'a> ProbedPairs<'a> {
-    /// Settles how to measure with the probes of this request switched on, on the layout that all tests of the target share;
-    /// or says why the test cannot be measured.
+    /// Settles how to measure with the probes of this request switched on, or says why the test cannot be measured.
     pub fn open(
         bench: &'a Bench,
         config: &'a Config,
         sides: Sides<&'a SideBuild>,
-        mut subject: Subject<'a>,
-        layouts: &'a mut Layouts,
+        subject: Subject<'a>,
         request: ProbeRequest,
     ) -> Result<std::result::Result<Self, String>> {
         let mut random = fastrand::Rng::with_seed(config.seed);
-        if config.placement == Placement::Matched
-            && let Some(first) = layouts.first(subject.executables)?
-        {
-            subject.executables = first;
-        }
         bench.settle();
         bench.trees.replace(Some(CallTrees::new(request)?));
-        let settled = screen::settle(bench, config, &programs(&sides, &subject), &mut random)?;
+        let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
         Ok(match settled {
             Ok(settled) if matches!(settled.task, Task::Steady(_)) => {
                 Ok(Self { bench, config, sides, subject, settled, random })

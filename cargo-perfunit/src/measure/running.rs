@@ -62,6 +62,14 @@ impl Pads {
     }
 }
 
+/// What the processes of a pair have in common.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    pub pads: Pads,
+    pub gauge: Option<Gauge>,
+    pub inheritance: &'a Inheritance,
+}
+
 /// A process of a pair, from its start to its end.
 pub struct Running {
     pub side: Side,
@@ -75,14 +83,8 @@ pub struct Running {
 
 impl Running {
     /// Starts it on the bench's core, with what the pair has in common.
-    pub fn start(
-        bench: &Bench,
-        programs: &Programs<'_>,
-        side: Side,
-        pads: Pads,
-        gauge: Option<Gauge>,
-        inheritance: &Inheritance,
-    ) -> Result<Self> {
+    pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
+        let Start { pads, gauge, inheritance } = start;
         let executable = programs.executables.get(side);
         let mut command = bench.gauges.command(gauge, &executable.path);
         // Only read where libtest and not our runner is in charge.

@@ -60,11 +60,11 @@ pub struct Environment {
 pub struct TargetLayout {
     /// The target.
     pub target: String,
-    /// Functions of one size in both versions.
+    /// Functions of one size in both versions, with loops at the same places.
     pub common: usize,
     /// Those at equal addresses, in the worst of the layouts.
     pub equal: usize,
-    /// Functions of another size in head.
+    /// Functions of another size in head, or with loops at other places.
     pub changed: usize,
     /// Those placed so that most of their loops lie as on base, or that have no loops.
     pub anchored: usize,

@@ -10,7 +10,7 @@ use std::path::Path;
 pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<ExitCode> {
     let made = session::archive(options, file, terminal)?;
     for warning in &made.warnings {
-        terminal.status("Warning", warning);
+        terminal.status("Warning", &warning.to_string());
     }
     let megabytes = made.bytes as f64 / 1e6;
     let tests = match &made.nothing_because {

@@ -10,7 +10,7 @@ use super::shadow::Injections;
 use super::toolchain::Variant;
 use crate::error::{Error, ExitCode, Result};
 use crate::git::FileSet;
-use crate::model::{Side, Sides, TargetId};
+use crate::model::{Side, Sides, TargetId, Warning};
 use crate::system::term;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct BuiltSides {
     pub meter: Option<PathBuf>,
     pub variant: Variant,
     /// Which capture methods had to be left out, and for whom.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A pairing on its way to be built.
@@ -44,7 +44,7 @@ struct AsMeasured {
     without_macro: BTreeSet<String>,
     injections: Injections,
     variant: Variant,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     names: Sides<String>,
 }
 
@@ -112,19 +112,14 @@ impl Attempt for AsMeasured {
         }
         let failed = self.injected(failure, tree);
         if failure.only_tests && !failed.is_empty() {
-            let names = failed.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-            self.warnings.push(format!(
-                "the tests of {names} do not compile with our #[test]; they are measured as whole functions"
-            ));
+            self.warnings.push(Warning::WithoutMacro { roots: failed.iter().cloned().collect() });
             self.without_macro.extend(failed);
             self.injections = self.roots.difference(&self.without_macro).collect();
             return Ok(Next::BothSides);
         }
         if failure.only_tests && self.variant.runner {
             self.variant.runner = false;
-            self.warnings.push(
-                "the tests do not compile with our test runner; tests made by other macros are not measured".to_owned(),
-            );
+            self.warnings.push(Warning::WithoutRunner);
             return Ok(Next::BothSides);
         }
         let name = self.names.get(side);

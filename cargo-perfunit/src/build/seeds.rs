@@ -5,6 +5,7 @@
 //! work. Where it cannot be loaded each process draws its own, as in any other run: pairs are then noisier.
 
 use super::TestExecutable;
+use crate::model::{OwnRandomNumbers, TargetId, Warning};
 use crate::system::os::unix::ffi::OsStrExt;
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
@@ -62,12 +63,12 @@ impl Seeds {
     }
 
     /// Why some of these draw random numbers of their own, if any do.
-    pub fn shortcoming<'a>(&self, programs: impl IntoIterator<Item = &'a TestExecutable>) -> Option<String> {
+    pub fn shortcoming<'a>(&self, programs: impl IntoIterator<Item = &'a TestExecutable>) -> Option<Warning> {
         let fixed = programs.into_iter().filter(|program| !self.are_given() || !is_dynamic(&program.path));
-        let targets: BTreeSet<String> = fixed.map(|program| program.target.to_string()).collect();
-        let why = if self.are_given() { "linked statically" } else { "the library that equals them cannot be loaded" };
-        let named = targets.into_iter().collect::<Vec<_>>().join(", ");
-        (!named.is_empty()).then(|| format!("base and head draw random numbers of their own ({why}): {named}"))
+        let targets: BTreeSet<&TargetId> = fixed.map(|program| &program.target).collect();
+        let why = if self.are_given() { OwnRandomNumbers::LinkedStatically } else { OwnRandomNumbers::NoLibrary };
+        let targets: Vec<TargetId> = targets.into_iter().cloned().collect();
+        (!targets.is_empty()).then_some(Warning::OwnRandomNumbers { targets, why })
     }
 }
 

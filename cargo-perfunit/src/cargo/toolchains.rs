@@ -3,7 +3,7 @@
 use super::Cargo;
 use super::rustup::{self, Asked, Overridden};
 use crate::git::{FileSet, Versions};
-use crate::model::{Side, Sides};
+use crate::model::{Side, Sides, ToolchainsUsed, Warning};
 use std::path::{Path, PathBuf};
 
 /// A version's file, and what it asks for.
@@ -22,13 +22,7 @@ pub struct Toolchains {
     /// That of base, where it is another one.
     pub base: Option<Cargo>,
     /// What the user should know.
-    pub warning: Option<String>,
-}
-
-impl Toolchains {
-    fn one(cargo: Cargo, warning: String) -> Self {
-        Self { cargo, base: None, warning: Some(warning) }
-    }
+    pub warning: Option<Warning>,
 }
 
 /// Base's own toolchain for base, and head's for head, if they ask for different ones that are both here; else head's
@@ -40,24 +34,19 @@ pub fn settle(cargo: Cargo, versions: &Versions, folder: &Path) -> Toolchains {
     if wishes.base.asked == wishes.head.asked {
         return Toolchains { cargo, base: None, warning: None };
     }
-    let name = |side: Side| {
-        let asked = wishes.get(side).asked.as_ref();
-        asked.map_or_else(|| format!("{side} for none"), |asked| format!("{side} for {asked}"))
-    };
-    let asked = format!("the versions ask for different toolchains ({}, {})", name(Side::Base), name(Side::Head));
+    let asked = wishes.as_ref().map(|wish| wish.asked.as_ref().map(Asked::to_string));
     if let Some(overridden) = rustup::overridden(folder) {
-        let why = match overridden {
-            Overridden::NoRustup => "rustup is not there to find them",
-            Overridden::ByName => "that one was chosen by name",
+        let used = match overridden {
+            Overridden::NoRustup => ToolchainsUsed::NoRustup(cargo.rustc_release().to_owned()),
+            Overridden::ByName => ToolchainsUsed::ByName(cargo.rustc_release().to_owned()),
         };
-        let warning = format!("{asked}; both are built with {}: {why}", cargo.rustc_release());
-        return Toolchains::one(cargo, warning);
+        return Toolchains { cargo, base: None, warning: Some(Warning::Toolchains { asked, used }) };
     }
     let found = wishes.as_ref().map(|wish| {
         let folder = wish.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         rustup::find(wish.asked.as_ref(), &root.join(folder))
     });
-    assign(cargo, found, &asked)
+    assign(cargo, found, asked)
 }
 
 /// The nearest file above the user's folder, as rustup looks for it.
@@ -68,26 +57,20 @@ fn wish(versions: &Versions, files: &FileSet, folder: &Path) -> Wish {
     Wish { asked: Asked::read(&String::from_utf8_lossy(&text)), file: Some(file) }
 }
 
-fn assign(live: Cargo, found: Sides<Option<Cargo>>, asked: &str) -> Toolchains {
-    let missing: Vec<String> =
-        Side::BOTH.iter().filter(|side| found.get(**side).is_none()).map(Side::to_string).collect();
+fn assign(live: Cargo, found: Sides<Option<Cargo>>, asked: Sides<Option<String>>) -> Toolchains {
+    let missing: Vec<Side> = Side::BOTH.into_iter().filter(|side| found.get(*side).is_none()).collect();
     let cargo = found.head.unwrap_or(live);
+    let release = |cargo: &Cargo| cargo.rustc_release().to_owned();
     match found.base {
         Some(base) if missing.is_empty() && base.version != cargo.version => {
-            let (base_release, head_release) = (base.rustc_release(), cargo.rustc_release());
-            let warning = format!(
-                "{asked}: base is built with {base_release}, head with {head_release}, and every test counts as changed"
-            );
-            Toolchains { cargo, base: Some(base), warning: Some(warning) }
+            let used = ToolchainsUsed::Own(Sides { base: release(&base), head: release(&cargo) });
+            Toolchains { cargo, base: Some(base), warning: Some(Warning::Toolchains { asked, used }) }
         }
         // Two names of one toolchain.
         Some(_) if missing.is_empty() => Toolchains { cargo, base: None, warning: None },
         _ => {
-            let (missing, used) = (missing.join(" and "), cargo.rustc_release());
-            let warning = format!(
-                "{asked}, and that of {missing} is not installed (`rustup toolchain install` does it): both are built with {used}"
-            );
-            Toolchains::one(cargo, warning)
+            let used = ToolchainsUsed::NotInstalled { used: release(&cargo), sides: missing };
+            Toolchains { cargo, base: None, warning: Some(Warning::Toolchains { asked, used }) }
         }
     }
 }

@@ -39,7 +39,7 @@ impl ArchiveArguments {
         let options = Options { results, ..self.common.options(&resolved, Measuring::default())? };
         let made = session::archive(&options, &self.archive_file, terminal)?;
         for warning in &made.warnings {
-            terminal.status("Warning", warning);
+            terminal.status("Warning", &warning.to_string());
         }
         let megabytes = made.bytes as f64 / 1e6;
         let tests = match &made.nothing_because {

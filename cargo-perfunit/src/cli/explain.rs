@@ -129,7 +129,7 @@ impl ExplainArguments {
 /// Where head's time goes, by test.
 fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Vec<Profile>> {
     let found = session::profiles(request, terminal)?;
-    found.warnings.iter().for_each(|warning| terminal.warning(warning));
+    found.warnings.iter().for_each(|warning| terminal.warning(&warning.to_string()));
     if found.tests.is_empty() {
         return Err(Error::usage("the last run has no test whose calls could be timed")
             .hint("`cargo perfunit diff --all-tests` measures all tests"));
@@ -142,7 +142,7 @@ fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()>
     let found = session::profiles(request, terminal)?;
     let [explanation] = &found.tests[..] else {
         let error = Error::usage(format!("--flamegraph draws one test, not {}", found.tests.len()));
-        let hint = found.warnings.into_iter().next();
+        let hint = found.warnings.first().map(ToString::to_string);
         let whole = || "name it: `cargo perfunit explain TEST --exact --flamegraph FILE`".to_owned();
         return Err(error.hint(hint.unwrap_or_else(whole)));
     };

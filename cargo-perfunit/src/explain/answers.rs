@@ -6,14 +6,14 @@ use super::{by_instructions, by_probes};
 use crate::build::Builder;
 use crate::error::Result;
 use crate::measure::find_valgrind;
-use crate::model::{Engine, Mode, Outcome, Verdict};
+use crate::model::{Engine, Mode, Outcome, Unexplained, Verdict, Warning};
 use crate::system::interrupt;
 
 /// So many tests are explained unasked: several that got slower mostly did so for one reason.
 const UNASKED: usize = 3;
 
 /// Why a test that got slower or faster raises no question.
-fn without_question(outcome: &Outcome, explain: Explain) -> Option<String> {
+fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> {
     let is_asked = match explain {
         Explain::Never => false,
         Explain::Auto => outcome.verdict == Verdict::Slower,
@@ -22,9 +22,9 @@ fn without_question(outcome: &Outcome, explain: Explain) -> Option<String> {
     let measured = outcome.measured.as_ref().filter(|_| is_asked && Question::about(outcome).is_none())?;
     let stopped = measured.bound.as_ref().and_then(|bound| bound.limit_ns);
     Some(match (stopped, measured.mode) {
-        (Some(ns), _) => format!("calls were stopped after {:.1} s, and only whole ones can be explained", ns / 1e9),
-        (None, Mode::Process) => "whole processes were measured, and only calls can be explained".to_owned(),
-        (None, _) => "only first calls were measured".to_owned(),
+        (Some(ns), _) => Unexplained::Stopped { seconds: ns / 1e9 },
+        (None, Mode::Process) => Unexplained::WholeProcesses,
+        (None, _) => Unexplained::FirstCalls,
     })
 }
 
@@ -48,15 +48,13 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
 
 /// Explains outcomes as far as that was asked for. Returns what the user should know: whatever goes wrong here, what was
 /// measured is not lost.
-pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcomes: &mut [Outcome]) -> Vec<String> {
+pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcomes: &mut [Outcome]) -> Vec<Warning> {
     let asked = inquiry.explaining.explain;
     let mut answers = match explain(builder, inquiry, &questions(outcomes, asked)) {
         Ok(answers) => answers,
         Err(error) => {
-            return vec![format!(
-                "nothing more is explained: {}",
-                error.to_string().lines().next().unwrap_or_default()
-            )];
+            let why = error.to_string().lines().next().unwrap_or_default().to_owned();
+            return vec![Warning::NothingMoreExplained { why }];
         }
     };
     for outcome in outcomes {
@@ -78,7 +76,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         return Ok(Answers::default());
     }
     if inquiry.is_over() {
-        return Ok(Answers::none(questions, "the budget was used up by measuring"));
+        return Ok(Answers::none(questions, Unexplained::BudgetUsed { by_measuring: true }));
     }
     let (engine, goal) = (inquiry.explaining.engine, inquiry.explaining.goal);
     if engine == Some(Engine::Callgrind) && goal == Goal::Blame {
@@ -97,7 +95,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             // Whatever goes wrong with it, what the probes told is not lost.
             match by_instructions::explain(builder, inquiry, &open) {
                 Ok(others) => answers.improve(questions, &others),
-                Err(error) => answers.warnings.push(format!("callgrind does not explain more: {}", error.message())),
+                Err(error) => answers.warnings.push(Warning::NoInstructions { why: error.message().to_owned() }),
             }
         }
     }

@@ -13,7 +13,7 @@ use super::with_lines::{self, Lined};
 use crate::build::{Builder, InPlace, Seeds, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
-use crate::model::{Engine, Explanation, Side, Sides, Strategy, TestId};
+use crate::model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TestId, Unexplained, Warning};
 use crate::select::code::{self, Inlining, Operations};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -55,7 +55,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let lined = match with_lines::build(builder, inquiry, &targets)? {
         Ok(lined) => lined,
         Err(why) => {
-            return Ok(Answers { warnings: vec![format!("nothing is explained: {why}")], ..Answers::default() });
+            return Ok(Answers { warnings: vec![Warning::NothingExplained { why }], ..Answers::default() });
         }
     };
     let context = builder.context();
@@ -73,7 +73,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             break;
         }
         let answer = if inquiry.is_over() {
-            Err("the budget was used up".to_owned())
+            Err(Unexplained::BudgetUsed { by_measuring: false })
         } else {
             progress.message(test.to_string());
             // Nobody asked for it: it is given no more time than one process would have.
@@ -87,8 +87,12 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     Ok(answers)
 }
 
-/// Explains one test, or says in words why that cannot be done.
-fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Result<std::result::Result<Explanation, String>> {
+/// Explains one test, or says why that cannot be done.
+fn one(
+    counting: &Counting<'_>,
+    config: &Config,
+    test: &TestId,
+) -> Result<std::result::Result<Explanation, Unexplained>> {
     let Counting { inquiry, bench, lined, facts } = *counting;
     let started = Instant::now();
     let executable = |sides: &Sides<SideBuild>, side: Side| -> Option<TestExecutable> {
@@ -96,16 +100,16 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Result<std::r
     };
     let both = |sides| Some(Sides { base: executable(sides, Side::Base)?, head: executable(sides, Side::Head)? });
     let (Some(executables), Some(plain)) = (both(&lined.sides), both(&inquiry.built.sides)) else {
-        return Ok(Err("its target was not built with debug information".to_owned()));
+        return Ok(Err(Unexplained::TargetNotBuilt { with: BuiltWith::DebugInformation }));
     };
     let mut code = match executables.as_ref().try_map(|side, executable| read(lined, side, executable))? {
         Sides { base: Ok(base), head: Ok(head) } => Sides { base, head },
-        Sides { base: Err(why), .. } | Sides { head: Err(why), .. } => return Ok(Err(why)),
+        Sides { base: Err(why), .. } | Sides { head: Err(why), .. } => return Ok(Err(Unexplained::Failed { why })),
     };
     let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
     let counterparts = match profiles(bench, config, &lined.sides.as_ref(), &subject)? {
         Ok(counterparts) => counterparts,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(Unexplained::Failed { why })),
     };
     let mut merged = Merged::default();
     for Sides { base, head } in counterparts {
@@ -115,7 +119,7 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Result<std::r
         });
     }
     let (Some(paid), Some(differences)) = (charges(&merged, ALPHA), differences(&merged, ALPHA)) else {
-        return Ok(Err("too few calls of it were counted".to_owned()));
+        return Ok(Err(Unexplained::TooFewCalls));
     };
     let functions = code.map(Code::functions);
     let known = Known {

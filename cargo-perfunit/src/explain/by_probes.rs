@@ -13,7 +13,7 @@ use super::with_probes::{self, Probed};
 use crate::build::{Builder, InPlace, Seeds};
 use crate::error::Result;
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
-use crate::model::{Engine, Explanation, Side, Sides, Strategy, TargetId};
+use crate::model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TargetId, Unexplained, Warning};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use perfunit_runtime::tree::mode;
@@ -60,8 +60,8 @@ struct Finding {
     overflow: u64,
 }
 
-/// Something found out, or in words why it is not.
-type Told<T> = std::result::Result<T, String>;
+/// Something found out, or why it is not.
+type Told<T> = std::result::Result<T, Unexplained>;
 type Found = Told<Finding>;
 
 /// The trees of pairs.
@@ -78,7 +78,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
     let probed = match with_probes::build(builder, inquiry, &targets)? {
         Ok(probed) => probed,
-        Err(why) => return Ok(Answers::none(questions, &why)),
+        Err(why) => return Ok(Answers::none(questions, why)),
     };
     let (context, measuring) = (builder.context(), inquiry.measuring);
     let mut bench = Bench::open(&context.ours)?;
@@ -105,14 +105,14 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         let longest = Instant::now() + LONGEST;
         let limit = inquiry.deadline.map_or(longest, |deadline| deadline.min(longest));
         let answer = match inquiry.explaining.goal {
-            _ if inquiry.is_over() => Ok(Err("the budget was used up".to_owned())),
+            _ if inquiry.is_over() => Ok(Err(Unexplained::BudgetUsed { by_measuring: false })),
             Goal::Blame => examiner.explain(question, limit),
             Goal::Profile => examiner.profile(question, limit),
         };
         match answer {
             Ok(answer) => drop(answers.tests.insert(question.test.clone(), answer)),
             Err(error) => {
-                answers.warnings.push(format!("no more tests are explained: {}", error.message()));
+                answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() });
                 break;
             }
         }
@@ -122,7 +122,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
 }
 
 impl Examiner<'_> {
-    /// Explains one test until the deadline, or says in words why that cannot be done.
+    /// Explains one test until the deadline, or says why that cannot be done.
     fn explain(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
         let started = Instant::now();
         let finding = match self.inquiry.explaining.strategy {
@@ -184,7 +184,7 @@ impl Examiner<'_> {
                 break;
             }
         }
-        Ok(best.unwrap_or_else(|| Err("no time was left".to_owned())))
+        Ok(best.unwrap_or(Err(Unexplained::NoTimeLeft)))
     }
 
     /// All functions at once.
@@ -225,7 +225,7 @@ impl Examiner<'_> {
         let wanted: Keys = called.into_iter().filter(is_changed).collect();
         match ways_to(calls, &wanted) {
             Some(keys) => self.timing(question, Strategy::UntilSourceChange, &keys, deadline),
-            None => Ok(Err("the test calls no function with a probe whose source changed".to_owned())),
+            None => Ok(Err(Unexplained::NoChangeCalled)),
         }
     }
 
@@ -274,7 +274,7 @@ impl Examiner<'_> {
             executables.find(|executable| executable.target == question.test.target)
         };
         let (Some(base), Some(head)) = (executable(Side::Base), executable(Side::Head)) else {
-            return Ok(Err("its target was not built with probes".to_owned()));
+            return Ok(Err(Unexplained::TargetNotBuilt { with: BuiltWith::Probes }));
         };
         let built = Sides { base, head };
         let executables = self.layouts.first(built)?.unwrap_or(built);
@@ -284,7 +284,7 @@ impl Examiner<'_> {
         let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request)?;
         let mut pairs = match opened {
             Ok(pairs) => pairs,
-            Err(why) => return Ok(Err(why)),
+            Err(why) => return Ok(Err(Unexplained::Failed { why })),
         };
         let mut merged = Merged::default();
         let mut cost = Sides { base: 0.0, head: 0.0 };
@@ -328,7 +328,7 @@ impl Pairs {
             (Some(charges), Some(differences)) => {
                 Ok(Finding { strategy, merged, charges, differences, cost, overflow })
             }
-            _ => Err("too few pairs of processes fit the time".to_owned()),
+            _ => Err(Unexplained::TooFewPairs),
         }
     }
 }

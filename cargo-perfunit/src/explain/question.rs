@@ -4,7 +4,7 @@ use super::options::Explaining;
 use crate::build::{self, BuiltSides, Job};
 use crate::git::Versions;
 use crate::measure::{Config, Measuring};
-use crate::model::{Explanation, Function, Mode, Outcome, TargetId, TestId};
+use crate::model::{Explanation, Function, Mode, Outcome, TargetId, TestId, Unexplained, Warning};
 use crate::select::Selected;
 use crate::select::source::ChangedItem;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub const ALPHA: f64 = 0.01;
 /// Longest measuring for one explanation in time.
 pub const LONGEST: Duration = Duration::from_secs(8);
 /// Pairs without which nothing is found out: one to settle how to run it, one to see who is called, four for an interval.
-const FEWEST_PAIRS: f64 = 6.0;
+const FEWEST_PAIRS: usize = 6;
 /// From this factor on a test with probes is so much another one that instructions tell more.
 const DISTORTED: f64 = 4.0;
 
@@ -82,10 +82,10 @@ pub struct Question {
 /// What was found out.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// By test: the explanation, or in words why there is none.
-    pub tests: BTreeMap<TestId, std::result::Result<Explanation, String>>,
+    /// By test: the explanation, or why there is none.
+    pub tests: BTreeMap<TestId, Result<Explanation, Unexplained>>,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Question {
@@ -96,12 +96,15 @@ impl Question {
 
     /// Whether fewer pairs fit an explanation than it needs.
     pub fn is_too_long(&self) -> bool {
-        FEWEST_PAIRS * self.pair_seconds() > LONGEST.as_secs_f64()
+        FEWEST_PAIRS as f64 * self.pair_seconds() > LONGEST.as_secs_f64()
     }
 
-    pub fn too_long(&self) -> String {
-        let (pair, longest) = (self.pair_seconds(), LONGEST.as_secs());
-        format!("a pair of calls takes {pair:.1} s, and {FEWEST_PAIRS} at least would have to fit {longest} s")
+    pub fn too_long(&self) -> Unexplained {
+        Unexplained::TooLong {
+            pair_seconds: self.pair_seconds(),
+            pairs: FEWEST_PAIRS,
+            longest_seconds: LONGEST.as_secs(),
+        }
     }
 
     /// What there is to explain about an outcome: nothing unless its time was measured in steady state.
@@ -137,8 +140,8 @@ impl Answers {
     }
 
     /// Nothing is explained, for one reason.
-    pub fn none(questions: &[Question], why: &str) -> Self {
-        let tests = questions.iter().map(|question| (question.test.clone(), Err(why.to_owned()))).collect();
-        Self { warnings: vec![format!("nothing is explained: {why}")], tests }
+    pub fn none(questions: &[Question], why: Unexplained) -> Self {
+        let tests = questions.iter().map(|question| (question.test.clone(), Err(why.clone()))).collect();
+        Self { warnings: vec![Warning::NothingExplained { why }], tests }
     }
 }

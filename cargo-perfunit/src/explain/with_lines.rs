@@ -8,7 +8,7 @@ use crate::build::shadow::Injections;
 use crate::build::{Attempt, BuildFailure, Builder, Inlining, Next, Place, SideBuild, Variant};
 use crate::error::Result;
 use crate::git::FileSet;
-use crate::model::{Function, Side, Sides, TargetId};
+use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::Selected;
 use crate::select::source::{InputKind, extents};
 use std::collections::BTreeSet;
@@ -36,16 +36,17 @@ pub struct Written {
     pub function: Option<Function>,
 }
 
-/// Builds the targets of both sides with debug information, or says in words why that cannot be done.
+/// Builds the targets of both sides with debug information, or says why that cannot be done.
 pub fn build(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'_>,
     targets: &BTreeSet<TargetId>,
-) -> Result<std::result::Result<Lined, String>> {
+) -> Result<std::result::Result<Lined, Unexplained>> {
     let sides = match builder.both_sides(&inquiry.job(targets), &mut WithLines(inquiry))? {
         Ok(both) => both.sides,
         Err(failure) => {
-            return Ok(Err(format!("it does not build with debug information: {}", failure.first_error())));
+            let (with, error) = (BuiltWith::DebugInformation, failure.first_error().to_owned());
+            return Ok(Err(Unexplained::DoesNotBuild { with, error }));
         }
     };
     // Tests find the data files of the version that they are from, as when they were measured.

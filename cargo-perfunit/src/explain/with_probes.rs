@@ -10,7 +10,7 @@ use crate::build::shadow::{self, Injections};
 use crate::build::{Attempt, BuildFailure, Builder, Next, Place, Probes, SideBuild, Variant};
 use crate::error::{Error, Result};
 use crate::git::{Entry, FileSet, Mode};
-use crate::model::{Function, Side, Sides, TargetId};
+use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::source::{LeftOut, Site, instrument, packages_with_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -53,19 +53,22 @@ struct WithProbes<'a> {
     instrumented: Instrumentation,
 }
 
-/// Builds the targets of both sides with probes, or says in words why that cannot be done.
+/// Builds the targets of both sides with probes, or says why that cannot be done.
 pub fn build(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'_>,
     targets: &BTreeSet<TargetId>,
-) -> Result<std::result::Result<Probed, String>> {
+) -> Result<std::result::Result<Probed, Unexplained>> {
     let place = Place::Probed { apart: !has_only_members(inquiry) };
     let without = BTreeSet::new();
     let instrumented = instrumented(inquiry, &builder.root(place)?, &without)?;
     let mut attempt = WithProbes { inquiry, place, without, instrumented };
     let sides = match builder.both_sides(&inquiry.job(targets), &mut attempt)? {
         Ok(both) => both.sides,
-        Err(failure) => return Ok(Err(format!("it does not build with probes: {}", failure.first_error()))),
+        Err(failure) => {
+            let (with, error) = (BuiltWith::Probes, failure.first_error().to_owned());
+            return Ok(Err(Unexplained::DoesNotBuild { with, error }));
+        }
     };
     let Instrumentation { files, mut functions, without_probe } = attempt.instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.

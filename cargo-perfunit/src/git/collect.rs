@@ -3,6 +3,7 @@
 use super::files::{Entry, FileSet, Mode, Source, blob_id, path_from};
 use super::{Repository, Version, disk, lfs, problem, submodule};
 use crate::error::Result;
+use crate::model::Warning;
 use git2::{ObjectType, Oid};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -131,10 +132,7 @@ impl Repository {
                 self.add_version(&submodule, commit, &place, scope, files)
             }
             _ => {
-                files.warnings.push(format!(
-                    "submodule {} is left out: commit {pinned} is not here (`git submodule update --init` fetches it)",
-                    place.display()
-                ));
+                files.warnings.push(Warning::MissingSubmodule { path: place, commit: pinned.to_string() });
                 Ok(())
             }
         }

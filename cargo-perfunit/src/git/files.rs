@@ -1,5 +1,6 @@
 //! The files of one version.
 
+use crate::model::Warning;
 use crate::system::os::unix::ffi::OsStrExt as _;
 use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
@@ -60,8 +61,8 @@ impl Entry {
 pub struct FileSet {
     /// The files, sorted by path components.
     pub entries: BTreeMap<PathBuf, Entry>,
-    /// What is missing or not as the user would expect, in words.
-    pub warnings: Vec<String>,
+    /// What is missing or not as the user would expect.
+    pub warnings: Vec<Warning>,
 }
 
 impl FileSet {
@@ -114,7 +115,7 @@ mod tests {
     fn the_key_depends_on_paths_kinds_and_contents_only() {
         let one = set(&[("a", "1"), ("b", "2")]);
         let mut same = set(&[("b", "2"), ("a", "1")]);
-        same.warnings.push("something".to_owned());
+        same.warnings.push(Warning::MissingLfsFiles { files: 1 });
         assert_eq!(one.key(), same.key());
         assert_ne!(one.key(), set(&[("a", "2"), ("b", "1")]).key());
         same.entries.get_mut(Path::new("a")).unwrap().mode = Mode::Executable;

@@ -6,6 +6,7 @@
 use super::files::{Entry, FileSet, Mode, Source};
 use super::{Repository, problem};
 use crate::error::Result;
+use crate::model::Warning;
 use git2::{ObjectType, Oid};
 use std::path::{Path, PathBuf};
 
@@ -96,9 +97,7 @@ pub(super) fn replace_pointers(repository: &Repository, files: &mut FileSet) -> 
         }
     }
     if missing > 0 {
-        files
-            .warnings
-            .push(format!("{missing} LFS files are not here and stay pointers (`git lfs fetch` brings them)"));
+        files.warnings.push(Warning::MissingLfsFiles { files: missing });
     }
     Ok(())
 }

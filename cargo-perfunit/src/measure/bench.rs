@@ -10,7 +10,7 @@ use super::shared_page::SharedPage;
 use crate::build::{InPlace, Seeds, TestExecutable};
 use crate::config::Terms;
 use crate::error::{Error, Result};
-use crate::model::{Metric, Sides};
+use crate::model::{Machine, Metric, Sides};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::os;
@@ -180,26 +180,21 @@ impl Bench {
     }
 
     /// What the user should know about this machine and the time of the measurement.
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<Machine> {
         let mut remarks = Vec::new();
         if !self.paired_address_space {
-            remarks.push(
-                "this system does not let us switch off address space randomisation: the same certainty takes longer"
-                    .to_owned(),
-            );
+            remarks.push(Machine::RandomAddresses);
         }
         if self.cores.before.is_none() {
             // Whose core it was cannot be told either.
-            remarks.push("this system does not let us keep both versions on one core: intervals are wider".to_owned());
+            remarks.push(Machine::NoFixedCore);
             return remarks;
         }
         if self.unsettled.get() {
-            remarks.push(
-                "some programs could not be moved to memory of their own: where they lie may count for 2 %".to_owned(),
-            );
+            remarks.push(Machine::Unmoved);
         }
         if self.cores.allowed.len() == 1 {
-            remarks.push("there is only one core to use: the same certainty takes longer".to_owned());
+            remarks.push(Machine::OnlyOneCore);
         }
         remarks.extend(self.watch.borrow().remarks());
         remarks

@@ -1,6 +1,6 @@
 //! The tests of a run, explained.
 
-use super::{Explanation, Sides, TestId, Verdict, VersionName};
+use super::{Explanation, Sides, TestId, Unexplained, Verdict, VersionName, Warning};
 
 /// What there is to say.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub struct Explanations {
     /// The tests.
     pub tests: Vec<TestExplained>,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A test of the last run.
@@ -22,6 +22,6 @@ pub struct TestExplained {
     pub verdict: Verdict,
     /// Time of one run on base, ns, and head's change as a fraction of it, where it was measured.
     pub figures: Option<(f64, f64)>,
-    /// Why, or in words why that is not known.
-    pub answer: std::result::Result<Explanation, String>,
+    /// Why, or why that is not known.
+    pub answer: Result<Explanation, Unexplained>,
 }

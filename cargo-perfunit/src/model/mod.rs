@@ -19,7 +19,9 @@ mod profile;
 mod sample;
 mod sides;
 mod test;
+mod unexplained;
 mod verdict;
+mod warning;
 mod why;
 
 pub use bound::Bound;
@@ -37,5 +39,7 @@ pub use profile::{Profile, ProfileNode};
 pub use sample::Sample;
 pub use sides::{Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
+pub use unexplained::{BuiltWith, Unexplained};
 pub use verdict::{DEFAULT_THRESHOLD, Mode, Reason, Verdict};
+pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};

@@ -2,7 +2,7 @@
 
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample,
-    Sharding, Side, TargetId, TestId, Verdict, Why,
+    Sharding, Side, TargetId, TestId, Unexplained, Verdict, Warning, Why,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,9 +84,9 @@ pub struct Outcome {
     pub why: Option<Why>,
     /// Which functions are to blame, where that was asked for and found out.
     pub explanation: Option<Explanation>,
-    /// Why no function could be named, where one was asked for; in words.
+    /// Why no function could be named, where one was asked for.
     #[serde(default)]
-    pub unexplained: Option<String>,
+    pub unexplained: Option<Unexplained>,
     /// The metrics that decide, if the test has its own.
     #[serde(default)]
     pub gates: Option<Vec<Metric>>,
@@ -185,7 +185,7 @@ pub struct Run {
     /// One entry for each test found in the built targets.
     pub outcomes: Vec<Outcome>,
     /// Warnings of all stages.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Where the time went.
     pub stages: Stages,
     /// Gate, as a fraction of base.

@@ -15,6 +15,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
     let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("blame: {line}"));
     let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
+    let nobody = nobody.map(|why| why.to_string());
     let notes = explanation.notes.iter().chain(&nobody).map(|note| format!("blame: {}", format::one_line(note)));
     let notes = notes.collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {

@@ -3,7 +3,7 @@
 use super::format::{count, one_line, threshold};
 use super::screen::Screen;
 use super::style::{Text, WARN};
-use crate::model::{Reason, Run, Verdict};
+use crate::model::{Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
 
 pub fn measured(run: &Run) -> usize {
@@ -120,9 +120,9 @@ fn within_reach_of_layout(run: &Run) -> Option<String> {
 }
 
 /// Each warning once, in order of first appearance, with how often it came.
-pub(super) fn counted(warnings: &[String]) -> Vec<(String, usize)> {
+pub(super) fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
-    for warning in warnings.iter().map(|warning| one_line(warning)) {
+    for warning in warnings.iter().map(|warning| one_line(&warning.to_string())) {
         match counted.iter_mut().find(|(known, _)| *known == warning) {
             Some((_, times)) => *times += 1,
             None => counted.push((warning, 1)),
@@ -213,7 +213,9 @@ mod tests {
     #[test]
     fn repeated_warnings_are_counted() {
         let mut run = run(Vec::new());
-        run.warnings = ["b", "a\nb", "b"].map(str::to_owned).to_vec();
-        check(&run, "     Warning  b (2 times)\n     Warning  a b\n");
+        let why = |why: &str| Warning::NotTraced { why: why.to_owned() };
+        run.warnings = ["b", "a\nb", "b"].map(why).to_vec();
+        let said = "which tests execute the change was not looked at:";
+        check(&run, &format!("     Warning  {said} b (2 times)\n     Warning  {said} a b\n"));
     }
 }

@@ -22,7 +22,7 @@ pub fn text(explanations: &Explanations, options: &TextOptions) -> String {
     }
     screen.bar();
     for warning in &explanations.warnings {
-        screen.status("Warning", WARN, &Text::plain(one_line(warning)));
+        screen.status("Warning", WARN, &Text::plain(one_line(&warning.to_string())));
     }
     let explained = explanations.tests.iter().filter(|test| test.answer.is_ok()).count();
     let tests = count(explanations.tests.len(), "test");
@@ -55,7 +55,7 @@ fn write(test: &TestExplained, screen: &mut Screen) {
                 screen.below(INDENT, &Text::new(DIM, line));
             }
         }
-        Err(why) => screen.below(INDENT, &Text::plain(format!("not explained: {}", one_line(why)))),
+        Err(why) => screen.below(INDENT, &Text::plain(format!("not explained: {}", one_line(&why.to_string())))),
     }
 }
 
@@ -101,13 +101,13 @@ pub fn json(explanations: &Explanations) -> String {
         base_ns: test.figures.and_then(|(base_ns, _)| finite(base_ns)),
         change: test.figures.and_then(|(_, change)| finite(change)),
         explanation: test.answer.as_ref().ok().map(explained::Explanation::from),
-        unexplained_because: test.answer.as_ref().err().cloned(),
+        unexplained_because: test.answer.as_ref().err().map(ToString::to_string),
     };
     pretty(&Document {
         schema_version: SCHEMA_VERSION,
         base: Version::from(&explanations.versions.base),
         head: Version::from(&explanations.versions.head),
         tests: explanations.tests.iter().map(test).collect(),
-        warnings: explanations.warnings.clone(),
+        warnings: explanations.warnings.iter().map(ToString::to_string).collect(),
     })
 }

@@ -171,7 +171,7 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
 /// Why nobody is named, unless the explanation itself says it.
 pub fn unexplained(outcome: &Outcome) -> Option<String> {
     let why = outcome.unexplained.as_ref().filter(|_| outcome.explanation.is_none())?;
-    Some(format!("not explained: {}", format::one_line(why)))
+    Some(format!("not explained: {}", format::one_line(&why.to_string())))
 }
 
 /// How sure the figures are, in a line.

@@ -225,7 +225,7 @@ impl From<&Run> for Document {
             selection: Selection::from(&run.selection),
             tests: run.outcomes.iter().map(TestResult::from).collect(),
             summary: Summary::from(run),
-            warnings: run.warnings.clone(),
+            warnings: run.warnings.iter().map(ToString::to_string).collect(),
             interrupted: run.interrupted,
             sharding: run.sharding.as_ref().map(Sharding::from),
         }
@@ -293,7 +293,7 @@ impl From<&Outcome> for TestResult {
             selected_because: outcome.selected_because.clone(),
             why: outcome.why.as_ref().map(Why::from),
             explanation: outcome.explanation.as_ref().map(Explanation::from),
-            unexplained_because: outcome.unexplained.clone(),
+            unexplained_because: outcome.unexplained.as_ref().map(ToString::to_string),
             notes: outcome.notes.clone(),
         }
     }
@@ -368,6 +368,7 @@ fn mode(mode: Mode) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Machine, Warning};
     use crate::report::samples::{bounded, full, measured, outcome, run};
     use serde_json::{Value, json};
 
@@ -391,7 +392,7 @@ mod tests {
     #[test]
     fn the_frame_has_every_promised_field() {
         let mut run = full();
-        run.warnings.push("git is slow today".into());
+        run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
         let mut document = value(&run);
         document["tests"] = json!([]);
         let commit = "3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3";
@@ -425,7 +426,7 @@ mod tests {
                 "failing_on_head": 0, "failing_on_base": 0, "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
                 "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
             },
-            "warnings": ["git is slow today"],
+            "warnings": ["there is only one core to use: the same certainty takes longer"],
             "interrupted": false,
             "sharding": null,
         });

@@ -208,7 +208,7 @@ fn details(run: &Run, page: &mut String) {
         let _ = writeln!(page, "- Both on one machine: {}", code(&format!("{rustc}, {profile} profile, {cpu}")));
         list("Changed", &run.selection.changes, page);
         list("Note", &caveats::notes(run), page);
-        list("Warning", &run.warnings, page);
+        list("Warning", &run.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), page);
         let _ = write!(page, "\n```sh\n{}\n```\n", command(run));
     });
 }

@@ -43,7 +43,9 @@ mod shards;
 mod style;
 mod table;
 pub mod text;
+mod unexplained;
 mod unmeasured;
+mod warning;
 pub mod wire;
 
 pub use html::HtmlOptions;

@@ -2,9 +2,9 @@
 
 use crate::model::{
     Basis, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass,
-    EffectSize, Engine, Environment, Explanation, Function, LayoutMatch, Measured, Metered, Metric, MetricVerdict,
-    Metrics, Mode, NotMetered, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, Strategy, TargetId,
-    TargetKind, TestId, Verdict, VersionName, Why,
+    EffectSize, Engine, Environment, Explanation, Function, LayoutMatch, Machine, Measured, Metered, Metric,
+    MetricVerdict, Metrics, Mode, NotMetered, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages,
+    Strategy, TargetId, TargetKind, TestId, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -259,6 +259,6 @@ pub fn whole() -> Run {
     outcome.cross_check = Some(CrossCheck::Suspect);
     outcome.why = Some(Why { path: vec!["f".into()], changed: Vec::new() });
     run.outcomes[7].reason = Some(Reason::TooLong { seconds: 12.3, needed_seconds: 96.1, ns: None });
-    run.warnings.push("git is slow today".into());
+    run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
     run
 }

@@ -13,7 +13,7 @@ use crate::cargo::Context;
 use crate::config::Terms;
 use crate::error::Result;
 use crate::git::Versions;
-use crate::model::{Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestId, Verdict, Why};
+use crate::model::{Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestId, Verdict, Warning, Why};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -53,10 +53,10 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Targets whose machine code could not be compared, in words.
-    pub fn uncompared(&self) -> Vec<String> {
+    /// Targets whose machine code could not be compared.
+    pub fn uncompared(&self) -> impl Iterator<Item = Warning> {
         let unknown = self.code.iter().filter_map(|(target, code)| Some((target, code.unknown.as_ref()?)));
-        unknown.map(|(target, why)| format!("all tests of {target} count as changed: {why}")).collect()
+        unknown.map(|(target, why)| Warning::NotCompared { target: target.clone(), why: why.clone() })
     }
 
     pub fn tests(&self) -> impl Iterator<Item = &TestId> {

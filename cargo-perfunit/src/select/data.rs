@@ -2,7 +2,7 @@
 
 use super::rules::{Data, TestRules};
 use crate::git::Versions;
-use crate::model::{TargetId, TargetKind};
+use crate::model::{TargetId, TargetKind, Warning};
 use crate::select::reach::{Cause, Graph, PackageNode};
 use crate::select::source::{ChangedInput, InputKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub struct Ruled {
     /// Those that mean nothing, in words.
     pub ignored: Vec<String>,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Takes out of the difference the data files that the configuration has a rule for.
@@ -27,8 +27,7 @@ pub fn apart(versions: &Versions, rules: &TestRules, diff: &mut SourceDiff) -> R
         match rule {
             Data::Unruled => diff.inputs.push(input),
             Data::Reaches(_) | Data::Ignored(_) if is_compiled_in(versions, &input.path) => {
-                let path = &input.path;
-                found.warnings.push(format!("{path} is compiled in: it counts in spite of the rule about its path"));
+                found.warnings.push(Warning::CompiledIn { path: input.path.clone() });
                 diff.inputs.push(input);
             }
             Data::Reaches(_) => found.reaching.push(input),

@@ -6,7 +6,7 @@ use super::target_code::{Place, TargetCode};
 use super::trace::{self, Executed, Places, Program};
 use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
 use crate::error::Result;
-use crate::model::{Capture, Reason, Side, Sides, TargetId};
+use crate::model::{Capture, Reason, Side, Sides, TargetId, Warning};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -40,7 +40,7 @@ pub fn leave_out_unexecuted(
     built: &BuiltSides,
     candidates: &mut Candidates,
     tracing: Tracing,
-) -> Result<Option<String>> {
+) -> Result<Option<Warning>> {
     let ours = &builder.context().ours;
     let mut in_question = BTreeMap::new();
     for (index, candidate) in candidates.chosen.iter().enumerate() {
@@ -52,7 +52,7 @@ pub fn leave_out_unexecuted(
         return Ok(None);
     }
     if let Err(why) = trace::available() {
-        return Ok(Some(format!("which tests execute the change was not looked at: {why}")));
+        return Ok(Some(Warning::NotTraced { why }));
     }
     let mut remembered = Remembered::load(ours, &built.sides)?;
     let is_known = |(index, surroundings): (&usize, &String)| {

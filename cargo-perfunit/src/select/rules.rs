@@ -9,7 +9,7 @@ use crate::config::filterset::{Expression, Universe, needs_dependencies};
 use crate::config::{self, DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
 use crate::error::{Error, Result};
 use crate::git::Versions;
-use crate::model::{Reason, TargetId, TestId};
+use crate::model::{Reason, TargetId, TestId, Unused};
 use crate::select::source::{self, Asked};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
@@ -248,24 +248,25 @@ impl TestRules {
         }
     }
 
-    /// The typed expressions and the default filter, with how they are called, that take none of the tests.
-    pub fn idle(&self, tests: &[&TestId]) -> Vec<String> {
+    /// The typed expressions and the default filter that take none of the tests; of the latter also the place.
+    pub fn idle(&self, tests: &[&TestId]) -> Vec<(String, Option<String>)> {
         let Some(universe) = &self.universe else { return Vec::new() };
         let is_idle = |expression: &&Expression| !tests.iter().any(|test| universe.takes(expression, test));
-        let typed = self.wanted.iter().filter(is_idle).map(|expression| format!("{TYPED} `{}`", expression.text));
+        let typed = self.wanted.iter().filter(is_idle).map(|expression| (expression.text.clone(), None));
         let default = self.default.iter().filter(|(expression, _)| is_idle(&expression));
-        let default = default.map(|(expression, from)| format!("default-filter `{}` ({from})", expression.text));
+        let default = default.map(|(expression, from)| (expression.text.clone(), Some(from.to_string())));
         typed.chain(default).collect()
     }
 
     /// The rules of the configuration about tests that take none of them, where all tests are known.
-    pub fn useless(&self, tests: &[&TestId]) -> Vec<String> {
+    pub fn useless(&self, tests: &[&TestId]) -> Vec<Unused> {
         let Some(universe) = &self.universe else { return Vec::new() };
         let is_idle = |expression: &Expression| !tests.iter().any(|test| universe.takes(expression, test));
         let overrides =
             self.overrides.iter().filter(|(expression, _)| is_idle(expression)).map(|(_, rule)| &rule.filter);
         let skips = self.skips.iter().filter(|(expression, _)| is_idle(expression)).map(|(_, rule)| &rule.filter);
-        overrides.chain(skips).map(|filter| format!("{}: no test matches `{}`", filter.from, filter.value)).collect()
+        let rule = |rule: &Sourced<String>| Unused::Rule { text: rule.value.clone(), from: rule.from.to_string() };
+        overrides.chain(skips).map(rule).collect()
     }
 }
 

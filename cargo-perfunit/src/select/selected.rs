@@ -12,7 +12,7 @@ use crate::build::{Builder, Pairing, Place, TestCode};
 use crate::cargo::{self, Workspace};
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Versions};
-use crate::model::{Selection, Side, TargetId};
+use crate::model::{Selection, Side, TargetId, Warning};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub struct Selected {
     /// Whether all tests in scope are taken.
     pub all_tests: bool,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Changed files that mean nothing by the configuration, in words.
     ignored: Vec<String>,
     /// Changed data files that are in no package, and that no code names.
@@ -170,7 +170,7 @@ impl Selected {
         }
         self.in_scope.retain(|target| self.rules.may_take(target));
         if self.in_scope.is_empty() {
-            self.warnings.push("the filters leave no test target to look at".to_owned());
+            self.warnings.push(Warning::NoTargetLeft);
         }
     }
 

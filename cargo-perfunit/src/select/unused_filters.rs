@@ -2,25 +2,25 @@
 
 use super::selected::Selected;
 use super::wanted::{Filter, Scope};
-use crate::model::{TargetId, TestId};
+use crate::model::{Among, TargetId, TestId, Unused, Warning};
 use crate::system::suggest;
 use std::collections::BTreeSet;
 
-/// Says so of each; `found` are all tests of the targets that were built.
-pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>) -> Vec<String> {
+/// Names each; `found` are all tests of the targets that were built.
+pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>) -> Vec<Warning> {
     let found: Vec<&TestId> = found.iter().copied().collect();
     if found.is_empty() {
         return Vec::new();
     }
-    let place = if is_built(selected) { "" } else { " in the targets that the change can reach" };
-    let mut warnings = names(&selected.rules.filter, &found, place);
+    let among = Among { tests: found.len(), only_reached: !is_built(selected) };
+    let mut unused = names(&selected.rules.filter, &found, among);
     let idle = selected.rules.idle(&found).into_iter();
-    warnings.extend(idle.map(|filter| format!("{filter} matches none of the {} tests found{place}", found.len())));
+    unused.extend(idle.map(|(text, from)| Unused::Filterset { text, from, among }));
     // Of tests that were not built nothing is known.
-    if is_built(selected) && scope.is_everything() {
-        warnings.extend(selected.rules.useless(&found));
+    if !among.only_reached && scope.is_everything() {
+        unused.extend(selected.rules.useless(&found));
     }
-    warnings
+    unused.into_iter().map(Warning::Unused).collect()
 }
 
 /// True if every target with tests of the workspace was built.
@@ -32,18 +32,17 @@ fn is_built(selected: &Selected) -> bool {
 }
 
 /// Names of the command line that no test has.
-fn names(filter: &Filter, tests: &[&TestId], place: &str) -> Vec<String> {
+fn names(filter: &Filter, tests: &[&TestId], among: Among) -> Vec<Unused> {
     let idle = filter.names.iter().filter(|name| {
         let alone = Filter { names: vec![(*name).clone()], exact: filter.exact, ..Filter::default() };
         !tests.iter().any(|test| alone.takes(&test.name))
     });
-    let warning = |name: &String| {
-        let what = if filter.exact { format!("is called `{name}`") } else { format!("has `{name}` in its name") };
+    let unused = |name: &String| {
         let near = suggest::near(name, tests.iter().map(|test| test.name.as_str()), "::");
-        let hint = suggest::hint(&near).map_or_else(String::new, |hint| format!(": {hint}"));
-        format!("no test found{place} {what}{hint}")
+        let near = near.into_iter().map(str::to_owned).collect();
+        Unused::Name { name: name.clone(), exact: filter.exact, near, among }
     };
-    idle.map(warning).collect()
+    idle.map(unused).collect()
 }
 
 #[cfg(test)]
@@ -57,16 +56,21 @@ mod tests {
         let tests =
             ["parser::long", "parser::short"].map(|name| TestId { target: target.clone(), name: name.to_owned() });
         let tests: Vec<&TestId> = tests.iter().collect();
-        let filter = |name: &str, exact| Filter { names: vec![name.to_owned()], exact, ..Filter::default() };
-        assert_eq!(names(&filter("long", false), &tests, ""), [""; 0]);
-        assert_eq!(
-            names(&filter("long", true), &tests, ""),
-            ["no test found is called `long`: did you mean parser::long?"]
+        let check = |name: &str, exact, only_reached, expected: &[&str]| {
+            let filter = Filter { names: vec![name.to_owned()], exact, ..Filter::default() };
+            let unused = names(&filter, &tests, Among { tests: 2, only_reached });
+            assert_eq!(unused.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+        };
+        check("long", false, false, &[]);
+        check("long", true, false, &["no test found is called `long`: did you mean parser::long?"]);
+        check(
+            "lonng",
+            false,
+            true,
+            &[
+                "no test found in the targets that the change can reach has `lonng` in its name: did you mean parser::long?",
+            ],
         );
-        assert_eq!(
-            names(&filter("lonng", false), &tests, " here"),
-            ["no test found here has `lonng` in its name: did you mean parser::long?"]
-        );
-        assert_eq!(names(&filter("xyz", false), &tests, ""), ["no test found has `xyz` in its name"]);
+        check("xyz", false, false, &["no test found has `xyz` in its name"]);
     }
 }

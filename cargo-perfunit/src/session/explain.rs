@@ -1,13 +1,16 @@
 //! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew; and where their time goes.
 
 use super::open::{Opened, home, open};
+use super::options::Options;
 use super::pairings;
 use super::runs::{self, Record};
 use super::shared::Session;
 use crate::build::Builder;
 use crate::error::{Error, Result};
 use crate::explain::{Answers, Explain, Explaining, Goal, Question, check};
-use crate::model::{Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Verdict, VersionName};
+use crate::model::{
+    Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Unexplained, Verdict, VersionName, Warning,
+};
 use crate::select::select;
 use crate::system::suggest;
 use crate::system::term::Terminal;
@@ -40,7 +43,7 @@ pub struct Profiles {
     /// By test, both versions.
     pub tests: Vec<Explanation>,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Explains tests of the last run.
@@ -60,8 +63,13 @@ pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles
         match (record.profile(test), answers.tests.get(test)) {
             _ if Question::about(outcome).is_none() => {}
             (Some(found), _) => tests.push(found.clone()),
-            (None, Some(Err(why))) => warnings.push(format!("{test}: {why}")),
-            (None, _) => warnings.push(format!("{test}: it was not reached")),
+            (None, Some(Err(why))) => {
+                warnings.push(Warning::NotExplained { test: test.clone(), why: why.clone() });
+            }
+            (None, _) => {
+                let why = Unexplained::NotReached;
+                warnings.push(Warning::NotExplained { test: test.clone(), why });
+            }
         }
     }
     Ok(Profiles { versions: versions(record), tests, warnings })
@@ -88,7 +96,10 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
         return Ok((record, chosen, Answers::default()));
     }
     let deadline = request.budget.map(|budget| started + budget);
-    let answers = answer(request, goal, &record, &open, deadline, terminal)?;
+    let mut options = record.options.clone();
+    options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
+    options.measuring.budget = request.budget;
+    let answers = answer(&options, &record.contents, &open, deadline, terminal)?;
     if !answers.tests.is_empty() {
         remember(&mut record, goal, &answers);
         runs::save(&path, &record)?;
@@ -116,11 +127,9 @@ fn explained(outcome: &Outcome, answers: &Answers) -> TestExplained {
     let answer = match answers.tests.get(&outcome.test) {
         Some(answer) => answer.clone(),
         None => outcome.explanation.clone().ok_or_else(|| match (&question, &outcome.reason) {
-            (None, Some(reason)) => format!("it was not measured: {reason}"),
-            (None, None) => {
-                outcome.unexplained.clone().unwrap_or_else(|| "it has no figures in steady state".to_owned())
-            }
-            (Some(_), _) => "it was not reached".to_owned(),
+            (None, Some(reason)) => Unexplained::NotMeasured(reason.clone()),
+            (None, None) => outcome.unexplained.clone().unwrap_or(Unexplained::NoSteadyState),
+            (Some(_), _) => Unexplained::NotReached,
         }),
     };
     let figures = question.map(|question| (question.base_ns, question.change));
@@ -175,20 +184,16 @@ fn no_such_test(record: &Record, name: &str) -> Error {
 
 /// Builds what the run compared once more, where it is not built any longer, and measures with probes.
 fn answer(
-    request: &ExplainRequest,
-    goal: Goal,
-    record: &Record,
+    options: &Options,
+    compared: &Sides<String>,
     questions: &[Question],
     deadline: Option<Instant>,
     terminal: Terminal,
 ) -> Result<Answers> {
-    let mut options = record.options.clone();
-    options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
-    options.measuring.budget = request.budget;
-    let Opened { context, mut versions, lock: _lock, .. } = open(&options, terminal, None)?;
+    let Opened { context, mut versions, lock: _lock, .. } = open(options, terminal, None)?;
     let contents = versions.contents();
     for side in Side::BOTH {
-        if contents.get(side) != record.contents.get(side) {
+        if contents.get(side) != compared.get(side) {
             return Err(Error::usage(format!("{side} is not what the last run compared any longer"))
                 .hint("run `cargo perfunit diff` again"));
         }
@@ -196,7 +201,7 @@ fn answer(
     let mut builder = Builder::open(&context, &versions)?;
     let selected = select(&mut builder, &versions, &options.wanted())?;
     builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
-    let session = Session::new(&context, &versions, &selected, &options).until(deadline);
+    let session = Session::new(&context, &versions, &selected, options).until(deadline);
     pairings::prepare(&session, &mut builder)?.explain(&session, &mut builder, questions)
 }
 

@@ -13,6 +13,7 @@ use crate::measure::{
 };
 use crate::model::{
     Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Outcome, Readings, Reason, Side, Sides, TargetId,
+    Warning,
 };
 use crate::report;
 use crate::select::{Candidate, not_measured};
@@ -28,7 +29,7 @@ pub struct Measured {
     pub outcomes: Vec<Outcome>,
     pub environment: Environment,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Time spent on explaining afterwards.
     pub explaining: Duration,
 }
@@ -107,7 +108,7 @@ fn measure(
     }
     let outcomes = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
     let environment = Environment { layouts, ..environment::describe(context, options, Some(&bench)) };
-    warnings.extend(bench.remarks());
+    warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
     Ok(Measured { outcomes, environment, warnings, explaining: Duration::ZERO })
 }
 
@@ -203,15 +204,13 @@ fn checkout(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result
 }
 
 /// Undoes what tests wrote into the tree, and says so: the next run of such a test may find another world.
-fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<Option<String>> {
+fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<Option<Warning>> {
     let written = builder.restore(built.pairing.files.get(side), &built.injections)?;
     if written.is_empty() {
         return Ok(None);
     }
-    let named: Vec<_> = written.iter().take(NAMED_PATHS).map(|path| path.display().to_string()).collect();
     let more = written.len().saturating_sub(NAMED_PATHS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Ok(Some(format!("tests wrote into their package's folder (in our copy of it): {}{more}", named.join(", "))))
+    Ok(Some(Warning::WritesIntoTree { files: written.into_iter().take(NAMED_PATHS).collect(), more }))
 }
 
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {

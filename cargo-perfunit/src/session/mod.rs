@@ -32,7 +32,7 @@ use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
 use crate::git::Versions;
-use crate::model::{ListSeconds, Listing, Run, Selection, Sides, Stages};
+use crate::model::{ListSeconds, Listing, Run, Selection, Sides, Stages, Warning};
 use crate::select::{select, unused_filters};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -54,12 +54,12 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     if let Some(output) = &options.output
         && let Err(error) = runs::save(&output.join(runs::FILE), &record)
     {
-        record.run.warnings.push(format!("the run is not in {}: {}", output.display(), error.message()));
+        let (folder, why) = (output.clone(), error.message().to_owned());
+        record.run.warnings.push(Warning::NotWritten { folder, why });
     }
     // What was measured is shown even where nothing can be written down.
     if let Err(error) = runs::keep(&ours, &mut record) {
-        let warning = format!("`explain` and `report` will not know this run: {}", error.message());
-        record.run.warnings.push(warning);
+        record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
     }
     Ok(record.run)
 }
@@ -166,9 +166,9 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     Ok(Listing { base, head, tests: plan.into_listed(), selection, kept, seeds, seconds })
 }
 
-fn show(warnings: &[String], terminal: Terminal) {
+fn show(warnings: &[Warning], terminal: Terminal) {
     for warning in warnings {
-        terminal.warning(warning);
+        terminal.warning(&warning.to_string());
     }
 }
 

@@ -6,6 +6,7 @@ use crate::cargo::toolchains::{self, Toolchains};
 use crate::cargo::{self, Cargo, Context, Location};
 use crate::error::{Error, Result};
 use crate::git::{Repository, Versions};
+use crate::model::Warning;
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -30,7 +31,7 @@ pub struct Opened {
     pub versions: Versions,
     pub archive: Archive,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Unless the caller holds it.
     pub lock: Option<Lock>,
 }

@@ -9,7 +9,7 @@ use super::summary;
 use crate::build::{Builder, BuiltSides, Inlining, Job, Pairing, Probes, Variant};
 use crate::error::Result;
 use crate::explain::{Answers, Question, explain};
-use crate::model::{Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TargetKind, TestId, Verdict};
+use crate::model::{Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TargetKind, TestId, Verdict, Warning};
 use crate::select::reach::Files;
 use crate::select::source::{ChangeKind, ChangedItem, ItemKind};
 use crate::select::{Candidate, Candidates, Names, Selected, candidates, leave_out_unexecuted};
@@ -28,7 +28,7 @@ pub struct Plan {
     /// With base's test code.
     first: Prepared,
     second: Option<Second>,
-    warnings: BTreeSet<String>,
+    warnings: Vec<Warning>,
     selecting: Duration,
     /// All candidates of the run, if it measures one shard of them.
     dealt: Option<Dealt>,
@@ -64,7 +64,7 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let mut both: Vec<&mut Candidates> = vec![&mut first.candidates];
     both.extend(second.as_mut().map(|second| &mut second.prepared.candidates));
     let dealt = session.options.partition.map(|partition| deal(partition, &mut both));
-    let mut warnings = BTreeSet::new();
+    let mut warnings = Vec::new();
     let started = Instant::now();
     // The first comes last: its files are in the tree then, where it is measured next.
     for prepared in second.iter_mut().map(|second| &mut second.prepared).chain([&mut first]) {
@@ -165,10 +165,16 @@ impl Plan {
         self.candidates().flat_map(Candidates::tests).collect()
     }
 
-    /// What the user should know about the builds.
-    pub fn warnings(&self) -> BTreeSet<String> {
+    /// What the user should know about the builds, each once.
+    pub fn warnings(&self) -> Vec<Warning> {
         let builds = self.built().flat_map(|built| &built.warnings);
-        builds.chain(&self.warnings).cloned().chain(self.first.candidates.uncompared()).collect()
+        let mut all: Vec<Warning> = Vec::new();
+        for warning in builds.chain(&self.warnings).cloned().chain(self.first.candidates.uncompared()) {
+            if !all.contains(&warning) {
+                all.push(warning);
+            }
+        }
+        all
     }
 
     /// All candidates of the run, if it measures one shard of them.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Capture, Measured, Metric, MetricVerdict, NotMetered, Reason};
+use crate::model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Warning};
 use crate::report::format::without_escapes;
 use crate::report::samples::{full, measured, metered, outcome, run, unmeasured};
 
@@ -184,7 +184,7 @@ fn an_interrupted_run_shows_what_it_has() {
         unmeasured("f", Some(Reason::Interrupted)),
     ]);
     run.interrupted = true;
-    run.warnings.push("the CPU changed its frequency".into());
+    run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
     check(&run, WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 4 measured
 ────────────
@@ -192,7 +192,7 @@ fn an_interrupted_run_shows_what_it_has() {
 Not measured  2 tests: interrupted
                 mycrate e, mycrate f
  Interrupted  stopped by Ctrl-C: 4 of 6 tests measured
-     Warning  the CPU changed its frequency
+     Warning  there is only one core to use: the same certainty takes longer
 ────────────
      Summary  0 slower, 0 faster, 0 changed below 10 %, 4 same, 0 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 ");

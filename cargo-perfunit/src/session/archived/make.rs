@@ -3,7 +3,7 @@
 use super::{Archive, Asked, FORMAT, METER, Manifest, PARTS, Recipe, SEEDS, compilers};
 use crate::build::{Builder, BuiltSides, parts_key};
 use crate::error::{Error, Result};
-use crate::model::{Sides, VersionName};
+use crate::model::{Sides, VersionName, Warning};
 use crate::select::{select, selection_file};
 use crate::session::open::{Opened, open};
 use crate::session::options::Options;
@@ -27,7 +27,7 @@ pub struct Archived {
     /// Size of the archive in bytes.
     pub bytes: u64,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Makes an archive of what `diff` with these options would measure.

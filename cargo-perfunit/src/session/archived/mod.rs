@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Changes with the format of the manifest.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The libraries that measured processes load, below our folder and in archives.
 const PARTS: &str = "parts";
 const SEEDS: &str = "libperfunit_seeds.so";

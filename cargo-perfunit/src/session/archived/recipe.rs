@@ -3,13 +3,13 @@
 use super::{Archive, METER, PARTS, SEEDS};
 use crate::build::{BuiltSides, Pairing, SideBuild, Variant};
 use crate::error::{Error, Result};
-use crate::model::{Side, Sides, TargetId};
+use crate::model::{Side, Sides, TargetId, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One pairing as it was built in the end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     tests_of: Side,
     targets: BTreeSet<TargetId>,
@@ -20,7 +20,7 @@ pub struct Recipe {
     given_up: BTreeSet<String>,
     /// Folders below `sides`; none where a version has none of the targets.
     sides: Sides<Option<String>>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl Recipe {

@@ -1,6 +1,5 @@
 use super::*;
 use crate::report::samples::{measured, outcome, run, unmeasured};
-use crate::session::Options;
 
 fn record(tests: &[(&str, Verdict)]) -> Record {
     let test = |(name, verdict): &(&str, Verdict)| match verdict {

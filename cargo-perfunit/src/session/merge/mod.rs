@@ -10,7 +10,7 @@ use super::open;
 use super::options::Options;
 use super::runs::{self, Record};
 use crate::error::{Error, Result};
-use crate::model::Run;
+use crate::model::{Run, Warning};
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,8 +56,7 @@ pub fn merge(request: &MergeRequest) -> Result<Run> {
     }
     // A verdict is never lost because it cannot be written down.
     if let Err(error) = keep(request, &mut record) {
-        let warning = format!("`explain` and `report` will not know the merged run: {}", error.message());
-        record.run.warnings.push(warning);
+        record.run.warnings.push(Warning::NotKept { merged: true, why: error.message().to_owned() });
     }
     Ok(record.run)
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::Warning;
 use crate::report::samples::{explanation, full, run, unmeasured};
 
 /// The page without what is not markup.
@@ -68,7 +69,7 @@ fn names_and_messages_cannot_break_the_page() {
     told.notes = vec![hostile.into()];
     run.outcomes[0].explanation = Some(told);
     run.base.label = hostile.into();
-    run.warnings = vec![hostile.into()];
+    run.warnings = vec![Warning::NotTraced { why: hostile.into() }];
     run.environment.cpu = hostile.into();
     run.selection.changes = vec![hostile.into()];
     let page = page(&run);

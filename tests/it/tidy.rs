@@ -9,7 +9,7 @@ use std::path::Path;
 const LONGEST_FILE: usize = 600;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 24] = [
+const MAY_BE_UNSAFE: [&str; 23] = [
     "cargo-perfunit/src/build/made.rs",
     "cargo-perfunit/src/doctor/counters.rs",
     "cargo-perfunit/src/select/trace/available.rs",
@@ -22,7 +22,6 @@ const MAY_BE_UNSAFE: [&str; 24] = [
     "cargo-perfunit/src/measure/running.rs",
     "cargo-perfunit/src/measure/shared_page.rs",
     "cargo-perfunit/src/system/process.rs",
-    "cargo-perfunit/src/system/term.rs",
     "perfunit-meter/src/lib.rs",
     "perfunit-runtime/src/gauges.rs",
     "perfunit-runtime/src/memory.rs",

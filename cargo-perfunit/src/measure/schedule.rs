@@ -86,6 +86,7 @@ pub fn measure_all(
     subjects: &[Subject<'_>],
     progress: &Progress,
 ) -> Result<AllEnded> {
+    let _span = tracing::info_span!("measure", tests = subjects.len()).entered();
     let mut random = fastrand::Rng::with_seed(config.seed);
     let mut layouts = Layouts::new(bench, config.placement, random.u64(..));
     let mut starts = Starts::default();
@@ -106,6 +107,7 @@ pub fn measure_all(
             let flagged = first_calls::look(bench, config, &programs, way, figures, &mut random)?;
             first_calls.extend(flagged.map(|flagged| (done, flagged)));
         }
+        tracing::info!(test = %subject.test, verdict = ?end.result.as_ref().ok().map(|figures| figures.verdict), "test measured");
         ended.push(end);
         ways.push(way);
         progress.advance();

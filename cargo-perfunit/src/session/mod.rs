@@ -56,6 +56,7 @@ use std::time::Instant;
 
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let started = Instant::now();
+    let _span = tracing::info_span!("diff").entered();
     measure::check(&options.measuring)?;
     instructions::check(options.explaining)?;
     if let Some(output) = &options.output {

@@ -92,6 +92,7 @@ impl Selected {
 
 /// Compares the sources and decides which targets to build.
 pub fn select(setup: &mut Setup, options: &Options) -> Result<Selected> {
+    let _span = tracing::info_span!("select").entered();
     let mut diff = source_diff(setup)?;
     let (workspace, root) = load_workspace(setup, options)?;
     let InScope { packages, targets: mut in_scope } = scope::find(setup, options, &workspace)?;

@@ -119,7 +119,7 @@ fn put(setup: &Setup, draft: &Path, manifest: &Manifest, file: &Path) -> Result<
     for path in fs::list_dir(draft)? {
         if !FOLDERS.iter().any(|known| name(&path) == *known) {
             return Err(Error::usage(format!(
-                "{} is not of our making: it holds `{}`",
+                "{} was not made by cargo-perfunit: it holds `{}`",
                 file.display(),
                 name(&path).display()
             )));

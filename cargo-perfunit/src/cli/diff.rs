@@ -80,7 +80,6 @@ impl DiffArguments {
         let settings = &resolved.settings;
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
         let options = Options {
-            opaque_constants: !typed.transparent_constants,
             explaining: explaining(settings),
             archive: self.use_archive.clone(),
             output: self.output.clone(),

@@ -71,12 +71,7 @@ pub fn both_sides(
 ) -> Result<BuiltSides> {
     // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
     let roots = roots(selected, &selected.targets.keys().cloned().collect());
-    let variant = Variant {
-        runner: true,
-        opaque: options.opaque_constants,
-        probes: Probes::Without,
-        inlining: Inlining::AsBuilt,
-    };
+    let variant = Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt };
     if let Some(recipe) = setup.archive.recipe(pairing.tests_of, &targets)? {
         return recipe.follow(setup, pairing, &roots, variant);
     }

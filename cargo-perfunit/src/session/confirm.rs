@@ -59,7 +59,7 @@ pub fn confirm(
     let progress = Progress::bar(setup.terminal, "Tracing", in_question.len());
     let mut tracer = Tracer {
         built,
-        seeds: Seeds::new(built.seeds.clone().filter(|_| options.measuring.equal_seeds)),
+        seeds: Seeds::new(built.seeds.clone()),
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, &setup.ours)?,
         temporary: setup.ours.join("tmp").join("traced"),

@@ -152,7 +152,7 @@ pub fn explain(
         }
     };
     let mut bench = Bench::open(&setup.ours)?;
-    bench.seeds = Seeds::new(built.seeds.clone().filter(|_| options.measuring.equal_seeds));
+    bench.seeds = Seeds::new(built.seeds.clone());
     bench.gauges = Gauges::new(None, find_valgrind(), bench.callgrind());
     bench.made = Some(InPlace::put(&lined.sides, &setup.ours)?);
     let config = config(options, LONGEST, deadline);

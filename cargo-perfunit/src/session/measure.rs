@@ -71,11 +71,9 @@ pub fn measure(
     };
     let mut bench = Bench::open(&setup.ours)?;
     let mut warnings = Vec::new();
-    bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
+    bench.seeds = Seeds::new(built.seeds.clone());
     bench.gauges = Gauges::new(built.meter.clone(), find_valgrind(), bench.callgrind());
-    if measuring.equal_seeds {
-        warnings.extend(bench.seeds.shortcoming(programs(built, &candidates.chosen)));
-    }
+    warnings.extend(bench.seeds.shortcoming(programs(built, &candidates.chosen)));
     // Both sides see the same files: otherwise two workloads would be compared.
     let data = built.pairing.tests_of;
     checkout(setup, built, data)?;

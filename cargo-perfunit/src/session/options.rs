@@ -38,8 +38,6 @@ pub struct Options {
     pub all_tests: bool,
     /// Cargo's options.
     pub build: build::Options,
-    /// Keep constants in test bodies opaque to the optimiser.
-    pub opaque_constants: bool,
     /// How to measure and decide.
     pub measuring: Measuring,
     /// How to find out who is to blame.
@@ -50,7 +48,7 @@ impl Options {
     /// As without any option.
     pub fn new(folder: PathBuf, request: Request) -> Self {
         let build = build::Options { profile: "bench".to_owned(), arguments: Vec::new() };
-        Self { folder, request, build, opaque_constants: true, ..Self::default() }
+        Self { folder, request, build, ..Self::default() }
     }
 }
 
@@ -150,8 +148,6 @@ pub struct Measuring {
     pub per_test_budget: Duration,
     /// Seed of the random shifts and of what tests draw.
     pub seed: u64,
-    /// Give both processes of a pair the same random numbers.
-    pub equal_seeds: bool,
     /// Tests that other runs measure, with which this one shares its error rate.
     #[serde(default)]
     pub others: usize,
@@ -187,7 +183,6 @@ impl Default for Measuring {
             budget: None,
             per_test_budget: Duration::from_secs(10),
             seed: 0,
-            equal_seeds: true,
             others: 0,
             placement: Placement::default(),
             gates: vec![Metric::Time],

@@ -66,12 +66,6 @@ pub struct MeasuringArguments {
     /// Where the code of both versions lies: what did not change at the same places, or wherever the linker put it.
     #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
     pub layout: Layout,
-    /// Let each process draw random numbers of its own.
-    #[arg(long, hide = true)]
-    pub unequal_seeds: bool,
-    /// Let the optimiser see the constants in test bodies, as in an ordinary build.
-    #[arg(long, hide = true)]
-    pub transparent_constants: bool,
 }
 
 /// Where the code of the measured executables lies.
@@ -109,7 +103,6 @@ impl MeasuringArguments {
             budget: settings.budget.value.0,
             per_test_budget: settings.per_test_budget.value.0,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
-            equal_seeds: !self.unequal_seeds,
             others: self.others,
             placement: match self.layout {
                 Layout::Matched => Placement::Matched,

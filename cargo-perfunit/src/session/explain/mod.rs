@@ -230,7 +230,7 @@ fn in_time(
     };
     let measuring = &options.measuring;
     let mut bench = Bench::open(&setup.ours)?;
-    bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
+    bench.seeds = Seeds::new(built.seeds.clone());
     bench.made = Some(InPlace::put(&probed.sides, &setup.ours)?);
     let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
     let Explaining { strategy, goal, .. } = options.explaining;

@@ -120,10 +120,11 @@ mod tests {
     fn options_are_words_of_the_shell() {
         let script = stored(&["--base", "it's"], &["-E", "test(a b)"]).script().unwrap();
         let command = command_in(&script).unwrap();
-        assert_eq!(command, r#"cargo perfunit hook run --base 'it'\''s' "$@" -- -E 'test(a b)'"#);
+        assert_eq!(command, r#"cargo perfunit hook run --base "it's" "$@" -- -E 'test(a b)'"#);
+        assert_eq!(words_of(command)[4..], ["--base", "it's", "$@", "--", "-E", "test(a b)"]);
         assert!(runs_us(&script));
         let plain = stored(&[], &["--threshold", "5%"]).command("{1} {2}");
-        assert_eq!(plain, "cargo perfunit hook run {1} {2} -- --threshold 5%");
+        assert_eq!(plain, "cargo perfunit hook run {1} {2} -- --threshold '5%'");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub enum Explanations {
     Never,
 }
 
-/// What is counted to find out who is to blame.
+/// What to count to find the responsible functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub enum Explainer {

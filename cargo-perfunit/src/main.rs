@@ -7,6 +7,7 @@ use cargo_perfunit::cli;
 use cargo_perfunit::doctor;
 use cargo_perfunit::error::{Error, ExitCode, Result};
 use cargo_perfunit::system::interrupt;
+use cargo_perfunit::system::log;
 use cargo_perfunit::system::process;
 use std::ffi::OsString;
 use std::path::Path;
@@ -36,12 +37,13 @@ fn main() -> std::process::ExitCode {
 
 /// The panic's message is on the screen by now.
 fn bug() -> Error {
-    Error::new(ExitCode::Internal, "this is a bug of cargo-perfunit")
+    Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit")
         .hint("please report it with the message above and the output of `rustc -vV`")
 }
 
 fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let arguments = cli::parse(arguments);
+    log::start()?;
     interrupt::install()?;
     arguments.run()
 }

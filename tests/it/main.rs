@@ -27,6 +27,7 @@ mod layout;
 mod licences;
 mod link;
 mod list;
+mod log;
 mod manual;
 mod metrics;
 mod packaging;

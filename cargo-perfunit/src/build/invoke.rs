@@ -97,11 +97,13 @@ pub fn build(
     request: &Request<'_>,
     progress: &Progress,
 ) -> Result<Built> {
+    let _span = tracing::info_span!("build").entered();
     let sides = request.ours.join("sides");
     let key = side_key(toolchain, options, request)?;
     if let Some(read) = Fingerprint::load(request.ours, &key)
         && let Some(build) = kept::load(&sides, &read.key(&key)?)
     {
+        tracing::info!(folder = %build.folder.display(), "kept side reused");
         return Ok(Built::Done(build));
     }
     made::put_back(request.ours)?;

@@ -32,8 +32,6 @@ const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
 pub struct Variant {
     /// Use door 2, the test runner; off when a crate does not build with it.
     pub runner: bool,
-    /// Keep literals in test bodies opaque to the optimiser.
-    pub opaque: bool,
     /// Whether functions carry probes.
     pub probes: Probes,
     /// Whether the executables tell what was inlined where.
@@ -118,8 +116,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let Variant { runner, opaque, probes: _, inlining: _ } = variant;
-    let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
+    let key = key.with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish()?;
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
@@ -135,7 +132,7 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
             // Door 2 needs an unstable interface: a toolchain without it gets door 1 only.
             let _ = make_runner(cargo, draft);
         }
-        make_macros(cargo, draft, variant)
+        make_macros(cargo, draft)
     })
 }
 
@@ -198,7 +195,7 @@ fn rustc(cargo: &Cargo, out: &Path, name: &str, root: &Path, more: &[&str], unst
     run(&mut command, name).map(drop)
 }
 
-fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
+fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
     let folder = draft.join("macros");
     write_sources(&folder.join("src"), MACROS)?;
     fs::write(&folder.join("Cargo.toml"), MACROS_MANIFEST)?;
@@ -220,9 +217,6 @@ fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
         command.args(["build", "--release", "--quiet", "--target-dir"]).arg(folder.join("target"));
         if offline {
             command.arg("--offline");
-        }
-        if !variant.opaque {
-            command.env("RUSTFLAGS", "--cfg perfunit_transparent");
         }
         run(command.current_dir(&folder), "perfunit-macros")
     };

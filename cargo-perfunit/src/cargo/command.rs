@@ -1,6 +1,7 @@
 //! Which cargo and toolchain to run, settled once for both sides.
 
 use crate::error::{Error, Result};
+use crate::system::process;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -105,7 +106,7 @@ fn check_version(version: &str) -> Result<()> {
 
 fn output(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}").replace('"', "");
-    let output = command.output().map_err(|error| {
+    let output = process::output(command).map_err(|error| {
         Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
     })?;
     if !output.status.success() {

@@ -15,15 +15,15 @@ use std::time::Duration;
 Examples:
   cargo perfunit calibrate             how often verdicts are right on this machine
   cargo perfunit calibrate --quick     the same, roughly, in about a minute
-  cargo perfunit calibrate --compare   how often other rules are right, in as much time
-  cargo perfunit calibrate --show      what came out last time
+  cargo perfunit calibrate --compare   how often other rules are right, given the same time
+  cargo perfunit calibrate --show      the last result
 ")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct CalibrateArguments {
     /// A rough answer in about a minute, with at most 2 s for a verdict.
     #[arg(long)]
     pub quick: bool,
-    /// Also let other rules decide, in as much time.
+    /// Also compare with other decision rules, given the same time.
     ///
     /// Mann-Whitney, Welch's t, overlap of intervals, means of sequential processes as in Peass.
     #[arg(long)]
@@ -34,7 +34,7 @@ pub struct CalibrateArguments {
     /// About how long to take, builds included [default: 7m, 1m with --quick; twice that with --compare].
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
-    /// Longest measuring for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
+    /// Longest measurement for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub per_test_budget: Option<Duration>,
     /// Seed of the random shifts of address spaces [default: drawn].

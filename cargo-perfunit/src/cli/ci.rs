@@ -24,7 +24,7 @@ Examples:
   cargo perfunit ci init generic           a shell script for any other service
   cargo perfunit ci init github --print    only show it
 
-What the jobs do, and why, is told in docs/ci.md.
+docs/ci.md describes what the jobs do, and why.
 ")]
 pub struct CiArguments {
     /// What to do.
@@ -47,13 +47,13 @@ pub struct InitArguments {
     /// The service that runs it.
     #[arg(value_enum)]
     pub service: CiService,
-    /// Share the tests out among N machines, and join what they find.
+    /// Split the tests among N machines, and merge their results.
     #[arg(long, value_name = "N")]
     pub shards: Option<NonZeroUsize>,
     /// Print the file instead of writing it.
     #[arg(long, conflicts_with = "force")]
     pub print: bool,
-    /// Overwrite a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     pub force: bool,
     /// Path to Cargo.toml.

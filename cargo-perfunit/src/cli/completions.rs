@@ -27,7 +27,7 @@ Examples:
 docs/commands/completions.md says what is completed where.
 ")]
 pub struct CompletionsArguments {
-    /// For which shell.
+    /// Shell to complete for.
     #[arg(value_enum)]
     pub shell: Shell,
 }

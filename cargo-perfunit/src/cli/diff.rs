@@ -20,14 +20,14 @@ Examples:
   cargo perfunit diff v1.2.0..v1.3.0       two versions against each other
   cargo perfunit diff main parser::        only tests whose name contains `parser::`
   cargo perfunit diff main -E 'package(core) & test(/^long/)'
-                                           what an expression of nextest's filterset language takes
+                                           only tests that match an expression of nextest's filterset language
   cargo perfunit diff main -p core --lib   only the unit tests of one library
-  cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
+  cargo perfunit diff main --budget 60s    as many tests as fit, the most likely to have changed first
   cargo perfunit diff main --metric time,allocations
                                            more allocations are a regression, too
 
 Exit codes: 0 no regression, 100 at least one test got slower; the others are in docs/exit-codes.md.
-How it measures is told in docs/method.md, what it cannot do in docs/limits.md.
+docs/method.md describes how it measures, docs/limits.md what it cannot do.
 ")]
 pub struct DiffArguments {
     #[command(flatten)]
@@ -80,7 +80,6 @@ impl DiffArguments {
         let settings = &resolved.settings;
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
         let options = Options {
-            opaque_constants: !typed.transparent_constants,
             explaining: explaining(settings),
             archive: self.use_archive.clone(),
             output: self.output.clone(),

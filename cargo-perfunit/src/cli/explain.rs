@@ -18,28 +18,28 @@ use std::time::Duration;
 #[command(after_long_help = "\
 Examples:
   cargo perfunit explain                           what the last `diff` found slower or faster
-  cargo perfunit explain parser::long              of that, tests whose name contains `parser::long`
+  cargo perfunit explain parser::long              only tests whose name contains `parser::long`
   cargo perfunit explain --engine callgrind        in instructions: exact, and for inlined functions
-  cargo perfunit explain --function Parser::line   which tests a function matters to, and how much
+  cargo perfunit explain --function Parser::line   which tests a function affects, and how much
   cargo perfunit explain --hot                     which functions take the tests' time
   cargo perfunit explain parser::long --flamegraph line.svg
                                                    where the time goes, head against base
 
-How functions are found to be to blame is told in docs/method.md.
+docs/method.md describes how responsible functions are found.
 ")]
 pub struct ExplainArguments {
     /// Tests of the last `diff`: whole names, or parts of them.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
-    /// TESTs are whole names.
+    /// TESTs must be whole names.
     #[arg(long)]
     pub exact: bool,
-    /// Instead, the tests that a function matters to.
+    /// Show the tests that a function affects instead.
     ///
     /// By its name or the end of its path: `line`, `Parser::line`, `parser::Parser::line`.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["hot", "flamegraph"])]
     pub function: Option<String>,
-    /// Instead, the functions that take most of the tests' time, and all tests' calls in one tree.
+    /// Show the functions that take most of the tests' time instead, and all tests' calls in one tree.
     #[arg(long, conflicts_with = "flamegraph")]
     pub hot: bool,
     /// Also write where the time of one test goes, head against base.
@@ -48,14 +48,14 @@ pub struct ExplainArguments {
     /// line, for other tools.
     #[arg(long, value_name = "FILE")]
     pub flamegraph: Option<PathBuf>,
-    /// What is counted to find out who is to blame.
+    /// What to count to find the responsible functions.
     ///
-    /// One that is named here explains anew what is explained already.
+    /// If it is given, tests that were explained already are explained again.
     #[arg(long, value_enum, value_name = "ENGINE")]
     pub engine: Option<config::Explainer>,
-    /// Which functions are timed to find out who is to blame.
+    /// Which functions to time to find the responsible ones.
     ///
-    /// One that is named here explains anew what is explained already.
+    /// If it is given, tests that were explained already are explained again.
     #[arg(long, value_enum, value_name = "STRATEGY")]
     pub strategy: Option<config::Strategy>,
     /// Longest run, builds included.

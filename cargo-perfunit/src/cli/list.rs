@@ -18,13 +18,13 @@ Examples:
   cargo perfunit list main --explain-none       why nothing would be measured
   cargo perfunit list --all                     all tests, with how they were captured
 
-How tests are selected is told in docs/method.md.
+docs/method.md describes how tests are selected.
 ")]
 pub struct ListArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub common: CommonArguments,
-    /// Every test found in the workspace, with how it was captured.
+    /// List every test in the workspace, with how it was captured.
     #[arg(long, help_heading = "Tests")]
     pub all: bool,
     /// Explain each test, or those whose name contains TEST.
@@ -32,7 +32,7 @@ pub struct ListArguments {
     /// What changed for it and the path from the test to the change, or which stage left it out.
     #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "", help_heading = "Tests")]
     pub why: Option<String>,
-    /// If no test is selected, say of each change why it selects none.
+    /// If no test is selected, explain for each change why it selects none.
     #[arg(long, help_heading = "Tests")]
     pub explain_none: bool,
     /// Output format of the result on stdout.

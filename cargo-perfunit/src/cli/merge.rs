@@ -49,7 +49,7 @@ pub struct MergeArguments {
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub manifest_path: Option<PathBuf>,
-    /// Say more: per test the p value, effect size, pairs and why it was selected.
+    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
     #[arg(long, short, action = ArgAction::Count)]
     pub verbose: u8,
     /// Print the result only.

@@ -49,17 +49,18 @@ use std::ffi::OsString;
 /// What to try first.
 const EXAMPLES: &str = "\
 Examples:
-  cargo perfunit demo          a project made for the purpose, to see what comes out
+  cargo perfunit demo          an example project, to see what a result looks like
   cargo perfunit doctor        whether this machine can measure, and how well
-  cargo perfunit diff          what you are working on against the branch that it will go to
+  cargo perfunit diff          your work against the branch that it will be merged into
   cargo perfunit diff HEAD~1   what the last commit did
-  cargo perfunit explain       which functions are to blame
+  cargo perfunit explain       which functions are responsible
 ";
 
 /// Which of my tests got slower? Performance regression testing without benchmarks.
 ///
-/// The unit tests that a project already has are the workloads: of two versions, those are found that a change can
-/// reach, run against each other, and judged. Nothing is added to your project, and your tree is not touched.
+/// The unit tests of your project are the workloads: cargo-perfunit finds those that a change can reach, runs both
+/// versions of them against each other, and judges the difference. Nothing is added to your project, and your tree is
+/// not touched.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo perfunit",
@@ -92,23 +93,23 @@ pub enum Command {
     /// changes, else the parent commit.
     ///
     /// The tests that the change can reach are built in both versions and run against each other. Those that got slower
-    /// or faster are told with the change, its interval and who is to blame.
+    /// or faster are reported with the change, its interval and the responsible functions.
     #[command(visible_alias = "d")]
     Diff(Box<DiffArguments>),
-    /// Say which functions are to blame for what the last `diff` found.
+    /// Show which functions are responsible for what the last `diff` found.
     ///
     /// For each test that got slower or faster: the functions that take more or less time than before, with their calls.
-    /// Without TEST: all that are slower or faster. What `diff` has found out already is shown as it is.
+    /// Without TEST: all that are slower or faster. What `diff` has explained already is shown again.
     Explain(Box<ExplainArguments>),
     /// List the tests that `diff` would measure, and why.
     ///
     /// Arguments are those of `diff`. Both versions are built, nothing is measured.
     List(Box<ListArguments>),
-    /// Tell of a saved run once more, for people, for programs or for a pull request.
+    /// Report a saved run again: for people, for programs or for a pull request.
     ///
     /// Every `diff` saves its run below `target/perfunit/runs`: the last 20 of the last 30 days.
     Report(Box<ReportArguments>),
-    /// Let git check what is pushed: a `pre-push` hook that blocks pushes with tests that got slower.
+    /// Manage a `pre-push` hook of git that blocks pushes with tests that got slower.
     Hook(HookArguments),
     /// Write a ready job for continuous integration.
     Ci(CiArguments),
@@ -119,32 +120,32 @@ pub enum Command {
     Archive(Box<ArchiveArguments>),
     /// Join the runs of all shards (`diff --partition`) into one.
     ///
-    /// Each test keeps the verdict of its shard, found at the error rate of the whole run; a shard that is missing, there twice, damaged or of another run is an
+    /// Each test keeps the verdict of its shard, decided at the error rate of the whole run; a shard that is missing, duplicated, damaged or of another run is an
     /// error. The exit code is that of `diff`.
     Merge(MergeArguments),
-    /// Prove the error rates on this machine, with tests of which the answer is known.
+    /// Measure the error rates on this machine, with tests whose answer is known.
     ///
-    /// Artificial tests that differ by a known amount, or not at all, are compared as `diff` does it.
+    /// Artificial tests that differ by a known amount, or not at all, are compared as `diff` compares tests.
     /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
     /// profile. Needs no project.
     Calibrate(CalibrateArguments),
     /// Show the settings in force, and where each comes from.
     ///
-    /// What is typed counts most, then variables of the environment (`PERFUNIT_THRESHOLD` for `threshold`), then the chosen
-    /// profile of `.config/perfunit.toml`, then its profile `default`, then what is built in. Options of `diff` may be given
-    /// to see how they count.
+    /// The command line overrides variables of the environment (`PERFUNIT_THRESHOLD` for `threshold`), which override the
+    /// chosen profile of `.config/perfunit.toml`, then its profile `default`, then the built-in values. Options of `diff`
+    /// may be given to see their effect.
     ShowConfig(Box<ShowConfigArguments>),
     /// Remove everything that the tool keeps below the target folder.
     ///
-    /// The next `diff` builds anew. What other tools keep there stays.
+    /// The next `diff` builds again. What other tools keep there stays.
     Clean(CleanArguments),
-    /// Say what this machine allows, how quiet it is, and what to do about it.
+    /// Check what this machine allows and how quiet it is, and advise what to do about it.
     ///
     /// Takes about two seconds, needs no project and changes nothing.
     Doctor(DoctorArguments),
     /// Make a small example project with a two-commit history and run `diff` on it.
     ///
-    /// The second commit makes one of three tests slower. The project is left there, to be played with.
+    /// The second commit makes one of three tests slower. The project stays there, for you to play with.
     Demo(DemoArguments),
     /// Print the script with which a shell completes our subcommands and options.
     ///

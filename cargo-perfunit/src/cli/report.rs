@@ -18,7 +18,7 @@ Examples:
   cargo perfunit report --format markdown            as a comment for a pull request
   cargo perfunit report --format junit -o perf.xml   for a CI system
   cargo perfunit report --list                       the saved runs
-  cargo perfunit report --run 20261122T08 -v         one of them, with all that is known
+  cargo perfunit report --run 20261122T08 -v         one of them, with all details
 
 The formats are described in docs/reports.md.
 ")]
@@ -26,16 +26,16 @@ pub struct ReportArguments {
     /// Which run: an id or the beginning of one, or the path of a `run.json` or its folder [default: the last].
     #[arg(long, value_name = "ID|PATH")]
     pub run: Option<String>,
-    /// How to tell it.
+    /// Format of the report.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// Where to write it; `-` is stdout.
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// Instead, the saved runs with what came out (as text or json).
+    /// List the saved runs and their results instead (as text or json).
     #[arg(long, conflicts_with_all = ["run", "output", "deny", "when_fine"])]
     pub list: bool,
-    /// Instead, the JSON Schema of a document.
+    /// Print the JSON Schema of a document instead.
     #[arg(
         long,
         value_enum,
@@ -48,7 +48,7 @@ pub struct ReportArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub reporting: ReportingArguments,
-    /// Say more: per test the p value, effect size, pairs and why it was selected.
+    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
     #[arg(long, short, action = ArgAction::Count)]
     pub verbose: u8,
     /// Path to Cargo.toml.
@@ -80,8 +80,8 @@ impl ReportArguments {
             return Ok(ExitCode::Success);
         }
         if self.reporting.when_fine != WhenFine::default() && self.format != Format::Markdown {
-            return Err(Error::usage(format!("--when-fine is about Markdown, not {}", self.format.name()))
-                .hint("say `--format markdown` too"));
+            return Err(Error::usage(format!("--when-fine is for Markdown, not for {}", self.format.name()))
+                .hint("add `--format markdown`"));
         }
         let rendering = self.reporting.rendering(self.verbose, &self.reporting.deny);
         let (file, run) = saved.find(self.run.as_deref())?;
@@ -103,7 +103,7 @@ impl ReportArguments {
         match self.format {
             Format::Text => Ok(ListFormat::Text(text_options(false).glyphs())),
             Format::Json => Ok(ListFormat::Json),
-            other => Err(Error::usage(format!("--list cannot be told as {}", other.name()))
+            other => Err(Error::usage(format!("--list cannot be printed as {}", other.name()))
                 .hint("`--format json` is for programs, `--format text` for people")),
         }
     }

@@ -21,7 +21,7 @@ pub struct ShowConfigArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub configuration: ConfigurationArguments,
-    /// Instead, the JSON schema of the configuration file, for editors.
+    /// Print the JSON schema of the configuration file instead, for editors.
     #[arg(long, conflicts_with_all = ["config_file", "message_format"])]
     pub schema: bool,
     /// Output format of the result on stdout.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ci::{Job, Service};
-use crate::hook::{OnFailure, Stored};
+use crate::hook::{OnFailure, Stored, words_of};
 use std::num::NonZeroUsize;
 
 #[test]
@@ -24,11 +24,8 @@ fn the_command_in_a_hook_is_understood() {
     let options = "--budget 1.5s --profile mine --base main --deny inconclusive --strict";
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
     let stored = Stored { options: words(options), diff: words("--threshold 5%"), failure: OnFailure::Block };
-    Arguments::try_parse_from(words_of(&stored.command("origin url"))).unwrap();
-}
-
-fn words_of(command: &str) -> impl Iterator<Item = &str> {
-    ["cargo perfunit"].into_iter().chain(command.strip_prefix("cargo perfunit ").unwrap_or(command).split_whitespace())
+    // Without `cargo`, as the first word is the program's.
+    Arguments::try_parse_from(words_of(&stored.command("origin url")).into_iter().skip(1)).unwrap();
 }
 
 /// The command lines in a job that run us, with values for what the service fills in.

@@ -1,4 +1,4 @@
-//! `.config/perfunit.toml`, read: tables with their places in the text, and the keys that mean nothing.
+//! `.config/perfunit.toml`, read: tables with their places in the text, and the unknown keys.
 
 use super::schema::Tables;
 use super::source::{Source, position};
@@ -13,7 +13,7 @@ pub struct File {
     pub path: String,
     /// What it says.
     pub tables: Tables,
-    /// Keys that mean nothing, in words.
+    /// Of unknown keys.
     pub warnings: Vec<String>,
     text: String,
 }
@@ -58,13 +58,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         refused("[profile.default\n", &[".config/perfunit.toml:1:"]);
-        refused("[profile.default]\nthreshold = \"200%\"\n", &["toml:2:13: `200%` must be", "threshold = \"200%\""]);
+        refused(
+            "[profile.default]\nthreshold = \"200%\"\n",
+            &["toml:2:13: threshold `200%` must be", "threshold = \"200%\""],
+        );
         refused("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
-        refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "no unit of time"]);
+        refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "unknown unit `parsec`"]);
         refused("[profile.ci]\nmetrics = [\"tme\"]\n", &["toml:2:", "did you mean time?"]);
-        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "at least one metric"]);
+        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "name at least one metric"]);
         refused("[profile.ci]\nexplain = \"alwys\"\n", &["toml:2:11", "did you mean always?"]);
-        refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "none of inconclusive"]);
+        refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "expected one of inconclusive"]);
         refused("[[skip]]\nfilter = \"all()\"\n", &["toml:1:1", "missing field `reason`"]);
         refused("[profile.ci]\ntimeout = \"1s\"\ntimeout = \"2s\"\n", &["toml:3:1", "duplicate key"]);
     }

@@ -146,7 +146,7 @@ impl DataTable {
         }
         for path in self.paths.value() {
             Glob::new(path).map_err(|error| {
-                Error::usage(format!("{from}: `{path}` is no pattern of paths: {}", error.kind()))
+                Error::usage(format!("{from}: invalid pattern `{path}`: {}", error.kind()))
                     .hint("`*` and `?` stand for parts of a name, `**` for any folders, as in \"tests/data/**\"")
             })?;
         }

@@ -42,7 +42,7 @@ pub struct SkipTable {
 pub struct DataTable {
     /// Patterns of paths from the root of the repository: `*` and `?` within a name, `**` for any folders, `{a,b}`, `[a-z]`.
     pub paths: At<Vec<String>>,
-    /// Changes of these files mean nothing.
+    /// Ignore changes of these files.
     #[serde(default)]
     pub ignore: Option<At<bool>>,
     /// The tests that may read these files, and no others: an expression of nextest's filterset language.

@@ -45,16 +45,18 @@ pub struct Features(pub Vec<String>);
 pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no duration: try 500ms, 10s or 2m"))?;
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("invalid duration `{text}`: use a number with a unit, such as `500ms`, `10s` or `2m`"))?;
     let seconds = match unit.trim() {
         "ms" => number / 1000.0,
         "" | "s" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
-        _ => return Err(format!("`{unit}` is no unit of time: use ms, s, m or h")),
+        _ => return Err(format!("unknown unit `{}` in `{text}`: use ms, s, m or h", unit.trim())),
     };
     match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if duration.is_zero() => Err("must be more than nothing".to_owned()),
+        Ok(duration) if duration.is_zero() => Err("must be greater than zero".to_owned()),
         Ok(duration) if duration <= LONGEST => Ok(duration),
         _ => Err(format!("`{text}` is longer than a year")),
     }
@@ -63,19 +65,20 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// `10%`, or `0.1` as a fraction; more than 0 and less than 100 %.
 pub fn threshold(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let number: f64 = number.trim().parse().map_err(|_| format!("`{text}` is no threshold: try 10% or 0.1"))?;
+    let number: f64 =
+        number.trim().parse().map_err(|_| format!("invalid threshold `{text}`: use a percentage such as `10%`"))?;
     let fraction = number / scale;
     if fraction > 0.0 && fraction < 1.0 {
         Ok(fraction)
     } else {
-        Err(format!("`{text}` must be more than 0 and less than 100 %: try 10%"))
+        Err(format!("threshold `{text}` must be greater than 0 % and less than 100 %"))
     }
 }
 
 /// The name of a metric, for the command line; clap names the nearest one for a word that is none.
 pub fn metric() -> impl TypedValueParser<Value = Metric> {
     PossibleValuesParser::new(Metric::ALL.map(Metric::name))
-        .try_map(|name| Metric::named(&name).ok_or_else(|| format!("`{name}` is no metric")))
+        .try_map(|name| Metric::named(&name).ok_or_else(|| format!("unknown metric `{name}`")))
 }
 
 impl Value for Threshold {
@@ -120,7 +123,11 @@ impl Gates {
         let known = Metric::ALL.map(Metric::name);
         let metric = |name| Metric::named(name).ok_or_else(|| suggest::none_of(name, &known));
         let metrics = names.into_iter().map(metric).collect::<Result<Vec<_>, _>>()?;
-        if metrics.is_empty() { Err("at least one metric has to decide".to_owned()) } else { Ok(Self::of(&metrics)) }
+        if metrics.is_empty() {
+            Err("name at least one metric that decides".to_owned())
+        } else {
+            Ok(Self::of(&metrics))
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub enum Explanations {
     Never,
 }
 
-/// What is counted to find out who is to blame.
+/// What to count to find the responsible functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub enum Explainer {
@@ -141,8 +141,12 @@ mod tests {
     #[test]
     fn words_that_are_none_name_those_that_are() {
         let problem = Explanations::read("alwys").unwrap_err();
-        assert_eq!(problem, "`alwys` is none of auto, always, never: did you mean always?");
-        assert!(<Vec<Deny>>::read("inconclusive,all").unwrap_err().contains("`all` is none of inconclusive"));
+        assert_eq!(problem, "invalid value `alwys`, expected one of auto, always, never: did you mean always?");
+        assert!(
+            <Vec<Deny>>::read("inconclusive,all")
+                .unwrap_err()
+                .contains("invalid value `all`, expected one of inconclusive")
+        );
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     };
     let context = builder.context();
     let mut bench = Bench::open(&context.ours)?;
-    bench.seeds = Seeds::new(inquiry.built.seeds.clone().filter(|_| inquiry.measuring.equal_seeds));
+    bench.seeds = Seeds::new(inquiry.built.seeds.clone());
     bench.gauges = Gauges::new(None, find_valgrind(), bench.callgrind());
     bench.made = Some(InPlace::put(&lined.sides, &context.ours)?);
     let config = inquiry.config(LONGEST, inquiry.deadline);

@@ -82,7 +82,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     };
     let (context, measuring) = (builder.context(), inquiry.measuring);
     let mut bench = Bench::open(&context.ours)?;
-    bench.seeds = Seeds::new(inquiry.built.seeds.clone().filter(|_| measuring.equal_seeds));
+    bench.seeds = Seeds::new(inquiry.built.seeds.clone());
     bench.made = Some(InPlace::put(&probed.sides, &context.ours)?);
     let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
     let facts = suspects::facts(inquiry);

@@ -108,34 +108,15 @@ impl Repository {
         }
         files.entries.extend(listing.files.into_iter().map(|(path, entry)| (prefix.join(path), entry)));
         for (path, pinned) in listing.submodules {
-            self.add_submodule(repository, &path, pinned, prefix, scope, files)?;
+            let place = prefix.join(&path);
+            match submodule_of(repository, &path, pinned, scope) {
+                Some((submodule, commit, scope)) if submodule::lend_objects(&submodule, &self.inner) => {
+                    self.add_version(&submodule, commit, &place, scope, files)?;
+                }
+                _ => files.warnings.push(Warning::MissingSubmodule { path: place, commit: pinned.to_string() }),
+            }
         }
         Ok(())
-    }
-
-    fn add_submodule(
-        &self,
-        parent: &git2::Repository,
-        path: &Path,
-        pinned: Oid,
-        prefix: &Path,
-        scope: Scope,
-        files: &mut FileSet,
-    ) -> Result<()> {
-        let place = prefix.join(path);
-        let taken = match (scope, submodule::checked_out(parent, path)) {
-            (Scope::WorkingTree, Some((submodule, commit))) => Some((submodule, commit, Scope::WorkingTree)),
-            _ => submodule::with_commit(parent, path, pinned).map(|submodule| (submodule, pinned, Scope::Commit)),
-        };
-        match taken {
-            Some((submodule, commit, scope)) if submodule::lend_objects(&submodule, &self.inner) => {
-                self.add_version(&submodule, commit, &place, scope, files)
-            }
-            _ => {
-                files.warnings.push(Warning::MissingSubmodule { path: place, commit: pinned.to_string() });
-                Ok(())
-            }
-        }
     }
 
     fn add_lock_files(&self, files: &mut FileSet) -> Result<()> {
@@ -150,6 +131,19 @@ impl Repository {
             }
         }
         Ok(())
+    }
+}
+
+/// The submodule at a path, the commit to take from it, and how much of it counts.
+fn submodule_of(
+    parent: &git2::Repository,
+    path: &Path,
+    pinned: Oid,
+    scope: Scope,
+) -> Option<(git2::Repository, Oid, Scope)> {
+    match (scope, submodule::checked_out(parent, path)) {
+        (Scope::WorkingTree, Some((submodule, commit))) => Some((submodule, commit, Scope::WorkingTree)),
+        _ => submodule::with_commit(parent, path, pinned).map(|submodule| (submodule, pinned, Scope::Commit)),
     }
 }
 

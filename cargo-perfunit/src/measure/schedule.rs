@@ -79,6 +79,7 @@ pub fn measure_all(
     subjects: &[Subject<'_>],
     progress: &Progress,
 ) -> Result<AllEnded> {
+    let _span = tracing::info_span!("measure", tests = subjects.len()).entered();
     let mut random = fastrand::Rng::with_seed(config.seed);
     let layouts = Layouts::new(bench, config.placement, random.u64(..));
     // Single calls need no confirmation, and share the error rate with it.
@@ -89,7 +90,10 @@ pub fn measure_all(
     let mut screened = Vec::with_capacity(subjects.len());
     for (done, subject) in subjects.iter().enumerate() {
         progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
-        screened.push(screening.test(subject)?);
+        let done = screening.test(subject)?;
+        let verdict = done.end.result.as_ref().ok().map(|figures| figures.verdict);
+        tracing::info!(test = %subject.test, ?verdict, "test measured");
+        screened.push(done);
         progress.advance();
     }
     let Screening { layouts, random, .. } = screening;

@@ -176,16 +176,9 @@ pub fn one_line(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Drops ANSI control sequences (`ESC [ parameters final`, ECMA-48 section 5.4).
+/// Without ANSI control sequences.
 pub(super) fn without_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, sequence)) = rest.split_once("\u{1b}[") {
-        plain.push_str(before);
-        let end = sequence.find(|c| ('@'..='~').contains(&c)).map_or(sequence.len(), |at| at + 1);
-        rest = &sequence[end..];
-    }
-    plain + rest
+    anstream::adapter::strip_str(text).to_string()
 }
 
 #[cfg(test)]

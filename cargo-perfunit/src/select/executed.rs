@@ -26,8 +26,6 @@ const ROUNDS: u64 = 3;
 /// How tests are run to see what they execute.
 #[derive(Debug, Clone, Copy)]
 pub struct Tracing {
-    /// Give runs random numbers that are the same every time.
-    pub equal_seeds: bool,
     /// Longest run that a test may take when it is measured.
     pub timeout: Duration,
     /// When the whole run has to end.
@@ -65,7 +63,7 @@ pub fn leave_out_unexecuted(
     let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
     let mut tracer = Tracer {
         built,
-        seeds: Seeds::new(built.seeds.clone().filter(|_| tracing.equal_seeds)),
+        seeds: Seeds::new(built.seeds.clone()),
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, ours)?,
         temporary: ours.join("tmp").join("traced"),

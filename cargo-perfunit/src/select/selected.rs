@@ -126,6 +126,7 @@ impl Selected {
 
 /// Compares the sources and decides which targets to build.
 pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<Selected> {
+    let _span = tracing::info_span!("select").entered();
     let diff = source_diff(versions)?;
     let (workspace, root) = load_workspace(builder, versions, wanted)?;
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;

@@ -84,14 +84,11 @@ fn measure(
     others: usize,
 ) -> Result<Measured> {
     let Session { context, options, .. } = session;
-    let measuring = &options.measuring;
     let mut bench = Bench::open(&context.ours)?;
     let mut warnings = Vec::new();
-    bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
+    bench.seeds = Seeds::new(built.seeds.clone());
     bench.gauges = Gauges::new(built.meter.clone(), find_valgrind(), bench.callgrind());
-    if measuring.equal_seeds {
-        warnings.extend(bench.seeds.shortcoming(programs(built, &tests)));
-    }
+    warnings.extend(bench.seeds.shortcoming(programs(built, &tests)));
     let data = built.pairing.tests_of;
     checkout(builder, built, data)?;
     share_libraries(&built.sides)?;

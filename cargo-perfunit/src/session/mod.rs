@@ -44,6 +44,7 @@ use std::time::Instant;
 
 /// Compares two versions, and keeps the run for `explain` and `report`.
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
+    let _span = tracing::info_span!("diff").entered();
     check(options)?;
     if let Some(output) = &options.output {
         make_folder_of_results(output)?;

@@ -39,8 +39,6 @@ pub struct Options {
     pub all_tests: bool,
     /// Cargo's options.
     pub build: build::Options,
-    /// Keep constants in test bodies opaque to the optimiser.
-    pub opaque_constants: bool,
     /// How to measure and decide.
     pub measuring: Measuring,
     /// How to find out who is to blame.
@@ -51,7 +49,7 @@ impl Options {
     /// As without any option.
     pub fn new(folder: PathBuf, request: Request) -> Self {
         let build = build::Options { profile: "bench".to_owned(), arguments: Vec::new() };
-        Self { folder, request, build, opaque_constants: true, ..Self::default() }
+        Self { folder, request, build, ..Self::default() }
     }
 
     /// Which tests are wanted.

@@ -94,12 +94,7 @@ fn build(
     let Session { selected, options, .. } = session;
     // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
     let roots = selected.tested_roots();
-    let variant = Variant {
-        runner: true,
-        opaque: options.opaque_constants,
-        probes: Probes::Without,
-        inlining: Inlining::AsBuilt,
-    };
+    let variant = Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt };
     if let Some(recipe) = session.archive.recipe(pairing.tests_of, targets)? {
         return recipe.follow(&session.context.ours, pairing, &roots, variant);
     }

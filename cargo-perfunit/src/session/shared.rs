@@ -48,7 +48,7 @@ impl<'a> Session<'a> {
 
     pub fn tracing(&self) -> Tracing {
         let measuring = &self.options.measuring;
-        Tracing { equal_seeds: measuring.equal_seeds, timeout: measuring.timeout, deadline: self.deadline }
+        Tracing { timeout: measuring.timeout, deadline: self.deadline }
     }
 
     /// How to explain tests that were measured in a pairing.

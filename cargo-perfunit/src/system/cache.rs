@@ -4,34 +4,34 @@ use crate::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::fs::{DirBuilderExt, MetadataExt};
-use git2::{ObjectType, Oid};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// A key made of content: equal parts in equal order give the same key on every machine.
 #[derive(Debug, Default)]
-pub struct KeyBuilder(Vec<u8>);
+pub struct KeyBuilder(blake3::Hasher);
 
 impl KeyBuilder {
     /// Adds a part; its length is included, so that parts cannot run into each other.
     #[must_use]
     pub fn with(mut self, part: impl AsRef<[u8]>) -> Self {
         let part = part.as_ref();
-        self.0.extend((part.len() as u64).to_le_bytes());
-        self.0.extend(part);
+        self.0.update(&(part.len() as u64).to_le_bytes()).update(part);
         self
     }
 
     pub fn finish(&self) -> Result<String> {
-        hash(&self.0)
+        Ok(digits(self.0.finalize()))
     }
 }
 
-/// 16 hexadecimal digits that stand for these bytes. git's object hash: it is at hand, and we need no secrecy.
+/// 16 hexadecimal digits that stand for these bytes.
 pub fn hash(bytes: &[u8]) -> Result<String> {
-    let oid = Oid::hash_object(ObjectType::Blob, bytes)
-        .map_err(|error| Error::setup(format!("cannot hash: {}", error.message())))?;
-    Ok(oid.to_string()[..16].to_owned())
+    Ok(digits(blake3::hash(bytes)))
+}
+
+fn digits(hash: blake3::Hash) -> String {
+    hash.to_hex()[..16].to_owned()
 }
 
 /// The folder for what is built once per toolchain: that of the user, or the given fallback (below the target folder) if

@@ -36,9 +36,16 @@ static KEEPER: OnceLock<Child> = OnceLock::new();
 /// Without code of ours between fork and exec, so that std need not copy our page tables (`posix_spawn`).
 pub fn spawn(command: &mut Command) -> Result<Child> {
     command.process_group(group()?.cast_signed());
+    tracing::debug!(?command, "started");
     command
         .spawn()
         .map_err(|error| Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy())))
+}
+
+/// Runs a command that ends by itself, and reads all that it prints.
+pub fn output(command: &mut Command) -> std::io::Result<std::process::Output> {
+    tracing::debug!(?command, "run");
+    command.output()
 }
 
 /// What of a process's output is read.

@@ -40,7 +40,7 @@ pub fn hint(near: &[&str]) -> Option<String> {
 /// What is wrong with a word that is none of those known.
 pub fn none_of(text: &str, known: &[&str]) -> String {
     let meant = hint(&near(text, known.iter().copied(), "\0")).unwrap_or_default();
-    let what = format!("`{text}` is none of {}", known.join(", "));
+    let what = format!("invalid value `{text}`, expected one of {}", known.join(", "));
     if meant.is_empty() { what } else { format!("{what}: {meant}") }
 }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub struct CommonArguments {
     /// Version to compare with: a revision, or `BASE..HEAD`.
     ///
-    /// A revision is what git takes for one: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge base with
+    /// A revision is anything that git accepts: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge base with
     /// that revision, so that what others did on `main` meanwhile does not count. `BASE..HEAD` compares exactly these two,
     /// `BASE...HEAD` head with the merge base of both.
     pub base: Option<String>,
@@ -31,12 +31,13 @@ pub struct CommonArguments {
     /// Any revision. Without it the working tree is tested, with what is not committed yet.
     #[arg(long, value_name = "REV")]
     pub head: Option<String>,
-    /// Only tests that this expression of nextest's filterset language takes.
+    /// Only tests that match this expression of nextest's filterset language.
     ///
-    /// As in `package(parser) & test(/^long/)`. Of several one is enough; of names beside them also one is needed.
+    /// For example `package(parser) & test(/^long/)`. A test has to match one of several expressions, and one of the names
+    /// if there are any.
     #[arg(long, short = 'E', visible_alias = "filter-expr", value_name = "EXPRESSION", help_heading = "Tests")]
     pub filterset: Vec<String>,
-    /// Filters are whole names.
+    /// Filters must be whole names.
     #[arg(long, help_heading = "Tests")]
     pub exact: bool,
     /// Leave out tests whose name contains this.
@@ -48,13 +49,13 @@ pub struct CommonArguments {
     pub partition: Option<Partition>,
     /// All tests of the chosen packages, whether the change can reach them or not.
     ///
-    /// To see what the machine does to a version that did not change, or to check the selection.
+    /// Shows the noise of the machine where nothing changed, or checks the selection.
     #[arg(long, help_heading = "Tests")]
     pub all_tests: bool,
-    /// Tests marked #[ignore] [default: default].
+    /// Which tests marked #[ignore] to run [default: default].
     #[arg(long, value_enum, value_name = "WHICH", help_heading = "Tests")]
     pub run_ignored: Option<Ignored>,
-    /// Also tests that the default-filter of the configuration leaves out.
+    /// Ignore the default-filter of the configuration.
     #[arg(long, help_heading = "Tests")]
     pub ignore_default_filter: bool,
 
@@ -68,7 +69,7 @@ pub struct CommonArguments {
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub cargo: CargoArguments,
 
-    /// Say more: per test the p value, effect size, pairs and why it was selected.
+    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
     #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
     /// Print the result only.
@@ -101,10 +102,10 @@ pub struct PackageArguments {
     /// Only the unit tests of all binaries.
     #[arg(long, hide_short_help = true)]
     pub bins: bool,
-    /// Only the unit tests of this binary, or of those that a pattern takes.
+    /// Only the unit tests of this binary, or of those that match a pattern.
     #[arg(long, value_name = "NAME")]
     pub bin: Vec<String>,
-    /// Only this integration test, or those that a pattern takes.
+    /// Only this integration test, or those that match a pattern.
     #[arg(long, value_name = "NAME")]
     pub test: Vec<String>,
     /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
@@ -132,12 +133,12 @@ pub struct CargoArguments {
     /// Cargo profile to build both versions with [default: bench].
     ///
     /// The code that is measured should be the code that is shipped: the default is optimised. Where tests need overflow
-    /// checks or debug assertions, choose a profile of yours that has them.
+    /// checks or debug assertions, name a profile that has them.
     #[arg(long, value_name = "NAME")]
     pub cargo_profile: Option<String>,
     /// Directory for all generated artifacts.
     ///
-    /// Ours go to `perfunit` in it.
+    /// Those of cargo-perfunit go to `perfunit` in it.
     #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
     pub target_dir: Option<PathBuf>,
     /// Path to Cargo.toml.

@@ -17,43 +17,43 @@ pub struct MeasuringArguments {
     /// Smallest change that counts as slower or faster, as `2%` or a fraction [default: 2%].
     ///
     /// Smaller changes that are certain are shown as changed, and never fail the run. First calls are judged from 5 % on,
-    /// and where the place of the code cannot be controlled from 15 % on.
+    /// and tests whose code placement cannot be controlled from 15 % on.
     #[arg(long, value_name = "CHANGE", value_parser = config::threshold)]
     pub threshold: Option<f64>,
-    /// What decides whether a test got slower or faster, separated by commas [default: time].
+    /// Metrics that decide whether a test got slower or faster, separated by commas [default: time].
     ///
-    /// The other metrics are measured and shown where they changed, and do not decide.
+    /// The other metrics are measured, and shown where they changed.
     #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = config::metric())]
     pub metric: Vec<Metric>,
-    /// How instructions are counted [default: auto].
+    /// How to count instructions [default: auto].
     ///
     /// By the processor where it has a counter and lets us read it, or in callgrind, which is slow and needs valgrind.
     #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     pub instructions: Option<Instructions>,
-    /// Longest life of one measured process [default: 10s].
+    /// Longest run of one measured process [default: 10s].
     ///
-    /// What takes longer is ended and named: a test that hangs is that test's problem and not the run's.
+    /// A process that takes longer is killed and its test is reported; the run goes on.
     #[arg(long, value_name = "TIME", value_parser = config::duration, hide_short_help = true)]
     pub timeout: Option<Duration>,
     /// Longest whole run, builds included, or `none` [default: none].
     ///
-    /// As many tests as fit are measured, the likeliest to have changed first; those that did not fit are listed.
+    /// As many tests as fit are measured, those most likely to have changed first; the others are listed.
     #[arg(long, value_name = "TIME", value_parser = Limit::read)]
     pub budget: Option<Limit>,
-    /// Longest measuring of one test, and again for its confirmation [default: 10s].
+    /// Longest measurement of one test, and again for its confirmation [default: 10s].
     ///
     /// Most are decided in a fraction of a second. What is not decided by then is inconclusive, with the interval so far.
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub per_test_budget: Option<Duration>,
-    /// Find out which functions are to blame [default: auto].
+    /// Find the responsible functions [default: auto].
     ///
-    /// That needs builds of their own, with a probe in each function. `cargo perfunit explain` does it later.
+    /// This needs separate builds, with a probe in each function. `cargo perfunit explain` does it later.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub explain: Option<Explanations>,
-    /// What is counted to find out who is to blame [default: auto].
+    /// What to count to find the responsible functions [default: auto].
     #[arg(long, value_enum, value_name = "ENGINE", hide_short_help = true)]
     pub engine: Option<Explainer>,
-    /// Which functions are timed to find out who is to blame [default: auto].
+    /// Which functions to time to find the responsible ones [default: auto].
     #[arg(long, value_enum, value_name = "STRATEGY", hide_short_help = true)]
     pub strategy: Option<Strategy>,
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
@@ -66,12 +66,6 @@ pub struct MeasuringArguments {
     /// Where the code of both versions lies: what did not change at the same places, or wherever the linker put it.
     #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
     pub layout: Layout,
-    /// Let each process draw random numbers of its own.
-    #[arg(long, hide = true)]
-    pub unequal_seeds: bool,
-    /// Let the optimiser see the constants in test bodies, as in an ordinary build.
-    #[arg(long, hide = true)]
-    pub transparent_constants: bool,
 }
 
 /// Where the code of the measured executables lies.
@@ -109,7 +103,6 @@ impl MeasuringArguments {
             budget: settings.budget.value.0,
             per_test_budget: settings.per_test_budget.value.0,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
-            equal_seeds: !self.unequal_seeds,
             others: self.others,
             placement: match self.layout {
                 Layout::Matched => Placement::Matched,
@@ -126,7 +119,7 @@ impl MeasuringArguments {
     }
 }
 
-/// How to find out who is to blame, with what was settled.
+/// How to find the responsible functions, with what was settled.
 pub fn explaining(settings: &Settings) -> Explaining {
     Explaining {
         explain: match settings.explain.value {

@@ -18,7 +18,7 @@ pub enum MessageFormat {
 /// What reports leave open.
 #[derive(Debug, Args)]
 pub struct ReportingArguments {
-    /// Such tests are failures, too: exit code of `diff`, failed test cases with `junit`.
+    /// Also fail for such tests: in the exit code of `diff`, and as failed test cases with `junit`.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub deny: Vec<Deny>,
     /// What Markdown says when nothing got slower or faster.

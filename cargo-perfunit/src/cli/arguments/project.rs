@@ -13,7 +13,7 @@ pub struct ConfigurationArguments {
     /// Profile of the configuration: one of the file, or `default`, `hook`, `ci` [default: default].
     #[arg(long, short = 'P', value_name = "NAME", env = "PERFUNIT_PROFILE")]
     pub profile: Option<String>,
-    /// Configuration file to take in the place of the workspace's `.config/perfunit.toml`.
+    /// Configuration file to use instead of the workspace's `.config/perfunit.toml`.
     #[arg(long, value_name = "PATH")]
     pub config_file: Option<PathBuf>,
 }

@@ -153,7 +153,7 @@ mod tests {
     fn what_is_stored_is_understood_again() {
         let line = "--budget 1.5s --profile mine --base main --deny inconclusive --strict";
         let stored = check(&format!("{line} -- --threshold 5%")).stored(Path::new("Cargo.toml"));
-        assert_eq!(stored.command(""), format!("cargo perfunit hook run {line} -- --threshold 5%"));
+        assert_eq!(stored.command(""), format!("cargo perfunit hook run {line} -- --threshold '5%'"));
         assert_eq!(stored.failure, OnFailure::Block);
         let below = check("").stored(Path::new("rust/Cargo.toml"));
         assert_eq!(below.command(""), "cargo perfunit hook run --manifest-path rust/Cargo.toml");

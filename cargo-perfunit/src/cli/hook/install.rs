@@ -16,7 +16,7 @@ pub struct InstallArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub check: CheckArguments,
-    /// Install it even into a folder of hooks that other repositories share, or beside a hook manager.
+    /// Install it even into a folder of hooks that other repositories share, or next to a hook manager.
     #[arg(long)]
     pub force: bool,
 }

@@ -18,7 +18,7 @@ use run::RunArguments;
 Examples:
   cargo perfunit hook install                what is pushed is compared with what the remote has
   cargo perfunit hook install --budget 30s   and a push waits at most this long
-  cargo perfunit hook status                 whether it is there, and what runs beside it
+  cargo perfunit hook status                 whether it is installed, and what else runs
   cargo perfunit hook uninstall              as it was before
 
 To push anyway: `git push --no-verify`, or PERFUNIT_SKIP=1.
@@ -38,12 +38,13 @@ pub enum HookCommand {
     Install(InstallArguments),
     /// Remove the hook; one that was there before gets its place back.
     Uninstall,
-    /// Say whether the hook is installed, where, with which options, and what a push would compare now.
+    /// Show whether the hook is installed, where, with which options, and what a push would compare now.
     Status,
     /// Compare what is pushed with what the remote has; git starts this before a push.
     ///
     /// Reads lines `<local ref> <local object> <remote ref> <remote object>` from standard input. Fails, which blocks
-    /// the push, if a test got slower (100), or with `--deny inconclusive` could not be told (105), or with `--deny failing` fails on head alone (104).
+    /// the push, if a test got slower (100), or with `--deny inconclusive` is inconclusive (105), or with `--deny failing`
+    /// fails on head alone (104).
     Run(RunArguments),
 }
 

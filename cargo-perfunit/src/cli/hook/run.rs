@@ -1,7 +1,7 @@
 //! `cargo perfunit hook run`: what git, or a hook manager, starts before a push.
 //!
-//! Only regressions block, and what the user asked to be denied: that we could not tell is no reason to keep anybody from
-//! pushing, unless `--strict` says so.
+//! Only regressions block, and what the user asked to be denied: that a push could not be checked is no reason to stop
+//! it, unless `--strict` says so.
 
 use super::super::arguments::{folder, terminal};
 use super::super::diff::DiffRequest;
@@ -35,8 +35,7 @@ pub struct RunArguments {
     pub remote: Option<String>,
     /// Its address.
     pub url: Option<String>,
-    /// Take the branch that is checked out as pushed, instead of what standard input says: for hook managers that do not
-    /// pass it on.
+    /// Check the branch that is checked out instead of what standard input says: for hook managers that do not pass it on.
     #[arg(long)]
     pub branch: bool,
     #[command(flatten)]
@@ -101,7 +100,7 @@ impl RunArguments {
         let mut stdin = std::io::stdin();
         if stdin.is_terminal() {
             return Err(Error::usage("`hook run` reads from standard input what is pushed, as git writes it")
-                .hint("`cargo perfunit hook run --branch` takes the branch that is checked out as pushed"));
+                .hint("`cargo perfunit hook run --branch` checks the branch that is checked out"));
         }
         let mut lines = String::new();
         stdin
@@ -188,7 +187,7 @@ impl Push<'_> {
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
         let run = catch_unwind(AssertUnwindSafe(|| session::diff(&options, self.terminal)));
-        match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug of cargo-perfunit"))) {
+        match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
             Ok(run) => Ok(self.conclude(names, pair, run, &output)),
             Err(_) if interrupt::by_clock() => {
                 Err(self.out_of_time(*budget, "by building; what was built is kept for the next time"))

@@ -2,7 +2,7 @@
 
 use crate::error::{ExitCode, Result};
 use crate::git::{HooksFolder, HooksOwner, PushedVersions, Repository};
-use crate::hook::{self, Managing, Origin, State, command_in};
+use crate::hook::{self, Managing, Origin, State, command_in, words_of};
 use crate::system::term;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn status(folder: &Path) -> Result<ExitCode> {
         line("Hooks", &whose);
     }
     let base = state.text.as_deref().and_then(command_in).and_then(base_in);
-    line("Now", &now(&repository, base));
+    line("Now", &now(&repository, base.as_deref()));
     term::print(&text);
     Ok(ExitCode::Success)
 }
@@ -55,8 +55,9 @@ fn whose(HooksFolder { path, owner }: &HooksFolder) -> Option<String> {
 }
 
 /// The base that is stored in the hook.
-fn base_in(command: &str) -> Option<&str> {
-    command.split(" -- ").next()?.split_whitespace().skip_while(|word| *word != "--base").nth(1)
+fn base_in(command: &str) -> Option<String> {
+    let ours = words_of(command).into_iter().take_while(|word| word != "--");
+    ours.skip_while(|word| word != "--base").nth(1)
 }
 
 /// What a push would compare now.
@@ -76,5 +77,17 @@ fn now(repository: &Repository, base: Option<&str>) -> String {
             }
         })
     };
-    described().unwrap_or_else(|error| format!("cannot tell what a push would compare: {}", error.message()))
+    described().unwrap_or_else(|error| format!("cannot determine what a push would compare: {}", error.message()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_base_is_read_as_the_shell_reads_it() {
+        let base = |command| base_in(command).unwrap_or_default();
+        assert_eq!(base("cargo perfunit hook run --base 'my branch' \"$@\""), "my branch");
+        assert_eq!(base("cargo perfunit hook run \"$@\" -- --base x"), "");
+    }
 }

@@ -16,6 +16,7 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
         than the option.",
     ),
     ("PERFUNIT_SKIP", "If it is 1, the pre-push hook does nothing."),
+    ("PERFUNIT_LOG", "What the tool does, step by step, on standard error: info, debug or another level."),
     ("PERFUNIT_BASE", "What checks in `cargo test` and the script of `ci init generic` compare with."),
     ("GITHUB_ACTIONS", "If it is true, what got slower is annotated, too, and the step's summary is written."),
     ("XDG_CACHE_HOME", "If PERFUNIT_CACHE_DIR is not set, the cache is cargo-perfunit in here, else in ~/.cache."),

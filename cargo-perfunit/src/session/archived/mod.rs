@@ -72,7 +72,6 @@ struct Asked {
     scope: Scope,
     all_tests: bool,
     build: build::Options,
-    opaque_constants: bool,
 }
 
 /// What the compilers of both sides say of themselves.
@@ -96,7 +95,6 @@ impl Asked {
             scope: options.scope.clone(),
             all_tests: options.all_tests,
             build: options.build.clone(),
-            opaque_constants: options.opaque_constants,
         }
     }
 }

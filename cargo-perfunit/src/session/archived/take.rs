@@ -24,16 +24,11 @@ pub fn adopt(options: &Options) -> Result<Options> {
     }
     let Manifest { asked, versions, .. } = Manifest::read(file)?;
     let typed = Asked::of(options);
-    let neutral = Asked::of(&Options {
-        build: build::Options { profile: "bench".to_owned(), arguments: Vec::new() },
-        opaque_constants: true,
-        ..Options::default()
-    });
+    let neutral = Asked::of(&Options::new(PathBuf::new(), Request::default()));
     let differs = [
         ("the choice of packages and targets", typed.scope != neutral.scope && typed.scope != asked.scope),
         ("--all-tests", typed.all_tests && !asked.all_tests),
         ("what is passed to cargo", typed.build != neutral.build && typed.build != asked.build),
-        ("--transparent-constants", !typed.opaque_constants && asked.opaque_constants),
     ];
     if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
         return Err(Error::usage(format!("{} was made otherwise: {what} differs", file.display()))
@@ -45,7 +40,6 @@ pub fn adopt(options: &Options) -> Result<Options> {
         scope: asked.scope,
         all_tests: asked.all_tests,
         build: asked.build,
-        opaque_constants: asked.opaque_constants,
         explaining: Explaining { explain: Explain::Never, ..options.explaining },
         ..options.clone()
     })
@@ -117,7 +111,7 @@ fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()
     for path in fs::list_dir(draft)? {
         if !FOLDERS.iter().any(|known| name(&path) == *known) {
             return Err(Error::usage(format!(
-                "{} is not of our making: it holds `{}`",
+                "{} was not made by cargo-perfunit: it holds `{}`",
                 file.display(),
                 name(&path).display()
             )));

@@ -110,9 +110,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("--metric", gates.join(",")),
         ("--instructions", format!("{:?}", measuring.instructions)),
         ("the error rate", measuring.alpha.to_string()),
-        ("--transparent-constants", (!options.opaque_constants).to_string()),
         ("--layout", format!("{:?}", measuring.placement)),
-        ("--unequal-seeds", (!measuring.equal_seeds).to_string()),
     ]
 }
 

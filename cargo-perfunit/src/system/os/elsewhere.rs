@@ -186,10 +186,6 @@ pub fn free_space(_folder: &Path) -> Option<u64> {
     None
 }
 
-pub fn columns() -> usize {
-    0
-}
-
 pub fn count_instructions() -> io::Result<()> {
     refused()
 }

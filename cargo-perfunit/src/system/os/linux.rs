@@ -354,17 +354,6 @@ pub fn free_space(folder: &Path) -> Option<u64> {
     Some(disk.blocks_available() * disk.fragment_size())
 }
 
-/// Columns of the terminal on standard output.
-pub fn columns() -> usize {
-    // SAFETY: the kernel fills in the structure that it is given.
-    let columns = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
-        size.ws_col
-    };
-    columns.into()
-}
-
 /// Tries whether the processor's counter of our own instructions may be used.
 pub fn count_instructions() -> io::Result<()> {
     /// `struct perf_event_attr` in its first published size of 64 bytes, as words.

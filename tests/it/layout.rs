@@ -60,7 +60,7 @@ fn a_linker_that_cannot_place_functions_is_named() {
     // What the place may do is part of the interval.
     assert!(change("high") - change("low") > 0.17, "{test}");
     let summary = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
-    assert!(summary.contains("code lies where the linker put it in sample"), "{summary}");
+    assert!(summary.contains("code layout not controlled in sample"), "{summary}");
 }
 
 /// The work of `hot` in a loop of its own, which no shift puts where the other one is.

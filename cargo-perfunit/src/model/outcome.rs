@@ -4,6 +4,7 @@ use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample,
     Sharding, Side, TargetId, TestId, Unexplained, Verdict, Warning, Why,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -102,7 +103,7 @@ impl Outcome {
 }
 
 /// One of the two versions, as people name it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VersionName {
     /// What the user typed or what we chose: `main`, `HEAD~1`, `working tree`.
     pub label: String,
@@ -147,7 +148,8 @@ pub struct Stages {
     pub explain: Duration,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// What selection did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Selection {
     /// Tests found in the built targets.
     pub found: usize,

@@ -1,5 +1,6 @@
 //! Base and head: the two versions that are compared.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -41,7 +42,7 @@ impl fmt::Display for Side {
 }
 
 /// Something that exists once for each version.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides<T> {
     /// Of the version compared against.
     pub base: T,

@@ -99,6 +99,11 @@ pub fn difference(ns: f64) -> String {
     signed(ns, "ns")
 }
 
+/// Calls of one run, or a mean of such: a whole number where it is one, as nearly all are.
+pub fn calls(calls: f64) -> String {
+    if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
+}
+
 /// A fraction as a signed percentage with one decimal, two below 1 %: `+30.6 %`, `-0.42 %`.
 pub fn percent(fraction: f64) -> String {
     signed(fraction * 100.0, "%")

@@ -38,7 +38,6 @@ pub mod saved;
 pub mod schema;
 mod screen;
 pub mod settings;
-mod sharding;
 mod shards;
 mod style;
 mod table;
@@ -50,10 +49,25 @@ pub mod wire;
 
 pub use html::HtmlOptions;
 pub use list::ListOptions;
-pub use rendering::{Denied, Format, Rendering, WhenFine, render};
+pub use rendering::{Denied, Format, Rendering, WhenFine};
 pub use saved::ListFormat;
 pub use schema::DocumentKind;
 pub use text::TextOptions;
+
+use crate::model::Run;
+
+/// The report of a run; text comes with ANSI colours.
+pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
+    match format {
+        Format::Text => text::render(run, &rendering.text),
+        Format::Markdown => markdown::render(run, rendering),
+        Format::Json => json::render(run),
+        Format::Junit => junit::render(run, rendering.denied),
+        Format::Html => html::render(run, &HtmlOptions::default()),
+        Format::Bmf => bmf::render(run),
+        Format::Github => annotations::github(run),
+    }
+}
 
 #[cfg(test)]
 pub(crate) mod samples;

@@ -1,4 +1,4 @@
-//! Runs that tests render, write down and read.
+//! Runs that tests render, write down and read. `SNAPSHOTS=overwrite cargo test` writes the expected outputs (`str![]`) anew.
 
 use crate::model::{
     Basis, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass,

@@ -21,13 +21,6 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A run that takes longer than this is not worth waiting for: the test is measured.
-const LONGEST: Duration = Duration::from_secs(10);
-/// Runs on each side before it is said that a test does not execute the change: what a test does may depend on random
-/// numbers, on the time, or on which of its threads is first. One that comes by in every second run is missed in one
-/// case of 64.
-const ROUNDS: u64 = 3;
-
 /// Runs the chosen tests and leaves out those that come by no changed place. Returns what the user should know.
 pub fn confirm(
     setup: &mut Setup,
@@ -63,7 +56,7 @@ pub fn confirm(
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, &setup.ours)?,
         temporary: setup.ours.join("tmp").join("traced"),
-        limit: options.measuring.timeout.min(LONGEST),
+        limit: options.measuring.timeout.min(trace::LONGEST),
     };
     // Half of what is left: the rest is for measuring.
     let deadline = deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
@@ -128,8 +121,7 @@ struct Tracer<'a> {
 impl Tracer<'_> {
     /// True unless all runs on both sides came by no changed place.
     ///
-    /// Until a place is passed both sides do the same, so each run is one more for both, with random numbers of its own.
-    /// They are the same ones every time, so that the same versions get the same answer.
+    /// Until a place is passed both sides do the same, so each run is one more for both.
     fn executes(&mut self, candidate: &Candidate, places: &[&Place]) -> Result<bool> {
         let union = |of: fn(&Place) -> &BTreeSet<String>| places.iter().flat_map(|place| of(place)).cloned().collect();
         let symbols: Sides<BTreeSet<String>> =
@@ -137,13 +129,7 @@ impl Tracer<'_> {
         if places.iter().any(|place| place.base.is_empty() && place.head.is_empty()) {
             return Ok(true);
         }
-        let runs = (0..ROUNDS).flat_map(|_| [Side::Head, Side::Base]);
-        for (seed, side) in (1..).zip(runs) {
-            if self.on_side(candidate, side, symbols.get(side), NonZeroU64::new(seed))? != Executed::No {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        trace::in_any_run(|side, seed| self.on_side(candidate, side, symbols.get(side), seed))
     }
 
     fn on_side(

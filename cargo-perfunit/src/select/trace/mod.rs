@@ -9,6 +9,7 @@ mod available;
 mod breakpoints;
 mod places;
 mod ptrace;
+mod rounds;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -16,4 +17,5 @@ mod tracer;
 
 pub use available::available;
 pub use places::Places;
+pub use rounds::{LONGEST, in_any_run};
 pub use run::{Executed, Program, executes};

@@ -215,6 +215,11 @@ impl Bench {
         self.temporary.base.with_file_name("callgrind")
     }
 
+    /// `TMPDIR` of tests that are watched.
+    pub fn traced(&self) -> PathBuf {
+        self.temporary.base.with_file_name("traced")
+    }
+
     /// Folder for executables with other layouts.
     pub fn layouts(&self) -> PathBuf {
         self.temporary.base.with_file_name("layouts")

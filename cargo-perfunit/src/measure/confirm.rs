@@ -8,7 +8,7 @@
 //! ends leaves many tests with a verdict.
 
 use super::bench::{Bench, Config};
-use super::confirmed::{Places, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::confirmed::{Placed, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
 use super::first_calls;
 use super::layouts::Layouts;
 use super::measurement::{Measurement, Unit};
@@ -41,7 +41,7 @@ pub(super) struct Confirmation<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
     /// What its first pairs said.
-    Pairs(Places),
+    Pairs(Placed),
     /// Whether its first call differs apart from later ones.
     FirstCall,
 }
@@ -110,8 +110,12 @@ impl Confirmation<'_> {
             };
             let is_flagged = is_flagged(&screened.end, &self.gates(subject));
             let rests = rests_on_places(&screened.end);
-            let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Places::Matched };
-            if is_flagged || places == Places::Uncertain {
+            let places = if is_flagged || rests {
+                self.layouts.places(self.bench, self.sides, subject)?
+            } else {
+                Placed::Matched
+            };
+            if is_flagged || places == Placed::Uncertain {
                 ask(Question::Pairs(places), settled, figures);
             }
             if let Some(flagged) = &screened.first_call {
@@ -135,7 +139,7 @@ impl Confirmation<'_> {
             None => {
                 let unit = self.unit(subject, open.pairs_per_layout)?;
                 // What one layout says of such a test it says with a wider interval only.
-                let on_one = unit == Unit::Pair && open.question == Question::Pairs(Places::Uncertain);
+                let on_one = unit == Unit::Pair && open.question == Question::Pairs(Placed::Uncertain);
                 let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
                 open.measurement.insert(Measurement::new(&open.config, settled, unit, alpha))
             }

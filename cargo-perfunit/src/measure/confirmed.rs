@@ -33,7 +33,7 @@ fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool
 
 /// Whether the code of both versions lies at the same places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Places {
+pub enum Placed {
     /// As far as it matters.
     Matched,
     /// Some that changed could not be put where base's is: one layout says little.
@@ -49,16 +49,16 @@ pub fn rests_on_places(end: &Ended) -> bool {
 
 /// Joins what the first pairs of a test said with what fresh ones say: of time, if that was flagged or rests on places, and
 /// of the rest that pairs tell.
-pub fn confirmed(first: &Ended, fresh: Ended, places: Places) -> Ended {
+pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
     let Ok(before) = &first.result else { return first.clone() };
     let none = Metrics::new();
     let metrics_of_fresh = fresh.result.as_ref().map_or(&none, |fresh| &fresh.metrics);
     let metrics = confirmed_metrics(&before.metrics, metrics_of_fresh, places);
-    let is_checked = is_changed(before) || places == Places::Uncertain;
+    let is_checked = is_changed(before) || places == Placed::Uncertain;
     let mut end = if is_checked { confirmed_time(first, fresh) } else { first.clone() };
     if let Ok(figures) = &mut end.result {
         figures.metrics = metrics;
-        if places == Places::Uncertain && figures.measured.layouts > 1 {
+        if places == Placed::Uncertain && figures.measured.layouts > 1 {
             let layouts = figures.measured.layouts;
             figures
                 .notes
@@ -68,9 +68,9 @@ pub fn confirmed(first: &Ended, fresh: Ended, places: Places) -> Ended {
     end
 }
 
-fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Places) -> Metrics {
+fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Placed) -> Metrics {
     let joined = |(metric, before): (&Metric, &std::result::Result<Metered, NotMetered>)| {
-        let rests_on_places = places == Places::Uncertain && *metric == Metric::CpuTime;
+        let rests_on_places = places == Placed::Uncertain && *metric == Metric::CpuTime;
         let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || rests_on_places);
         let (Ok(known), true) = (before, is_checked) else { return (*metric, before.clone()) };
         let joined = match fresh.get(metric) {
@@ -166,13 +166,13 @@ pub mod tests {
             let end = confirmed(&ended(Ok(figures(first, 0.0))), ended(Err(Reason::BudgetUsedUp)), places);
             assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(Reason::BudgetUsedUp)));
         };
-        check(Verdict::Slower, Places::Matched);
-        check(Verdict::Same, Places::Uncertain);
+        check(Verdict::Slower, Placed::Matched);
+        check(Verdict::Same, Placed::Uncertain);
     }
 
     #[track_caller]
     fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<&Reason>) {
-        let end = confirmed(&ended(Ok(figures(Verdict::Slower, 0.3))), ended(fresh), Places::Matched);
+        let end = confirmed(&ended(Ok(figures(Verdict::Slower, 0.3))), ended(fresh), Placed::Matched);
         assert_eq!(end.result.unwrap().verdict, verdict);
         assert_eq!(end.reason.as_ref(), reason);
     }
@@ -190,7 +190,7 @@ pub mod tests {
     #[test]
     fn the_figures_of_a_confirmed_test_are_those_of_the_fresh_pairs() {
         let first = ended(Ok(figures(Verdict::Slower, 0.3)));
-        let end = confirmed(&first, ended(Ok(figures(Verdict::Slower, 0.25))), Places::Matched);
+        let end = confirmed(&first, ended(Ok(figures(Verdict::Slower, 0.25))), Placed::Matched);
         assert!((end.result.unwrap().measured.change.estimate - 0.25).abs() < 1e-12);
     }
 
@@ -213,7 +213,7 @@ pub mod tests {
         let first = Ended { result: Ok(first), reason: None, capture: None };
         let mut after = with_cpu_time(Verdict::Inconclusive, fresh, 200.0);
         after.metrics.remove(&Metric::Allocations);
-        let figures = confirmed(&first, ended(Ok(after)), Places::Matched).result.unwrap();
+        let figures = confirmed(&first, ended(Ok(after)), Placed::Matched).result.unwrap();
         // Time was not flagged, so that nothing is to be confirmed of it.
         assert_eq!(figures.verdict, Verdict::Same);
         assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, expected);
@@ -240,7 +240,7 @@ pub mod tests {
         let check = |fresh: Verdict, metric, reason: Option<Reason>| {
             let mut after = with_cpu_time(fresh, metric, 110.0);
             after.measured.layouts = 16;
-            let end = confirmed(&first, ended(Ok(after)), Places::Uncertain);
+            let end = confirmed(&first, ended(Ok(after)), Placed::Uncertain);
             let figures = end.result.unwrap();
             assert_eq!((figures.verdict, end.reason), (fresh, reason));
             assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, metric);

@@ -6,7 +6,7 @@
 //! like any other, and the interval over layouts tells of it.
 
 use super::bench::{Bench, Placement};
-use super::confirmed::Places;
+use super::confirmed::Placed;
 use super::schedule::Subject;
 use crate::build::{CompiledFiles, Harness, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::error::Result;
@@ -14,6 +14,7 @@ use crate::measure::layout::Matched;
 use crate::model::{LayoutMatch, Side, Sides, TargetId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
+use crate::select::trace::{self, Places};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,8 @@ struct Target {
     figures: LayoutMatch,
     /// Who can come by code without a common place, once somebody has asked.
     reach: Option<Reach>,
+    /// Where functions are in the executables as built, once somebody has asked.
+    functions: Option<Sides<Places>>,
 }
 
 impl Layouts {
@@ -97,19 +100,29 @@ impl Layouts {
         gone.map_or(Ok(()), |Sides { base, head }| [base, head].iter().try_for_each(|side| fs::remove_file(&side.path)))
     }
 
-    /// Whether the code that a test can come by lies where base's does, in all layouts: what one says of it then holds for
-    /// others. So does what is said where nothing is matched, which allows for the place.
-    pub fn places(&mut self, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Places> {
-        let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Places::Matched) };
+    /// Whether the code that a test comes by lies where base's does, in all layouts: what one says of it then holds for
+    /// others. So does what is said where nothing is matched, which allows for the place. A test that can reach other code,
+    /// and cannot be watched, counts as one that comes by it.
+    pub fn places(&mut self, bench: &Bench, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
+        let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Placed::Matched) };
         let unplaced = known.matched.unplaced();
         if unplaced.base.is_empty() && unplaced.head.is_empty() {
-            return Ok(Places::Matched);
+            return Ok(Placed::Matched);
         }
         let reach = match &known.reach {
             Some(reach) => reach,
             None => known.reach.insert(reach(sides, subject.executables, unplaced)?),
         };
-        Ok(if reach.may(&subject.test.name) { Places::Uncertain } else { Places::Matched })
+        if !reach.may(&subject.test.name) {
+            return Ok(Placed::Matched);
+        }
+        let functions = match &known.functions {
+            Some(functions) => functions,
+            None => {
+                known.functions.insert(subject.executables.try_map(|_, executable| Places::read(&executable.path))?)
+            }
+        };
+        Ok(if executes(bench, subject, functions, unplaced)? { Placed::Uncertain } else { Placed::Matched })
     }
 
     /// What is known of each target's layouts, or why there are none.
@@ -141,8 +154,30 @@ impl Layouts {
             Ok(prepared) => prepared,
             Err(why) => return Ok(Err(why)),
         };
-        Ok(Ok(Target { matched, first: at(executables, outputs), figures, reach: None }))
+        Ok(Ok(Target { matched, first: at(executables, outputs), figures, reach: None, functions: None }))
     }
+}
+
+/// Whether some run of a test comes by some of these functions, of which it is known where they are.
+fn executes(
+    bench: &Bench,
+    subject: &Subject<'_>,
+    places: &Sides<Places>,
+    functions: &Sides<BTreeSet<String>>,
+) -> Result<bool> {
+    // A harness of its own would have to be told that an ignored test is meant all the same.
+    let is_left_out = subject.ignored && subject.executables.head.harness == Harness::Own;
+    if is_left_out || trace::available().is_err() {
+        return Ok(true);
+    }
+    let temporary = bench.traced();
+    trace::in_any_run(|side, seed| {
+        let executable = *subject.executables.get(side);
+        let variables = &bench.seeds.variables(seed, &executable.environment());
+        let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
+        let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
+        trace::executes(&program, &subject.test.name, functions.get(side), trace::LONGEST)
+    })
 }
 
 /// Which tests can come by some of these functions; all of them, if that cannot be told.

@@ -16,13 +16,6 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A run that takes longer than this is not worth waiting for: the test is measured.
-const LONGEST: Duration = Duration::from_secs(10);
-/// Runs on each side before it is said that a test does not execute the change: what a test does may depend on random
-/// numbers, on the time, or on which of its threads is first. One that comes by in every second run is missed in one
-/// case of 64.
-const ROUNDS: u64 = 3;
-
 /// How tests are run to see what they execute.
 #[derive(Debug, Clone, Copy)]
 pub struct Tracing {
@@ -67,7 +60,7 @@ pub fn leave_out_unexecuted(
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, ours)?,
         temporary: ours.join("tmp").join("traced"),
-        limit: tracing.timeout.min(LONGEST),
+        limit: tracing.timeout.min(trace::LONGEST),
     };
     // Half of what is left: the rest is for measuring.
     let deadline =
@@ -133,8 +126,7 @@ struct Tracer<'a> {
 impl Tracer<'_> {
     /// True unless all runs on both sides came by no changed place.
     ///
-    /// Until a place is passed both sides do the same, so each run is one more for both, with random numbers of its own.
-    /// They are the same ones every time, so that the same versions get the same answer.
+    /// Until a place is passed both sides do the same, so each run is one more for both.
     fn executes(&mut self, candidate: &Candidate, places: &[&Place]) -> Result<bool> {
         let union = |of: fn(&Place) -> &BTreeSet<String>| places.iter().flat_map(|place| of(place)).cloned().collect();
         let symbols: Sides<BTreeSet<String>> =
@@ -142,13 +134,7 @@ impl Tracer<'_> {
         if places.iter().any(|place| place.base.is_empty() && place.head.is_empty()) {
             return Ok(true);
         }
-        let runs = (0..ROUNDS).flat_map(|_| [Side::Head, Side::Base]);
-        for (seed, side) in (1..).zip(runs) {
-            if self.on_side(candidate, side, symbols.get(side), NonZeroU64::new(seed))? != Executed::No {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        trace::in_any_run(|side, seed| self.on_side(candidate, side, symbols.get(side), seed))
     }
 
     fn on_side(

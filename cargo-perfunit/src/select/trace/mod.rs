@@ -16,6 +16,7 @@ mod executed;
 mod places;
 #[cfg(target_os = "linux")]
 mod ptrace;
+mod rounds;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(all(test, target_os = "linux"))]
@@ -29,5 +30,6 @@ pub use available::available;
 pub use elsewhere::{available, executes};
 pub use executed::{Executed, Program};
 pub use places::Places;
+pub use rounds::{LONGEST, in_any_run};
 #[cfg(target_os = "linux")]
 pub use run::executes;

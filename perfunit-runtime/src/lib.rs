@@ -13,6 +13,7 @@
 #[path = "../harness/mod.rs"]
 pub mod harness;
 pub mod page;
+pub mod preloaded;
 pub mod tree;
 
 #[cfg(feature = "attributes")]
@@ -23,6 +24,8 @@ pub mod calibrate;
 mod clock;
 #[cfg(target_os = "linux")]
 mod gauges;
+#[cfg(target_os = "linux")]
+mod maps;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]

@@ -229,7 +229,7 @@ const NOT_YET: &[&str] = &[
 ];
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 18] = [
+const MAY_BE_UNSAFE: [&str; 19] = [
     "cargo-perfunit/src/select/trace/available.rs",
     "cargo-perfunit/src/select/trace/ptrace.rs",
     "cargo-perfunit/src/select/trace/run.rs",
@@ -241,6 +241,7 @@ const MAY_BE_UNSAFE: [&str; 18] = [
     "perfunit-runtime/src/gauges.rs",
     "perfunit-runtime/src/memory.rs",
     "perfunit-runtime/src/pages.rs",
+    "perfunit-runtime/src/preloaded.rs",
     "perfunit-runtime/src/probe/arena.rs",
     "perfunit-runtime/src/probe/future.rs",
     "perfunit-runtime/src/probe/ticks.rs",

@@ -50,7 +50,7 @@ impl ExitCode {
             Self::Success => "no regression",
             Self::Usage => "wrong usage of the command line",
             Self::NothingToMeasure => "nothing to measure (with --no-tests=fail)",
-            Self::Internal => "a bug of ours",
+            Self::Internal => "a bug in cargo-perfunit",
             Self::Regression => "at least one test got slower",
             Self::BuildFailed => "base or head does not build",
             Self::SetupFailed => "git, cargo metadata or the environment failed",

@@ -24,9 +24,9 @@ pub mod select;
 
 pub mod decide;
 
-pub mod explain;
-
 pub mod measure;
+
+pub mod explain;
 
 pub mod doctor;
 
@@ -35,9 +35,5 @@ pub mod report;
 pub mod session;
 
 pub mod calibrate;
-
-pub mod manual;
-
-pub mod commands;
 
 pub mod cli;

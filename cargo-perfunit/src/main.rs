@@ -7,8 +7,8 @@ use cargo_perfunit::cli;
 use cargo_perfunit::doctor;
 use cargo_perfunit::error::{Error, ExitCode, Result};
 use cargo_perfunit::system::interrupt;
+use cargo_perfunit::system::log;
 use cargo_perfunit::system::process;
-use cargo_perfunit::system::term;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -32,26 +32,18 @@ fn main() -> std::process::ExitCode {
     } else {
         std::panic::catch_unwind(|| subcommand(std::iter::once(name).chain(arguments))).unwrap_or_else(|_| Err(bug()))
     };
-    let code = outcome.unwrap_or_else(|error: Error| {
-        if interrupt::requested() {
-            // Whatever failed, it is because Ctrl-C ended what we had started.
-            term::error("interrupted before anything was measured");
-            return ExitCode::Interrupted;
-        }
-        term::error(&error.to_string());
-        error.code()
-    });
-    std::process::ExitCode::from(code as u8)
+    std::process::ExitCode::from(cli::exit_code(outcome) as u8)
 }
 
 /// The panic's message is on the screen by now.
 fn bug() -> Error {
-    Error::new(ExitCode::Internal, "this is a bug of cargo-perfunit")
+    Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit")
         .hint("please report it with the message above and the output of `rustc -vV`")
 }
 
 fn subcommand(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode> {
     let arguments = cli::parse(arguments);
+    log::start()?;
     interrupt::install()?;
     arguments.run()
 }

@@ -10,9 +10,6 @@
 //! Invariants: no error of ours (what is not understood passes through as it was); the user's spans stay, so
 //! compile errors and panic locations do not move; the output names everything by absolute path and depends on
 //! neither edition nor prelude of the user's crate.
-//!
-//! `--cfg perfunit_transparent` leaves constants as they are (see `opaque`), to measure what keeping them opaque
-//! is worth.
 
 #![warn(missing_docs)]
 

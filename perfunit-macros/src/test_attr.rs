@@ -90,9 +90,6 @@ impl TestFn {
     }
 
     fn opaque_body(&self) -> Group {
-        if cfg!(perfunit_transparent) {
-            return self.body.clone();
-        }
         let Some(stream) = opaque::rewrite(self.body.stream(), self.asserts()) else { return self.body.clone() };
         let mut body = Group::new(Delimiter::Brace, stream);
         body.set_span(self.body.span());

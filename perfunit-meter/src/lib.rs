@@ -9,16 +9,16 @@
 //! process counts for itself. The counters are found by the address that is written over the digits of an environment
 //! variable, for the runtime has nothing to link against.
 
+#![cfg(target_os = "linux")]
 #![no_std]
 
-use core::ffi::{c_char, c_int, c_void, CStr};
+pub mod preloaded;
+
+use core::ffi::{c_char, c_int, c_void};
 use core::ptr::{copy_nonoverlapping, null_mut};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-
-/// Receives the address of [`COUNTERS`] in as many hexadecimal digits as stand there; `page.rs` of the runtime has the
-/// name too.
-const METER_VARIABLE: &CStr = c"PERFUNIT_METER";
+use preloaded::{mix, publish, Counters, METER};
 
 const EINVAL: c_int = 22;
 const ENOMEM: c_int = 12;
@@ -26,15 +26,6 @@ const ENOMEM: c_int = 12;
 const ALIGNED: usize = 16;
 /// More than anybody asks for; keeps the sums below from overflowing.
 const LARGEST: usize = isize::MAX as usize / 2;
-
-/// The same structure is in `gauges.rs` of the runtime.
-#[repr(C)]
-struct Counters {
-    allocations: AtomicU64,
-    bytes: AtomicU64,
-    live: AtomicU64,
-    peak: AtomicU64,
-}
 
 static COUNTERS: Counters = Counters {
     allocations: AtomicU64::new(0),
@@ -60,23 +51,8 @@ static AT_LOADING: extern "C" fn() = load;
 
 /// Says where the counters are.
 extern "C" fn load() {
-    // SAFETY: names end in zero; the environment is ours to change while only the dynamic linker's thread is there, and no
-    // more digits are written than stand in it.
-    unsafe {
-        let digits = getenv(METER_VARIABLE.as_ptr()).cast::<u8>();
-        if digits.is_null() {
-            return;
-        }
-        let mut length = 0;
-        while *digits.add(length) != 0 {
-            length += 1;
-        }
-        let mut rest = core::ptr::addr_of!(COUNTERS) as usize;
-        for at in (0..length).rev() {
-            *digits.add(at) = b"0123456789abcdef"[rest % 16];
-            rest /= 16;
-        }
-    }
+    // SAFETY: the name ends in zero; the environment is ours to change while only the dynamic linker's thread is there.
+    unsafe { publish(getenv(METER.as_ptr()), core::ptr::addr_of!(COUNTERS) as usize) };
 }
 
 /// What stands in front of a block.
@@ -88,12 +64,9 @@ struct Header {
     cookie: usize,
 }
 
-/// The output function of `SplitMix64`.
-fn mix(place: usize) -> usize {
-    let mut z = (place as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ z >> 31) as usize
+/// What the distance to libc's block is hidden with.
+fn hidden_by(place: usize) -> usize {
+    mix((place as u64).wrapping_add(0x9e37_79b9_7f4a_7c15)) as usize
 }
 
 /// # Safety
@@ -112,7 +85,7 @@ unsafe fn header(block: *mut c_void) -> *mut Header {
 unsafe fn known(block: *mut c_void) -> Option<(usize, usize)> {
     // SAFETY: our caller's; the memory in front of a block is the allocator's and can be read.
     let Header { size, cookie } = unsafe { header(block).read() };
-    let distance = cookie ^ mix(block as usize);
+    let distance = cookie ^ hidden_by(block as usize);
     let plausible = distance.is_power_of_two() && (ALIGNED..LARGEST).contains(&distance) && size < LARGEST;
     plausible.then_some((size, distance))
 }
@@ -129,7 +102,7 @@ unsafe fn keep(libcs: *mut c_void, distance: usize, size: usize) -> *mut c_void 
     // SAFETY: there are at least 16 bytes in front of what is handed out.
     let block = unsafe {
         let block = libcs.cast::<u8>().add(distance).cast::<c_void>();
-        header(block).write(Header { size, cookie: distance ^ mix(block as usize) });
+        header(block).write(Header { size, cookie: distance ^ hidden_by(block as usize) });
         block
     };
     COUNTERS.allocations.fetch_add(1, Relaxed);
@@ -219,7 +192,7 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
         let libcs = __libc_realloc(block.cast::<u8>().sub(ALIGNED).cast(), size + ALIGNED);
         if libcs.is_null() {
             // The old block is still there.
-            (*header(block)).cookie = distance ^ mix(block as usize);
+            (*header(block)).cookie = distance ^ hidden_by(block as usize);
             COUNTERS.live.fetch_add(before as u64, Relaxed);
             return libcs;
         }

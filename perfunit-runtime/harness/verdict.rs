@@ -39,7 +39,7 @@ impl Verdicts {
                 let (package, name, base) = (&found["package"], &test.name, &self.base);
                 let package = package.as_str().unwrap_or_default();
                 let why = format!("cargo perfunit diff {base} -p {package} --exact '{name}'");
-                Answer::Slower(format!("{}\nwhich functions are to blame: {why}", figures(found)))
+                Answer::Slower(format!("{}\nresponsible functions: {why}", figures(found)))
             }
             Some(verdict @ ("faster" | "changed-below-threshold")) => {
                 Answer::Passed(Some(format!("{}: {}", verdict.replace('-', " "), figures(found))))
@@ -96,7 +96,7 @@ mod tests {
     fn only_what_got_slower_fails() {
         let figures = "1.23 µs -> 1.85 ms, +50.0 % [+25.0 %, +75.0 %]";
         let why = "cargo perfunit diff main -p demo --exact 'a::b'";
-        check("slower", &Answer::Slower(format!("{figures}\nwhich functions are to blame: {why}")));
+        check("slower", &Answer::Slower(format!("{figures}\nresponsible functions: {why}")));
         check("faster", &Answer::Passed(Some(format!("faster: {figures}"))));
         check("changed-below-threshold", &Answer::Passed(Some(format!("changed below threshold: {figures}"))));
         check("same", &Answer::Passed(None));

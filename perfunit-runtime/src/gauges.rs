@@ -2,12 +2,10 @@
 //!
 //! By system calls of our own and without allocating: reading must not show in what is read.
 
-#![allow(unsafe_code, reason = "system calls, and counters that a preloaded library keeps")]
-
+use crate::preloaded::Counters;
 use std::arch::asm;
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void, CStr};
 use std::io::Error;
-use std::sync::atomic::AtomicU64;
 
 extern "C" {
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
@@ -26,25 +24,10 @@ const MINOR_FAULTS: usize = 8;
 const MAJOR_FAULTS: usize = 9;
 const VOLUNTARY_SWITCHES: usize = 16;
 
-/// What the library in `meter` counts; the same structure is there.
-#[repr(C)]
-pub struct Counters {
-    /// Blocks handed out.
-    pub allocations: AtomicU64,
-    /// Bytes that they were asked for with.
-    pub bytes: AtomicU64,
-    /// Bytes of those that were not given back.
-    pub live: AtomicU64,
-    /// The most that `live` has been.
-    pub peak: AtomicU64,
-}
-
-impl Counters {
-    /// The counters at an address that the library wrote into our environment.
-    pub fn at(address: usize) -> &'static Self {
-        // SAFETY: a static of that library, which is never unloaded and consists of atomics.
-        unsafe { &*(address as *const Self) }
-    }
+/// The counters at an address that the library in `meter` wrote into our environment.
+pub fn counters_at(address: usize) -> &'static Counters {
+    // SAFETY: a static of that library, which is never unloaded and consists of atomics.
+    unsafe { &*(address as *const Counters) }
 }
 
 /// Page faults and voluntary context switches so far, all threads.

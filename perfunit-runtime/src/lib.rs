@@ -13,17 +13,19 @@
 #[path = "../harness/mod.rs"]
 pub mod harness;
 pub mod page;
+pub mod preloaded;
 pub mod tree;
 
 #[cfg(feature = "attributes")]
 pub use perfunit_macros::{skip, threshold};
 
-#[cfg(target_os = "linux")]
 pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod gauges;
+#[cfg(target_os = "linux")]
+mod maps;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
@@ -34,7 +36,7 @@ mod probe;
 mod readings;
 #[cfg(target_os = "linux")]
 mod request;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod serve;
 #[cfg(target_os = "linux")]
 mod streams;
@@ -48,7 +50,6 @@ pub mod __private {
     pub use crate::probe::{probed, Guard, Site};
     #[cfg(target_os = "linux")]
     pub use crate::request::{request, Request};
-    #[cfg(target_os = "linux")]
     pub use crate::serve::serve_function;
     pub use core::hint::black_box;
 
@@ -60,7 +61,6 @@ pub mod __private {
     #[inline(never)]
     pub fn run<T: Termination>(marker: &'static str, body: fn() -> T) -> T {
         black_box(marker);
-        #[cfg(target_os = "linux")]
         crate::serve::take_over(body);
         body()
     }

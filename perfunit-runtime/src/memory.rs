@@ -6,8 +6,6 @@
 //! both is mapped from one file, where its pages do to both what they do, and what differs is copied to pages of the
 //! process's own, where they are noise between pairs. Only where things lie changes, never what is there.
 
-#![allow(unsafe_code, reason = "maps the program that it is part of")]
-
 use crate::page::{CommonPages, MOST_RUNS, PAGE};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{copy_nonoverlapping, null_mut};

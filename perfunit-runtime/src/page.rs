@@ -6,6 +6,8 @@
 //! Every field is an atomic: three processes look at it. Only `turn` orders them (release on hand-over, acquire on
 //! waking); everything else is `Relaxed` between two turns.
 
+use crate::preloaded;
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicU8};
 
 /// Environment variable: path of the file that receives the list of tests.
@@ -20,14 +22,21 @@ pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
 /// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits. That library then stands first
 /// in [`PRELOAD_VARIABLE`].
-pub const SEED_VARIABLE: &str = "PERFUNIT_SEED";
+pub const SEED_VARIABLE: &str = text(preloaded::SEED);
 /// Environment variable: 16 hexadecimal digits, over which the library in `seeds` writes where its streams come from.
-pub const STREAM_VARIABLE: &str = "PERFUNIT_STREAM";
+pub const STREAM_VARIABLE: &str = text(preloaded::STREAM);
 /// Environment variable: 16 hexadecimal digits, over which the library in `meter` writes where its counters are. That
 /// library then stands in [`PRELOAD_VARIABLE`], before the one in `seeds`.
-pub const METER_VARIABLE: &str = "PERFUNIT_METER";
+pub const METER_VARIABLE: &str = text(preloaded::METER);
 /// Environment variable of the dynamic linker: libraries to load before all others.
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
+
+const fn text(name: &CStr) -> &str {
+    match name.to_str() {
+        Ok(text) => text,
+        Err(_) => panic!("names are ASCII"),
+    }
+}
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
 pub const MAGIC: u64 = 0x7065_7266_756e_0006;

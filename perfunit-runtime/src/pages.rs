@@ -5,8 +5,7 @@
 //! Which pages a body needs its first child tells when it is done, by the kernel's map of them. To have all pages of
 //! a program ready would take ten times as long and throw the body's own lines out of the caches.
 
-#![allow(unsafe_code, reason = "a list in memory that forked processes share")]
-
+use crate::maps::{self, Mapping};
 use crate::sys::{self, Advice, PAGE};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,13 +27,6 @@ pub struct Pages {
     list: Option<&'static List>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mapping {
-    start: usize,
-    length: usize,
-    advice: Advice,
-}
-
 /// Runs of pages, written by the first child.
 #[repr(C)]
 struct List {
@@ -49,8 +41,8 @@ impl Pages {
     pub fn find() -> Self {
         // SAFETY: zeros are an empty list of atomics, and the mapping is never unmapped.
         let list = sys::map_shared(std::mem::size_of::<List>()).map(|address| unsafe { &*address.cast::<List>() });
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        Self { mappings: maps.lines().filter_map(mapping).collect(), list }
+        let mappings = maps::mappings().into_iter().filter(|mapping| mapping.length <= LONGEST);
+        Self { mappings: mappings.collect(), list }
     }
 
     /// In a child, before its call: gets ready what the first child needed.
@@ -115,40 +107,9 @@ fn is_needed(entry: u64, advice: Advice) -> bool {
     entry & wanted == wanted
 }
 
-/// A line of `/proc/self/maps`; `None` for what is shared, the kernel's, or cannot be read.
-fn mapping(line: &str) -> Option<Mapping> {
-    let mut fields = line.split_ascii_whitespace();
-    let (start, end) = fields.next()?.split_once('-')?;
-    let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
-    let access = fields.next()?;
-    let kernels = fields.nth(3).is_some_and(|name| name.starts_with("[v"));
-    if kernels || !access.starts_with('r') || !access.ends_with('p') || end - start > LONGEST {
-        return None;
-    }
-    let advice = if access.starts_with("rw") { Advice::Write } else { Advice::Read };
-    Some(Mapping { start, length: end - start, advice })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn check(line: &str, expected: Option<Advice>) {
-        let expected = expected.map(|advice| Mapping { start: 0x555_5000, length: 0x2000, advice });
-        assert_eq!(mapping(line), expected, "{line}");
-    }
-
-    #[test]
-    fn private_mappings_that_can_be_read_are_looked_at() {
-        check("5555000-5557000 rw-p 00002000 fe:01 7 /a/b", Some(Advice::Write));
-        check("5555000-5557000 rw-p 00000000 00:00 0 ", Some(Advice::Write));
-        check("5555000-5557000 r-xp 00002000 fe:01 7 /a/b c", Some(Advice::Read));
-        check("5555000-5557000 rw-s 00000000 00:01 9 /memfd:perfunit (deleted)", None);
-        check("5555000-5557000 ---p 00000000 00:00 0 ", None);
-        check("5555000-5557000 r-xp 00000000 00:00 0 [vdso]", None);
-        check("10000000-90000000 rw-p 00000000 00:00 0 ", None);
-    }
 
     #[test]
     fn pages_in_use_are_noted_once_and_populated_without_a_change() {

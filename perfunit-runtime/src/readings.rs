@@ -3,8 +3,9 @@
 //! A process that reads serves nobody else: it has all turns to itself. Its readings lie inside of each other, the
 //! kernel's figures outermost and instructions innermost, so that none counts what another costs.
 
-use crate::gauges::{self, Counters, Instructions, Io};
+use crate::gauges::{self, Instructions, Io};
 use crate::page::{heap, reading, Page, SideArea, CALLGRIND, INSTRUCTIONS, MAX_READINGS};
+use crate::preloaded::Counters;
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -52,7 +53,7 @@ impl Gauges {
             }
         }
         area.io_is_counted.store(u32::from(gauges::io().is_some()), Relaxed);
-        let counters = counters.map(Counters::at);
+        let counters = counters.map(gauges::counters_at);
         let state = match counters {
             None => heap::NOT_LOADED,
             Some(counters) if sees_rust(counters) => heap::COUNTED,

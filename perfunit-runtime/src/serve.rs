@@ -10,7 +10,7 @@ use crate::page::{
 };
 use crate::probe::Tree;
 use crate::readings::Gauges;
-use crate::{gauges, memory, probe, request, sys};
+use crate::{gauges, maps, memory, probe, request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{ExitCode, Termination};
@@ -186,7 +186,7 @@ fn begin(seat: &'static Seat) {
         time.store(0, Relaxed);
     }
     if seat.page.flags.load(Relaxed) & COLD != 0 {
-        sys::populate_mappings();
+        maps::populate_files();
     }
     seat.wait_turn();
     if seat.page.flags.load(Relaxed) & METER != 0 {

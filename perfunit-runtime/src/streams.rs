@@ -3,26 +3,13 @@
 //! The library in `seeds` stops replacing what the kernel answers in a forked process. It says where its streams come
 //! from, and so a child of ours can start them anew.
 
-#![allow(unsafe_code, reason = "shared with a preloaded library")]
-
+use crate::preloaded::Source;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 extern "C" {
     fn pthread_setspecific(key: c_uint, value: *const c_void) -> c_int;
-}
-
-/// What all streams come from, on a page that the kernel clears in forked processes; the same structure is in `seeds`.
-#[repr(C)]
-struct Source {
-    /// 0: nothing is replaced.
-    seed: AtomicU64,
-    /// Threads that have a stream.
-    threads: AtomicU64,
-    /// The key under which each thread keeps the state of its stream.
-    key: AtomicU64,
 }
 
 /// The library's streams as they are before the fork.

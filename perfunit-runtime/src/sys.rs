@@ -1,7 +1,5 @@
 //! The system calls that std does not offer, declared by hand: this crate has no dependency.
 
-#![allow(unsafe_code, reason = "system calls")]
-
 use crate::page::{Page, PAGE_BYTES};
 
 pub use crate::page::PAGE;
@@ -232,16 +230,4 @@ pub fn populate(start: usize, length: usize, advice: Advice) {
     };
     // SAFETY: neither changes what the memory holds; a range that cannot be populated gives an error, which is harmless.
     unsafe { madvise(start as *mut c_void, length, advice) };
-}
-
-/// Maps in the pages of all file mappings, so that a cold call does not pay for the page faults of its own code.
-pub fn populate_mappings() {
-    let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
-    for line in maps.lines().filter(|line| line.contains('/') && line.contains(" r")) {
-        let Some((start, rest)) = line.split_once('-') else { continue };
-        let Some((end, _)) = rest.split_once(' ') else { continue };
-        if let (Ok(start), Ok(end)) = (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16)) {
-            populate(start, end - start, Advice::Read);
-        }
-    }
 }

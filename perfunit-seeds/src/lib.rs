@@ -9,19 +9,17 @@
 //! seed of processes that it forks itself. A crate of its own, without std: what it needs is libc's, which is in the process
 //! anyway. Nothing here allocates or locks.
 
+#![cfg(target_os = "linux")]
 #![no_std]
 
+pub mod preloaded;
+
 use core::arch::asm;
-use core::ffi::{c_char, c_int, c_long, c_uint, c_void, CStr};
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
-
-/// The seed in hexadecimal digits; `page.rs` of the runtime has the name too.
-const SEED_VARIABLE: &CStr = c"PERFUNIT_SEED";
-/// Receives the address of the [`Source`] in as many hexadecimal digits as stand there; `page.rs` of the runtime has the
-/// name too.
-const STREAM_VARIABLE: &CStr = c"PERFUNIT_STREAM";
+use core::sync::atomic::{AtomicPtr, AtomicUsize};
+use preloaded::{mix, publish, Source, SEED, STREAM};
 
 #[cfg(target_arch = "x86_64")]
 const SYS_GETRANDOM: c_long = 318;
@@ -58,18 +56,6 @@ extern "C" {
 /// So many bytes can be written there.
 type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
 
-/// What all streams come from. On a page that the kernel clears in forked processes: they must not repeat ours. The same
-/// structure is in `streams.rs` of the runtime.
-#[repr(C)]
-struct Source {
-    /// 0: nothing is replaced.
-    seed: AtomicU64,
-    /// Threads that have a stream.
-    threads: AtomicU64,
-    /// The key under which each thread keeps the state of its stream.
-    key: AtomicU64,
-}
-
 /// Null until the library is ready, and for ever without a seed.
 static SOURCE: AtomicPtr<Source> = AtomicPtr::new(null_mut());
 /// libc's `getrandom`: newer ones do without a system call.
@@ -85,7 +71,7 @@ extern "C" fn load() {
     // SAFETY: names end in zero; the mapping is fresh, large enough, aligned, and never unmapped.
     unsafe {
         NEXT.store(dlsym(RTLD_NEXT, c"getrandom".as_ptr()), Relaxed);
-        let Some(seed) = seed(getenv(SEED_VARIABLE.as_ptr())) else { return };
+        let Some(seed) = seed(getenv(SEED.as_ptr())) else { return };
         let mut key = 0;
         if pthread_key_create(&mut key, None) != 0 {
             return;
@@ -99,30 +85,7 @@ extern "C" fn load() {
         (*source).seed.store(seed, Relaxed);
         (*source).key.store(u64::from(key), Relaxed);
         SOURCE.store(source, Release);
-        publish(getenv(STREAM_VARIABLE.as_ptr()), source as usize);
-    }
-}
-
-/// Writes an address over the digits of a variable.
-///
-/// # Safety
-///
-/// `digits` is null or ends in a zero byte, and nobody else reads or writes it meanwhile.
-unsafe fn publish(digits: *mut c_char, address: usize) {
-    if digits.is_null() {
-        return;
-    }
-    let digits = digits.cast::<u8>();
-    let (mut length, mut rest) = (0, address);
-    // SAFETY: stops at the zero byte, and writes only before it.
-    unsafe {
-        while *digits.add(length) != 0 {
-            length += 1;
-        }
-        for at in (0..length).rev() {
-            *digits.add(at) = b"0123456789abcdef"[rest % 16];
-            rest /= 16;
-        }
+        publish(getenv(STREAM.as_ptr()), source as usize);
     }
 }
 
@@ -141,13 +104,6 @@ unsafe fn seed(text: *const c_char) -> Option<u64> {
         text = unsafe { text.add(1) };
     }
     (seed != 0).then_some(seed)
-}
-
-/// The output function of `SplitMix64`.
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// Replaces `length` bytes by the next ones of this thread's stream.

@@ -7,9 +7,9 @@
 use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
 use cargo_perfunit::measure::{Bench, Config, Recorder, Subject};
 use cargo_perfunit::model::{Placement, Side, Sides, TestId, Threshold};
+use cargo_perfunit::select::Units;
 use cargo_perfunit::select::code;
 use cargo_perfunit::select::trace::{self, Executed, Places, Program};
-use cargo_perfunit::session::Units;
 use cargo_perfunit::system::cache;
 use cargo_perfunit::system::process;
 use clap::Parser;

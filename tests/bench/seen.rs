@@ -1,7 +1,7 @@
 //! What the tool said of one test that has figures.
 
-use cargo_perfunit::model::Note;
-use cargo_perfunit::report::json::TestResult;
+use cargo_perfunit::model::{Mode, Note};
+use cargo_perfunit::report::json::{self, TestResult};
 use serde::{Deserialize, Serialize};
 
 /// A test with figures.
@@ -38,7 +38,7 @@ impl Seen {
         let change = result.change?;
         let mut seen = Self {
             test: format!("{} {}", result.test.target, result.test.name),
-            verdict: result.verdict.clone(),
+            verdict: json::verdict(result.verdict).to_owned(),
             reason: result.reason.as_ref().map(|reason| reason.kind.clone()),
             flagged_first: false,
             base_ns: result.base_ns?,
@@ -46,7 +46,7 @@ impl Seen {
             interval: [change.low, change.high],
             pairs: result.pairs.unwrap_or(0),
             layouts: result.layouts.unwrap_or(0),
-            is_steady: result.mode.as_deref() == Some("steady"),
+            is_steady: result.mode == Some(Mode::Steady),
             varies: result.notes.iter().any(|note| note.starts_with("its work differs")),
         };
         let taken_back = result.notes.iter().any(|note| *note == Note::TakenBack.to_string());

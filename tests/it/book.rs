@@ -2,9 +2,8 @@
 //! example is understood, and every page can be found.
 
 use crate::support::{Run, repository_root};
-use cargo_perfunit::cli::Arguments;
+use cargo_perfunit::cli::{Arguments, ENVIRONMENT, FILES};
 use cargo_perfunit::error::ExitCode;
-use cargo_perfunit::manual::{ENVIRONMENT, FILES};
 use clap::{CommandFactory, Parser};
 use std::collections::BTreeSet;
 use std::fs;

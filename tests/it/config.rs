@@ -171,8 +171,8 @@ fn what_means_nothing_is_a_warning() {
     project.write("app/.config/perfunit.toml", "[profile.default]\n");
     let run = project.perfunit_in("app", ["list", "HEAD~1", "--workspace"]).expect(0);
     for warning in [
-        "warning: .config/perfunit.toml:2: the key `treshold` means nothing: did you mean threshold?",
-        "app/.config/perfunit.toml does not count: the workspace's configuration is ",
+        "warning: .config/perfunit.toml:2: unknown key `treshold`: did you mean threshold?",
+        "app/.config/perfunit.toml is ignored: the workspace's configuration is ",
         "warning: .config/perfunit.toml:5: no test matches `test(nosuch)`",
     ] {
         assert!(run.stderr.contains(warning), "without `{warning}`:\n{}", run.stderr);
@@ -210,7 +210,7 @@ fn show_config_tells_where_each_setting_comes_from() {
     let threshold = settings.iter().find(|setting| setting["key"] == "threshold").unwrap();
     assert_eq!((&threshold["value"], &threshold["from"]["line"]), (&"3%".into(), &2.into()));
     let run = show(&[], &[("PERFUNIT_TIMEOUT", "x")]).expect(2);
-    assert!(run.stderr.contains("PERFUNIT_TIMEOUT: `x` is no duration"), "{}", run.stderr);
+    assert!(run.stderr.contains("PERFUNIT_TIMEOUT: invalid duration `x`"), "{}", run.stderr);
 }
 
 #[test]

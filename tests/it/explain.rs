@@ -170,7 +170,7 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
     let mut command = Project::tool(project.path());
     command.args(["diff", "HEAD~1"]).env("GITHUB_ACTIONS", "true");
     let text = Run::of(command).expect(100);
-    assert!(text.stdout.contains("to blame: Totals::of (src/lib.rs:25)"), "{}", text.stdout);
+    assert!(text.stdout.contains("responsible: Totals::of (src/lib.rs:25)"), "{}", text.stdout);
     let annotation = "::error file=src/lib.rs,line=25,title=Totals%3A%3Aof makes 1 test slower::sample tests::sums: +";
     assert!(text.stderr.contains(annotation), "{}", text.stderr);
     // The same figures, for what is asked next.
@@ -180,7 +180,10 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
     let recorded = explain(&["--message-format", "json"]).expect(0).json();
     assert_eq!(recorded["tests"][0]["explanation"], run["tests"][0]["explanation"]);
     let text = explain(&["sums"]).expect(0).stdout;
-    assert!(text.contains("blame: Totals::of (src/lib.rs:25)") && text.contains("1 of 1 test explained"), "{text}");
+    assert!(
+        text.contains("responsible: Totals::of (src/lib.rs:25)") && text.contains("1 of 1 test explained"),
+        "{text}"
+    );
     for strategy in ["complete", "levelwise", "until-source-change"] {
         let found = explain(&["--strategy", strategy, "--message-format", "json"]).expect(0).json();
         assert_eq!(culprits(&found), ["Totals::of"], "{found:#}");

@@ -95,7 +95,7 @@ fn an_expression_that_is_wrong_is_shown_with_its_place() {
         ("package(parsr)", ["column 9", "any packages", "did you mean parser?"]),
         ("tset(long)", ["column 1", "tset(long)", "did you mean test?"]),
         ("test(a) && test(b)", ["column 9", "^^", "write `&` or `and`"]),
-        ("group(x)", ["column 7", "means nothing here", "nextest's configuration"]),
+        ("group(x)", ["column 7", "not supported here", "nextest's configuration"]),
     ] {
         let run = project.perfunit(["diff", "HEAD~1", "-E", expression]).expect(2);
         for word in ["error: --filterset", "hint: "].iter().chain(&words) {

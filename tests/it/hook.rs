@@ -360,9 +360,9 @@ fn hook_managers_are_told_what_to_run() {
 fn wrong_options_are_told_at_installation() {
     let pushing = Pushing::new(&source(500), &source(500));
     let run = pushing.hook(&["install", "--", "--treshold", "5%"]).expect(2);
-    says(&run, &["no options of `diff`", "--threshold"]);
+    says(&run, &["invalid options of `diff`", "--threshold"]);
     says(&pushing.hook(&["status"]).expect(0), &["Not  installed"]);
     let mut run = pushing.command(pushing.project.path(), "sh");
     run.args(["-c", &format!("echo nonsense | {} hook run", env!("CARGO_BIN_EXE_cargo-perfunit"))]);
-    says(&Run::of(run).expect(0), &["`nonsense` is no pushed ref", "--branch"]);
+    says(&Run::of(run).expect(0), &["invalid pushed ref `nonsense`", "--branch"]);
 }

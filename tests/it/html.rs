@@ -5,13 +5,13 @@ use crate::support::Project;
 use std::fs;
 
 #[test]
-fn a_run_becomes_one_page_with_its_plots_and_its_culprit() {
+fn a_run_becomes_one_page_with_its_plots_and_its_responsible_function() {
     let project = Project::library(&source(500), &source(1500));
     project.diff(&["--explain", "always", "--report", "html=target/perf.html"]).expect(100);
     let page = fs::read_to_string(project.path().join("target/perf.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
     assert!(page.contains("<h1 class=\"slower\">1 test got slower</h1>"), "{page}");
-    assert!(page.contains("tests::<b>mixes</b>") && page.contains("to blame: slow (src/lib.rs:3)"), "{page}");
+    assert!(page.contains("tests::<b>mixes</b>") && page.contains("responsible: slow (src/lib.rs:3)"), "{page}");
     // Both plots, the flamegraph, and the test that was not measured.
     assert_eq!(page.matches("class=\"plot\"").count(), 2);
     assert!(page.contains("<circle") && page.contains("class=\"hill head\"") && page.contains(">▲ slow<"), "{page}");

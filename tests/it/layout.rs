@@ -60,7 +60,7 @@ fn a_linker_that_cannot_place_functions_is_named() {
     // What the place may do is part of the interval.
     assert!(change("high") - change("low") > 0.17, "{test}");
     let summary = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
-    assert!(summary.contains("code lies where the linker put it in sample"), "{summary}");
+    assert!(summary.contains("code layout not controlled in sample"), "{summary}");
 }
 
 /// The work of `hot` in a loop of its own, which no shift puts where the other one is.
@@ -79,14 +79,17 @@ fn what_rests_on_code_without_a_common_place_is_judged_over_layouts() {
     let layouts = |head: &str| {
         let project = Project::library(&source(SHORT), head);
         // Whatever the two loops take: it is no change that counts.
-        let document = project.diff(&["--threshold", "90%", "--per-test-budget", "30s"]).expect(0).json();
+        let document =
+            project.diff(&["--all-tests", "--threshold", "90%", "--per-test-budget", "30s"]).expect(0).json();
         let tests = document["tests"].as_array().unwrap();
-        let test = tests.iter().find(|test| test["name"] == "tests::sums").unwrap();
+        let layouts = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap()["layouts"].as_u64().unwrap();
         let layout = layout(&document).clone();
-        (test["layouts"].as_u64().unwrap(), layout["held"] == layout["loops"], document.to_string())
+        let is_held = layout["held"] == layout["loops"];
+        (layouts("tests::sums"), layouts("tests::counts"), is_held, document.to_string())
     };
-    let (one, held, document) = layouts(&source(LONG));
-    assert!(one == 1 && held, "{document}");
-    let (many, held, document) = layouts(&rewritten());
-    assert!(many >= 8 && !held, "{document}");
+    let (sums, counts, held, document) = layouts(&source(LONG));
+    assert!(sums == 1 && counts == 1 && held, "{document}");
+    let (sums, counts, held, document) = layouts(&rewritten());
+    assert!(sums >= 8 && !held, "{document}");
+    assert_eq!(counts, 1, "it cannot come by the loop: {document}");
 }

@@ -27,6 +27,7 @@ mod layout;
 mod licences;
 mod link;
 mod list;
+mod log;
 mod manual;
 mod metrics;
 mod packaging;
@@ -36,6 +37,8 @@ mod shards;
 mod tidy;
 mod toolchains;
 
+#[path = "../support/house/mod.rs"]
+mod house;
 #[path = "../support/mod.rs"]
 mod support;
 

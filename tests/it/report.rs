@@ -41,7 +41,7 @@ fn a_saved_run_is_told_in_every_format() {
     project.perfunit(["diff", "HEAD..HEAD"]).expect(0);
     assert_eq!(report(&["--format", "markdown", "--when-fine", "silent"]).expect(0).stdout, "");
     let other = report(&["--format", "json", "--when-fine", "silent"]).expect(2);
-    assert!(other.stderr.contains("--when-fine is about Markdown, not json"), "{}", other.stderr);
+    assert!(other.stderr.contains("--when-fine is for Markdown, not for json"), "{}", other.stderr);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn an_archive_of_something_else_is_refused() {
     fs::write(&archive, &bytes[..bytes.len() / 2]).unwrap();
     refused(&[], 2, &["all.tar.zst is damaged or cut short"]);
     fs::write(&archive, "no archive").unwrap();
-    refused(&[], 2, &["all.tar.zst is no archive of cargo-perfunit"]);
+    refused(&[], 2, &["all.tar.zst is not an archive of cargo-perfunit"]);
     // Nothing was left half done.
     assert!(!project.path().join("target/perfunit/sides").exists());
 }

@@ -5,11 +5,12 @@
 
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::os;
+use crate::system::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use crate::system::os::unix::process::CommandExt;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,8 +18,6 @@ use std::process::Command;
 const FOLDER: &str = "bin-exe";
 /// The last bytes of a stand-in.
 const MARK: &[u8; 17] = b"perfunit-stand-in";
-/// The executable of this process, even if it was removed.
-const OWN: &str = "/proc/self/exe";
 /// Environment variable of measured processes: the folder of their side.
 pub const SIDE_VARIABLE: &str = "PERFUNIT_SIDE_DIR";
 
@@ -69,12 +68,14 @@ fn stands_for(executable: &Path) -> Option<OsString> {
 
 /// True if this process was started as a stand-in.
 pub fn is_dispatched() -> bool {
-    stands_for(Path::new(OWN)).is_some()
+    stands_for(Path::new(os::OWN_EXECUTABLE)).is_some()
 }
 
 /// The role's main: becomes the binary of the caller's side. Returns only on failure.
 pub fn dispatch(arguments: impl Iterator<Item = OsString>) -> Error {
-    let Some(name) = stands_for(Path::new(OWN)) else { return Error::setup("cannot read our own executable") };
+    let Some(name) = stands_for(Path::new(os::OWN_EXECUTABLE)) else {
+        return Error::setup("cannot read our own executable");
+    };
     let Some(side) = std::env::var_os(SIDE_VARIABLE).map(PathBuf::from).or_else(side_of_ancestors) else {
         return Error::setup(format!("the stand-in of {} was not started by a measured test", name.display()));
     };
@@ -85,17 +86,15 @@ pub fn dispatch(arguments: impl Iterator<Item = OsString>) -> Error {
 
 /// For tests that clear the environment: the side whose executable is among our ancestors.
 fn side_of_ancestors() -> Option<PathBuf> {
-    let mut process = nix::unistd::getppid().as_raw();
+    let mut process = os::parent(None)?;
     for _ in 0..16 {
-        let executable = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
+        let executable = os::executable(process)?;
         if let Some(side) =
             executable.ancestors().find(|dir| dir.parent().is_some_and(|p| p.ends_with("perfunit/sides")))
         {
             return Some(side.to_owned());
         }
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // After the name in parentheses: state, parent.
-        process = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+        process = os::parent(Some(process))?;
     }
     None
 }

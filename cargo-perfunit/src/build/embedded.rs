@@ -11,7 +11,7 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
-    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "gauges.rs", "memory.rs", "pages.rs", "readings.rs", "request.rs",
+    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "readings.rs", "request.rs",
     "serve.rs", "serve/forked.rs", "streams.rs", "sys.rs", "tree.rs", "probe/mod.rs", "probe/arena.rs", "probe/cost.rs", "probe/future.rs", "probe/home.rs",
     "probe/lookup.rs", "probe/site.rs", "probe/thread.rs", "probe/ticks.rs"
 );
@@ -20,10 +20,10 @@ pub const RUNTIME: &[EmbeddedFile] = embed!(
 pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
 
 /// The library that gives both processes of a pair the same random numbers, built by a plain rustc call.
-pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs");
+pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "preloaded.rs");
 
 /// The library that counts what the allocator is asked for, built by a plain rustc call.
-pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs");
+pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
 pub const MACROS: &[EmbeddedFile] = embed!(

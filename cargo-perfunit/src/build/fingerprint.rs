@@ -8,10 +8,10 @@ use super::key::cargo_home;
 use crate::error::{Error, Result};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

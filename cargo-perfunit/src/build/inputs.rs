@@ -10,13 +10,13 @@ use super::made::Made;
 use crate::error::Result;
 use crate::model::Sides;
 use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt as _;
 use cargo_metadata::{Artifact, BuildScript, TargetKind};
 use object::Object as _;
 use object::read::NameOrOrdinal;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// What cargo said of a build.

@@ -14,6 +14,7 @@ use crate::model::TargetId;
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
+use crate::system::os;
 use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
@@ -82,6 +83,12 @@ pub struct BuildFailure {
     pub output: String,
 }
 
+impl BuildFailure {
+    pub fn first_error(&self) -> &str {
+        self.output.lines().find(|line| line.starts_with("error")).unwrap_or("cargo failed")
+    }
+}
+
 /// Builds a side, or returns it from an earlier run.
 pub fn build(
     cargo: &Cargo,
@@ -90,11 +97,13 @@ pub fn build(
     request: &Request<'_>,
     progress: &Progress,
 ) -> Result<Built> {
+    let _span = tracing::info_span!("build").entered();
     let sides = request.ours.join("sides");
     let key = side_key(toolchain, options, request)?;
     if let Some(read) = Fingerprint::load(request.ours, &key)
         && let Some(build) = kept::load(&sides, &read.key(&key)?)
     {
+        tracing::info!(folder = %build.folder.display(), "kept side reused");
         return Ok(Built::Done(build));
     }
     made::put_back(request.ours)?;
@@ -132,10 +141,7 @@ pub fn build(
 
 /// Whether a build failed for want of space. Linkers write through mapped memory, where a full disk is a bus error.
 fn is_full(folder: &Path, output: &str) -> bool {
-    let is_tight = || {
-        nix::sys::statvfs::statvfs(folder)
-            .is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LITTLE_SPACE)
-    };
+    let is_tight = || os::free_space(folder).is_some_and(|space| space < LITTLE_SPACE);
     output.contains("No space left on device") || (output.contains("Bus error") && is_tight())
 }
 

@@ -9,18 +9,13 @@ use crate::error::{Error, Result};
 use crate::model::{Side, Sides};
 use crate::system::cache;
 use crate::system::fs;
-use nix::fcntl::{OFlag, open};
-use nix::sys::stat::Mode;
-use nix::unistd::dup2_raw;
+use crate::system::os::{Folder, Inherited};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::{OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 /// Name of the folder with the copies of a side.
 const FOLDER: &str = "out";
-/// Under which descriptor a process finds that folder: below ours, and not one that a test expects to be free.
-const DESCRIPTOR: RawFd = 199;
 /// Ending of the folder whose place a link has taken.
 const ASIDE: &str = ".perfunit-aside";
 /// The folders that are set aside: what a run that was killed left is put back by the next.
@@ -95,7 +90,7 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 pub struct InPlace {
     journal: PathBuf,
     set_aside: Vec<PathBuf>,
-    folders: Option<Sides<OwnedFd>>,
+    folders: Option<Sides<Folder>>,
 }
 
 impl InPlace {
@@ -113,7 +108,7 @@ impl InPlace {
             }
             let Some(copy) = both.into_iter().flatten().next() else { continue };
             let name = copy.copy.file_name().unwrap_or_default();
-            links.push((place.clone(), Path::new("/proc/self/fd").join(DESCRIPTOR.to_string()).join(name)));
+            links.push((place.clone(), Path::new(Folder::PLACE).join(name)));
         }
         if links.is_empty() {
             return Ok(this);
@@ -126,13 +121,12 @@ impl InPlace {
                 _ => fs::rename(&place, &aside(&place))?,
             }
             this.set_aside.push(place.clone());
-            std::os::unix::fs::symlink(target, &place).map_err(fs::failed("link", &place))?;
+            crate::system::os::unix::fs::symlink(target, &place).map_err(fs::failed("link", &place))?;
         }
         let open = |side: Side| {
             let folder = sides.get(side).folder.join(FOLDER);
             fs::create_dir_all(&folder)?;
-            open(&folder, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())
-                .map_err(|error| Error::setup(format!("cannot open {}: {error}", folder.display())))
+            Folder::open(&folder).map_err(|error| Error::setup(format!("cannot open {}: {error}", folder.display())))
         };
         this.folders = Some(Sides { base: open(Side::Base)?, head: open(Side::Head)? });
         Ok(this)
@@ -141,8 +135,7 @@ impl InPlace {
     /// Until the result is dropped, processes that we start are of this side.
     pub fn enter(&self, side: Side) -> Result<Entered> {
         let Some(folders) = &self.folders else { return Ok(Entered { _descriptor: None }) };
-        // SAFETY: a number that nobody else in this process uses.
-        let copy = unsafe { dup2_raw(folders.get(side), DESCRIPTOR) };
+        let copy = folders.get(side).hand_over();
         copy.map(|copy| Entered { _descriptor: Some(copy) })
             .map_err(|error| Error::setup(format!("cannot hand over a folder: {error}")))
     }
@@ -158,7 +151,7 @@ impl Drop for InPlace {
 
 #[derive(Debug)]
 pub struct Entered {
-    _descriptor: Option<OwnedFd>,
+    _descriptor: Option<Inherited>,
 }
 
 /// Puts back what a run that was killed has set aside; the place of the journal.

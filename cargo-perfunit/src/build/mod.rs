@@ -5,6 +5,8 @@
 //! nothing in a manifest or lock file is edited; what changes the machine code is part of the wrapper's path; a side
 //! that was built before is not built again.
 
+mod builder;
+mod built_sides;
 mod capture_role;
 mod compiled;
 mod dispatch_role;
@@ -18,21 +20,27 @@ mod link;
 mod listing;
 mod made;
 mod own_harness;
+mod pairing;
 mod rustc_role;
+mod seeds;
 pub mod shadow;
 mod toolchain;
 mod unify;
 
+pub use builder::{Attempt, Both, Builder, Job, Next, Place};
+pub use built_sides::BuiltSides;
 pub use capture_role::{RUNNER_ARGUMENT, capture};
 pub use compiled::CompiledFiles;
 pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
 pub use inputs::{Inputs, Library, Loaded, share_libraries};
-pub use invoke::{BuildFailure, Built, Options, Request, build};
+pub use invoke::{BuildFailure, Options};
 pub use kept::{Harness, SideBuild, TestExecutable, stand_in};
 pub use key::cargo_home;
 pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink};
 pub use listing::{Found, contains, list_tests};
 pub use made::{Entered, InPlace, Made};
 pub use own_harness::list_own_tests;
+pub use pairing::{Pairing, TestCode};
 pub use rustc_role::{WRAPPER_NAME, wrap};
-pub use toolchain::{Inlining, Probes, Toolchain, Variant, parts_key, prepare};
+pub use seeds::{Seed, Seeds, is_dynamic, is_loadable};
+pub use toolchain::{Inlining, Probes, Variant, parts_key};

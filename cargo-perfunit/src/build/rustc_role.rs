@@ -10,10 +10,10 @@ use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
-use crate::system::process;
+use crate::system::os;
+use crate::system::os::unix::process::CommandExt;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,8 +35,6 @@ pub struct WrapperConfig {
     pub chained: Option<PathBuf>,
     /// The toolchain's folder: what is linked from there is the same on both sides.
     pub sysroot: PathBuf,
-    /// Whether loops begin at multiples of a cache line.
-    pub aligned_loops: bool,
     /// Whether functions carry probes.
     pub probes: Probes,
     /// Whether executables tell what was inlined where.
@@ -67,7 +65,7 @@ pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
     let arguments: Vec<OsString> = arguments.collect();
     match prepare(&rustc, &arguments) {
         Ok(mut command) => {
-            let _ = process::die_with_parent();
+            let _ = os::die_with_parent();
             Error::setup(format!("cannot start rustc: {}", command.exec()))
         }
         Err(error) => error,
@@ -100,9 +98,6 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     if !call.is_build_script() {
         // With 16 units an unrelated edit changes what is inlined elsewhere.
         command.args(["-C", "codegen-units=1"]);
-        if config.aligned_loops && call.is_x86_64() {
-            command.args(["-C", "llvm-args=-align-loops=64"]);
-        }
     }
     if config.inlining == Inlining::Told {
         command.args(["-C", "debuginfo=limited", "-C", "split-debuginfo=off"]);
@@ -267,10 +262,6 @@ impl Call {
         let (architecture, system) = target.split_once('-')?;
         let is_linux = system.contains("-linux-gnu") || system.contains("-linux-musl");
         (known.contains(&architecture) && is_linux).then_some("cc")
-    }
-
-    fn is_x86_64(&self) -> bool {
-        self.target.as_ref().map_or(cfg!(target_arch = "x86_64"), |target| target.starts_with("x86_64"))
     }
 
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.

@@ -32,10 +32,6 @@ const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
 pub struct Variant {
     /// Use door 2, the test runner; off when a crate does not build with it.
     pub runner: bool,
-    /// Keep literals in test bodies opaque to the optimiser.
-    pub opaque: bool,
-    /// Begin loops at multiples of a cache line.
-    pub aligned: bool,
     /// Whether functions carry probes.
     pub probes: Probes,
     /// Whether the executables tell what was inlined where.
@@ -90,7 +86,6 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(libraries.as_os_str().as_encoded_bytes())
         .with(chained.as_deref().map_or(&[][..], |wrapper| wrapper.as_os_str().as_encoded_bytes()))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
-        .with(if variant.aligned { "aligned" } else { "" })
         .with(serde_json::to_vec(&(variant.probes, variant.inlining)).unwrap_or_default())
         .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
@@ -104,7 +99,6 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             macros: libraries.join(macros_library()),
             chained: chained.clone(),
             sysroot: cargo.sysroot.clone(),
-            aligned_loops: variant.aligned,
             probes: variant.probes,
             inlining: variant.inlining,
         };
@@ -121,8 +115,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let Variant { runner, opaque, aligned: _, probes: _, inlining: _ } = variant;
-    let key = key.with(LOCK_FILE).with(&cargo.version).with(format!("{runner} {opaque}")).finish()?;
+    let key = key.with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish()?;
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
@@ -138,7 +131,7 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
             // Door 2 needs an unstable interface: a toolchain without it gets door 1 only.
             let _ = make_runner(cargo, draft);
         }
-        make_macros(cargo, draft, variant)
+        make_macros(cargo, draft)
     })
 }
 
@@ -201,7 +194,7 @@ fn rustc(cargo: &Cargo, out: &Path, name: &str, root: &Path, more: &[&str], unst
     run(&mut command, name).map(drop)
 }
 
-fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
+fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
     let folder = draft.join("macros");
     write_sources(&folder.join("src"), MACROS)?;
     fs::write(&folder.join("Cargo.toml"), MACROS_MANIFEST)?;
@@ -223,9 +216,6 @@ fn make_macros(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
         command.args(["build", "--release", "--quiet", "--target-dir"]).arg(folder.join("target"));
         if offline {
             command.arg("--offline");
-        }
-        if !variant.opaque {
-            command.env("RUSTFLAGS", "--cfg perfunit_transparent");
         }
         run(command.current_dir(&folder), "perfunit-macros")
     };

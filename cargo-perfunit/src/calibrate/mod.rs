@@ -15,9 +15,10 @@ mod trial;
 
 pub use profile::{keep, kept};
 
+use crate::build::Seeds;
 use crate::decide;
 use crate::error::{Error, Result};
-use crate::measure::{Bench, Config, Seeds};
+use crate::measure::{Bench, Config};
 use crate::model::{Calibration, Level, Placement, Terms, Threshold};
 use crate::system::interrupt;
 use crate::system::term::Terminal;

@@ -1,13 +1,12 @@
 //! The artificial tests: a crate with a version for each number of operations, built by the pipeline like any project.
 
 use super::{BASE, CHANGED, interrupted};
-use crate::build::{self, SideBuild};
+use crate::build::SideBuild;
 use crate::cargo::Cargo;
-use crate::config::Rules;
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::model::{Explain, Sides, TargetId, TargetKind, TestId};
-use crate::session::{self, Explaining, Filter, Measuring, Scope};
+use crate::session;
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -139,23 +138,10 @@ fn build(folder: &Path, base: Oid, head: Oid) -> Result<(Sides<SideBuild>, Optio
 }
 
 fn options(folder: &Path, base: Oid, head: Oid) -> Result<session::Options> {
-    Ok(session::Options {
-        folder: folder.to_owned(),
-        manifest: None,
-        target_dir: Some(folder.join("target")),
-        request: Request::parse(Some(&format!("{base}..{head}")), None)?,
-        scope: Scope::default(),
-        filter: Filter::default(),
-        rules: Rules::default(),
-        partition: None,
-        archive: None,
-        output: None,
-        results: Vec::new(),
-        all_tests: false,
-        build: build::Options { profile: "bench".to_owned(), arguments: vec!["--offline".to_owned()] },
-        opaque_constants: true,
-        aligned_loops: false,
-        explaining: Explaining { explain: Explain::Never, ..Explaining::default() },
-        measuring: Measuring::default(),
-    })
+    let versions = format!("{base}..{head}");
+    let mut options = session::Options::new(folder.to_owned(), Request::parse(Some(&versions), None)?);
+    options.target_dir = Some(folder.join("target"));
+    options.build.arguments.push("--offline".to_owned());
+    options.explaining.explain = Explain::Never;
+    Ok(options)
 }

@@ -1,6 +1,7 @@
 //! Which cargo and toolchain to run, settled once for both sides.
 
 use crate::error::{Error, Result};
+use crate::system::process;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -108,7 +109,7 @@ fn output(command: &mut Command) -> Result<String> {
     let words: Vec<_> =
         std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     let shown = words.join(" ");
-    let output = command.output().map_err(|error| {
+    let output = process::output(command).map_err(|error| {
         Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
     })?;
     if !output.status.success() {

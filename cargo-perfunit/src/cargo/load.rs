@@ -4,6 +4,7 @@ use super::{Cargo, patched};
 use crate::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::system::fs;
+use crate::system::process;
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -157,7 +158,8 @@ pub fn generate_lock_file(cargo: &Cargo, manifest: &Path) -> Result<()> {
         command.args(["generate-lockfile", "--manifest-path"]).arg(manifest).args(offline);
         // Where cargo finds the configuration of the project.
         command.current_dir(manifest.parent().unwrap_or(Path::new("/")));
-        command.output().map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))
+        process::output(&mut command)
+            .map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))
     };
     if attempt(Some("--offline"))?.status.success() {
         return Ok(());
@@ -321,8 +323,8 @@ fn metadata_text(
     if let Some(name) = &cargo.rustup_toolchain {
         command.env("RUSTUP_TOOLCHAIN", name);
     }
-    let output =
-        command.output().map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))?;
+    let output = process::output(&mut command)
+        .map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let error = Error::setup(format!("cargo metadata failed in {}:\n{}", folder.display(), stderr.trim_end()));

@@ -4,11 +4,14 @@
 //! only `cargo metadata --no-deps` runs, which never writes a lock file.
 
 mod command;
+mod context;
 mod load;
 mod patched;
 pub mod rustup;
+pub mod toolchains;
 
 pub use command::{Cargo, anchored};
+pub use context::Context;
 pub use load::{
     Dependency, Location, Package, Resolution, Target, Workspace, add_patched, external_dependencies,
     generate_lock_file, load, locate, package_graph, target_kind,

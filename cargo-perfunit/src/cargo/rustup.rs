@@ -1,6 +1,7 @@
 //! Toolchains by rustup: which one a version asks for, and whether it is there. Nothing is ever installed.
 
 use super::Cargo;
+use crate::system::process;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use toml::{Table, Value};
@@ -92,7 +93,7 @@ fn sysroot(name: &str) -> Option<PathBuf> {
 /// What rustup prints; without what our own start says about toolchains.
 fn output(command: &mut Command) -> Option<String> {
     command.env_remove("RUSTUP_TOOLCHAIN").env("RUSTUP_AUTO_INSTALL", "0");
-    let output = command.output().ok().filter(|output| output.status.success())?;
+    let output = process::output(command).ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok()
 }
 

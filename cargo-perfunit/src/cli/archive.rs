@@ -1,10 +1,10 @@
 //! `cargo perfunit archive`.
 
-use super::comparing::{CommonArguments, folder, options, resolved, terminal};
-use crate::commands;
+use super::arguments::{CommonArguments, folder};
 use crate::config::Layer;
 use crate::error::{Error, ExitCode, Result};
-use crate::session::{Measuring, Options};
+use crate::report::format::count;
+use crate::session::{self, Measuring, Options};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -27,16 +27,27 @@ pub struct ArchiveArguments {
 }
 
 impl ArchiveArguments {
-    /// Builds and packs.
+    /// Builds both versions, packs them, and says what is in the archive.
     pub fn run(&self) -> Result<ExitCode> {
-        let terminal = terminal(&self.common);
+        let terminal = self.common.terminal();
         if let Some(partition) = &self.common.partition {
             return Err(Error::usage(format!("--partition {partition}: an archive is for all shards"))
                 .hint("give --partition to `diff --use-archive`"));
         }
-        let resolved = resolved(&self.common, Layer::default())?;
+        let resolved = self.common.resolved(Layer::default())?;
         let results = vec![folder()?.join(&self.archive_file)];
-        let options = Options { results, ..options(&self.common, &resolved, Measuring::default())? };
-        commands::archive(&options, &self.archive_file, terminal)
+        let options = Options { results, ..self.common.options(&resolved, Measuring::default())? };
+        let made = session::archive(&options, &self.archive_file, terminal)?;
+        for warning in &made.warnings {
+            terminal.status("Warning", &warning.to_string());
+        }
+        let megabytes = made.bytes as f64 / 1e6;
+        let tests = match &made.nothing_because {
+            Some(because) => format!("nothing to measure: {because}"),
+            None => format!("{} to measure", count(made.tests, "test")),
+        };
+        let (base, head, file) = (&made.versions.base.label, &made.versions.head.label, self.archive_file.display());
+        terminal.status("Archived", &format!("{base} and {head} in {file} ({megabytes:.1} MB), {tests}"));
+        Ok(ExitCode::Success)
     }
 }

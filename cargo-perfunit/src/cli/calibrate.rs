@@ -1,11 +1,11 @@
 //! `cargo perfunit calibrate`.
 
-use super::MessageFormat;
+use super::arguments::{MessageFormat, terminal, text_options};
 use crate::calibrate;
-use crate::commands::{self, CalibrateRequest};
 use crate::config;
 use crate::error::{ExitCode, Result};
-use crate::system::term::{self, ColorChoice, Terminal};
+use crate::report::calibration::{self, Document};
+use crate::system::term::{self, ColorChoice};
 use clap::Args;
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use std::time::Duration;
 Examples:
   cargo perfunit calibrate             how often verdicts are right on this machine
   cargo perfunit calibrate --quick     the same, roughly, in about a minute
-  cargo perfunit calibrate --compare   how often other rules are right, in as much time
-  cargo perfunit calibrate --show      what came out last time
+  cargo perfunit calibrate --compare   how often other rules are right, given the same time
+  cargo perfunit calibrate --show      the last result
 ")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct CalibrateArguments {
     /// A rough answer in about a minute, with at most 2 s for a verdict.
     #[arg(long)]
     pub quick: bool,
-    /// Also let other rules decide, in as much time.
+    /// Also compare with other decision rules, given the same time.
     ///
     /// Mann-Whitney, Welch's t, overlap of intervals, means of sequential processes as in Peass.
     #[arg(long)]
@@ -34,7 +34,7 @@ pub struct CalibrateArguments {
     /// About how long to take, builds included [default: 7m, 1m with --quick; twice that with --compare].
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
-    /// Longest measuring for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
+    /// Longest measurement for a verdict, and again for its confirmation [default: as `diff`, 10s; 2s with --quick].
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub per_test_budget: Option<Duration>,
     /// Seed of the random shifts of address spaces [default: drawn].
@@ -52,27 +52,44 @@ pub struct CalibrateArguments {
 }
 
 impl CalibrateArguments {
-    /// Calibrates and prints.
+    /// Calibrates, or shows the last calibration.
     pub fn run(&self) -> Result<ExitCode> {
-        term::set_color(self.color);
-        let json = self.message_format == MessageFormat::Json;
-        commands::calibrate(self.request(), json, Terminal { quiet: self.quiet })
+        let terminal = terminal(self.color, self.quiet);
+        if self.show {
+            self.print(&calibrate::kept()?);
+            return Ok(ExitCode::Success);
+        }
+        let document = Document::from(&calibrate::calibrate(&self.options(), terminal)?);
+        self.print(&document);
+        if document.interrupted {
+            return Ok(ExitCode::Interrupted);
+        }
+        match calibrate::keep(&calibration::json(&document)) {
+            Ok(path) => terminal.status("Kept", &format!("as this machine's profile, {}", path.display())),
+            // The figures are on the screen; that they cannot be kept makes them no worse.
+            Err(error) => terminal.warning(&format!("the profile is not kept: {}", error.message())),
+        }
+        Ok(ExitCode::Success)
     }
 
-    fn request(&self) -> CalibrateRequest {
-        let CalibrateArguments { quick, compare, show, budget, per_test_budget, seed, .. } = *self;
-        if show {
-            return CalibrateRequest::Show;
-        }
-        // With the time for a verdict that `diff` takes by default, or with one that fits into a minute.
+    fn options(&self) -> calibrate::Options {
+        let CalibrateArguments { quick, compare, budget, per_test_budget, seed, .. } = *self;
+        // The time for a verdict is what `diff` takes by default, or what fits into a minute.
         let (whole, verdict) = if quick { (60, 2) } else { (7 * 60, 10) };
-        CalibrateRequest::Make(calibrate::Options {
+        calibrate::Options {
             quick,
             budget: budget.unwrap_or(Duration::from_secs(whole) * if compare { 2 } else { 1 }),
             verdict_budget: per_test_budget.unwrap_or(Duration::from_secs(verdict)),
             compare,
             // Short enough to be typed again, and for every reader of JSON.
             seed: seed.unwrap_or_else(|| fastrand::u32(..).into()),
-        })
+        }
+    }
+
+    fn print(&self, document: &Document) {
+        term::print(&match self.message_format {
+            MessageFormat::Human => calibration::render(document, &text_options(false)),
+            MessageFormat::Json => calibration::json(document),
+        });
     }
 }

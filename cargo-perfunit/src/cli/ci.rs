@@ -1,13 +1,19 @@
 //! `cargo perfunit ci`.
 
-use super::comparing::{folder, real};
-use crate::ci::Service;
-use crate::commands::{self, CiInit, CiOutput};
-use crate::error::{ExitCode, Result};
-use crate::system::term::Terminal;
+use super::arguments::place;
+use crate::cargo::{self, Cargo};
+use crate::ci::{Job, Service};
+use crate::error::{Error, ExitCode, Result};
+use crate::git::Repository;
+use crate::hook::manifests;
+use crate::system::fs;
+use crate::system::term::{self, Terminal};
 use clap::{Args, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+
+/// Where the job goes for `GitLab` if there are other jobs already.
+const GITLAB_INCLUDED: &str = ".gitlab/perfunit.gitlab-ci.yml";
 
 /// Arguments of `ci`.
 #[derive(Debug, Args)]
@@ -18,7 +24,7 @@ Examples:
   cargo perfunit ci init generic           a shell script for any other service
   cargo perfunit ci init github --print    only show it
 
-What the jobs do, and why, is told in docs/ci.md.
+docs/ci.md describes what the jobs do, and why.
 ")]
 pub struct CiArguments {
     /// What to do.
@@ -41,13 +47,13 @@ pub struct InitArguments {
     /// The service that runs it.
     #[arg(value_enum)]
     pub service: CiService,
-    /// Share the tests out among N machines, and join what they find.
+    /// Split the tests among N machines, and merge their results.
     #[arg(long, value_name = "N")]
     pub shards: Option<NonZeroUsize>,
     /// Print the file instead of writing it.
     #[arg(long, conflicts_with = "force")]
     pub print: bool,
-    /// Overwrite a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     pub force: bool,
     /// Path to Cargo.toml.
@@ -69,63 +75,77 @@ pub enum CiService {
 impl CiArguments {
     /// Does what was asked for.
     pub fn run(&self) -> Result<ExitCode> {
-        let CiCommand::Init(init) = &self.command;
-        let manifest = init.manifest_path.as_deref().map(real).transpose()?;
-        let request = CiInit {
-            folder: manifest.as_deref().and_then(Path::parent).map_or_else(folder, |parent| Ok(parent.to_owned()))?,
-            manifest,
-            service: match init.service {
-                CiService::Github => Service::Github,
-                CiService::Gitlab => Service::Gitlab,
-                CiService::Generic => Service::Generic,
-            },
-            shards: init.shards.filter(|shards| shards.get() > 1),
-            output: match init {
-                InitArguments { print: true, .. } => CiOutput::Print,
-                InitArguments { force: true, .. } => CiOutput::Overwrite,
-                _ => CiOutput::Write,
-            },
-        };
-        commands::ci_init(&request, Terminal::default())
+        let CiCommand::Init(arguments) = &self.command;
+        arguments.run()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::Arguments;
-    use super::*;
-    use crate::ci::Job;
-    use clap::Parser;
-
-    /// The command lines in a job that run us, with values for what the service fills in.
-    fn commands(text: &str) -> Vec<String> {
-        let starts = ["- cargo perfunit ", "run: cargo perfunit ", "exec cargo perfunit ", "cargo perfunit "];
-        let line = |line: &str| {
-            let command = starts.iter().find_map(|start| line.trim().strip_prefix(start))?;
-            let command = command.split(" || ").next().unwrap_or_default();
-            let filled = ["$SHARD", "$shard", "$CI_NODE_INDEX"]
-                .iter()
-                .fold(command.to_owned(), |line, name| line.replace(name, "1"));
-            Some(filled.replace("$CI_NODE_TOTAL", "4").replace('"', ""))
-        };
-        text.lines().filter_map(line).collect()
-    }
-
-    #[test]
-    fn the_commands_in_jobs_are_understood() {
-        for service in [Service::Github, Service::Gitlab, Service::Generic] {
-            for (folder, shards) in
-                [("", None), ("rust/app", None), ("", NonZeroUsize::new(4)), ("rust/app", NonZeroUsize::new(4))]
-            {
-                let text = Job { service, shards, folder: folder.to_owned() }.render();
-                let commands = commands(&text);
-                // Shards are measured by one command and merged by another.
-                assert_eq!(commands.len(), if shards.is_some() { 2 } else { 1 }, "{text}");
-                for command in commands {
-                    let line = ["cargo perfunit"].into_iter().chain(command.split_whitespace());
-                    Arguments::try_parse_from(line).unwrap_or_else(|error| panic!("{command}: {error}"));
-                }
+impl InitArguments {
+    /// Writes or prints a ready job.
+    fn run(&self) -> Result<ExitCode> {
+        let terminal = Terminal::default();
+        let (folder, manifest) = place(self.manifest_path.as_deref())?;
+        let repository = Repository::discover(&folder)?;
+        let root = repository.root();
+        let service = self.service.service();
+        let shards = self.shards.filter(|shards| shards.get() > 1);
+        let text = Job { service, shards, folder: project(&folder, manifest.as_deref(), root)? }.render();
+        if self.print {
+            term::print(&text);
+            return Ok(ExitCode::Success);
+        }
+        let own = service.path();
+        let file = if service == Service::Gitlab && root.join(own).exists() { GITLAB_INCLUDED } else { own };
+        let path = root.join(file);
+        if !self.force && path.symlink_metadata().is_ok() {
+            return Err(Error::usage(format!("{file} exists"))
+                .hint("--force overwrites it, --print shows what would be written"));
+        }
+        fs::write(&path, text)?;
+        if service == Service::Generic {
+            fs::make_executable(&path)?;
+        }
+        terminal.status("Wrote", file);
+        let next = match (service, file) {
+            (Service::Github, _) => "commit and push it; pull requests then have a check named perfunit",
+            (Service::Gitlab, GITLAB_INCLUDED) => "add it to .gitlab-ci.yml and commit both:",
+            (Service::Gitlab, _) => "commit and push it; merge requests then have a job named perfunit",
+            (Service::Generic, _) => {
+                "commit it, and run it in a job that has the repository with its history, and Rust"
             }
+        };
+        terminal.status("Next", next);
+        if file == GITLAB_INCLUDED {
+            term::print(&format!("include:\n  - local: {GITLAB_INCLUDED}\n"));
+        }
+        Ok(ExitCode::Success)
+    }
+}
+
+impl CiService {
+    fn service(self) -> Service {
+        match self {
+            Self::Github => Service::Github,
+            Self::Gitlab => Service::Gitlab,
+            Self::Generic => Service::Generic,
         }
     }
+}
+
+/// The project's folder in the repository: where the user stands or what is named, else the only one that there is.
+fn project(folder: &Path, manifest: Option<&Path>, root: &Path) -> Result<String> {
+    let cargo = Cargo::find(folder)?;
+    let found = match cargo::locate(&cargo, folder, manifest) {
+        Ok(found) => found.workspace_root,
+        Err(error) if manifest.is_some() => return Err(error),
+        Err(error) => match &manifests(root)[..] {
+            [manifest] => root.join(manifest).parent().unwrap_or(root).to_owned(),
+            _ => return Err(error),
+        },
+    };
+    let relative = found.strip_prefix(root).map_err(|_| {
+        Error::setup(format!("the workspace {} lies outside of the repository {}", found.display(), root.display()))
+            .hint("run this in a project of the repository")
+    })?;
+    Ok(relative.to_string_lossy().into_owned())
 }

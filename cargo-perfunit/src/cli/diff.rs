@@ -1,13 +1,12 @@
 //! `cargo perfunit diff`.
 
-use super::comparing::{CommonArguments, folder, options, resolved, terminal};
-use super::measuring::{MeasuringArguments, explaining};
-use super::report::{TellingArguments, denied, report_file};
-use crate::commands::{self, DiffOutput, DiffRequest, Gate, ReportFile};
-use crate::config::{Layer, NoTests, Resolved, Sourced};
+use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, explaining, folder};
+use super::output::RunOutput;
+use super::report_files::ReportFile;
+use crate::config::NoTests;
 use crate::error::{ExitCode, Result};
-use crate::report::{Format, Rendering};
-use crate::session::Options;
+use crate::report::Format;
+use crate::session::{self, Options};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -21,14 +20,14 @@ Examples:
   cargo perfunit diff v1.2.0..v1.3.0       two versions against each other
   cargo perfunit diff main parser::        only tests whose name contains `parser::`
   cargo perfunit diff main -E 'package(core) & test(/^long/)'
-                                           what an expression of nextest's filterset language takes
+                                           only tests that match an expression of nextest's filterset language
   cargo perfunit diff main -p core --lib   only the unit tests of one library
-  cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
+  cargo perfunit diff main --budget 60s    as many tests as fit, the most likely to have changed first
   cargo perfunit diff main --metric time,allocations
                                            more allocations are a regression, too
 
 Exit codes: 0 no regression, 100 at least one test got slower; the others are in docs/exit-codes.md.
-How it measures is told in docs/method.md, what it cannot do in docs/limits.md.
+docs/method.md describes how it measures, docs/limits.md what it cannot do.
 ")]
 pub struct DiffArguments {
     #[command(flatten)]
@@ -42,7 +41,7 @@ pub struct DiffArguments {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
     /// Also write a report to a file; may be given several times.
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file, help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse, help_heading = "Output")]
     pub report: Vec<ReportFile>,
     /// What to do when there is nothing to measure [default: pass].
     #[arg(long, value_enum, value_name = "ACTION", help_heading = "Output")]
@@ -55,38 +54,39 @@ pub struct DiffArguments {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
-    pub telling: TellingArguments,
+    pub reporting: ReportingArguments,
+}
+
+/// What to compare, and what becomes of the run.
+pub struct DiffRequest {
+    pub options: Options,
+    pub output: RunOutput,
 }
 
 impl DiffArguments {
     /// Compares and prints.
     pub fn run(&self) -> Result<ExitCode> {
-        let terminal = terminal(&self.common);
+        let terminal = self.common.terminal();
         let DiffRequest { options, output } = self.resolve()?;
-        commands::diff(&options, &output, terminal)
+        let run = session::diff(&options, terminal)?;
+        Ok(output.conclude(&run, terminal))
     }
 
-    /// What is to be done.
+    /// What was typed, with the environment and the configuration.
     pub fn resolve(&self) -> Result<DiffRequest> {
-        let resolved = resolved(&self.common, self.layer())?;
+        let typed = &self.measuring;
+        let layer = typed.layer().or(self.reporting.layer(self.no_tests));
+        let resolved = self.common.resolved(layer)?;
         let settings = &resolved.settings;
-        let denied = denied(&settings.deny.value);
-        let output = DiffOutput {
-            format: self.message_format,
-            rendering: Rendering { denied, ..self.telling.rendering(self.common.verbose) },
-            files: self.report.clone(),
-            gate: Gate { fail_without_tests: settings.no_tests.value == NoTests::Fail, denied },
+        let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
+        let options = Options {
+            explaining: explaining(settings),
+            archive: self.use_archive.clone(),
+            output: self.output.clone(),
+            results: self.results()?,
+            ..self.common.options(&resolved, typed.measuring(settings))?
         };
-        Ok(DiffRequest { options: self.options(&resolved)?, output })
-    }
-
-    /// What was typed of the settings that the configuration knows, too.
-    fn layer(&self) -> Layer {
-        Layer {
-            no_tests: self.no_tests.map(Sourced::typed),
-            deny: (!self.telling.deny.is_empty()).then(|| Sourced::typed(self.telling.deny.clone())),
-            ..self.measuring.layer()
-        }
+        Ok(DiffRequest { options, output })
     }
 
     /// What it reads and writes besides the project.
@@ -94,18 +94,5 @@ impl DiffArguments {
         let folder = folder()?;
         let named = self.use_archive.iter().chain(&self.output).chain(self.report.iter().map(|report| &report.path));
         Ok(named.map(|path| folder.join(path)).collect())
-    }
-
-    fn options(&self, resolved: &Resolved) -> Result<Options> {
-        let typed = &self.measuring;
-        Ok(Options {
-            opaque_constants: !typed.transparent_constants,
-            aligned_loops: typed.aligned_loops,
-            explaining: explaining(&resolved.settings),
-            archive: self.use_archive.clone(),
-            output: self.output.clone(),
-            results: self.results()?,
-            ..options(&self.common, resolved, typed.measuring(&resolved.settings))?
-        })
     }
 }

@@ -1,12 +1,13 @@
 //! `cargo perfunit explain`.
 
-use super::MessageFormat;
-use super::comparing::{folder, real};
-use crate::commands::{self, ExplainView};
+use super::arguments::{MessageFormat, place, terminal, text_options};
 use crate::config::{self, Auto};
-use crate::error::{ExitCode, Result};
-use crate::model::{Engine, Explain, Strategy};
-use crate::session::{ExplainRequest, Explaining};
+use crate::error::{Error, ExitCode, Result};
+use crate::explain::{forest, impact, ranking};
+use crate::model::{Engine, Explain, Profile, Side, Strategy};
+use crate::report::{self, explanations, flamegraph};
+use crate::session::{self, ExplainRequest, Explaining};
+use crate::system::fs;
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -17,28 +18,28 @@ use std::time::Duration;
 #[command(after_long_help = "\
 Examples:
   cargo perfunit explain                           what the last `diff` found slower or faster
-  cargo perfunit explain parser::long              of that, tests whose name contains `parser::long`
+  cargo perfunit explain parser::long              only tests whose name contains `parser::long`
   cargo perfunit explain --engine callgrind        in instructions: exact, and for inlined functions
-  cargo perfunit explain --function Parser::line   which tests a function matters to, and how much
+  cargo perfunit explain --function Parser::line   which tests a function affects, and how much
   cargo perfunit explain --hot                     which functions take the tests' time
   cargo perfunit explain parser::long --flamegraph line.svg
                                                    where the time goes, head against base
 
-How functions are found to be to blame is told in docs/method.md.
+docs/method.md describes how responsible functions are found.
 ")]
 pub struct ExplainArguments {
     /// Tests of the last `diff`: whole names, or parts of them.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
-    /// TESTs are whole names.
+    /// TESTs must be whole names.
     #[arg(long)]
     pub exact: bool,
-    /// Instead, the tests that a function matters to.
+    /// Show the tests that a function affects instead.
     ///
     /// By its name or the end of its path: `line`, `Parser::line`, `parser::Parser::line`.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["hot", "flamegraph"])]
     pub function: Option<String>,
-    /// Instead, the functions that take most of the tests' time, and all tests' calls in one tree.
+    /// Show the functions that take most of the tests' time instead, and all tests' calls in one tree.
     #[arg(long, conflicts_with = "flamegraph")]
     pub hot: bool,
     /// Also write where the time of one test goes, head against base.
@@ -47,14 +48,14 @@ pub struct ExplainArguments {
     /// line, for other tools.
     #[arg(long, value_name = "FILE")]
     pub flamegraph: Option<PathBuf>,
-    /// What is counted to find out who is to blame.
+    /// What to count to find the responsible functions.
     ///
-    /// One that is named here explains anew what is explained already.
+    /// If it is given, tests that were explained already are explained again.
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Auto<Engine>>,
-    /// Which functions are timed to find out who is to blame.
+    /// Which functions to time to find the responsible ones.
     ///
-    /// One that is named here explains anew what is explained already.
+    /// If it is given, tests that were explained already are explained again.
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<Auto<Strategy>>,
     /// Longest run, builds included.
@@ -78,25 +79,37 @@ pub struct ExplainArguments {
 }
 
 impl ExplainArguments {
-    /// Explains and prints.
+    /// Answers about tests of the last run and prints the answer. What is not found out is no failure.
     pub fn run(&self) -> Result<ExitCode> {
-        term::set_color(self.color);
-        let (terminal, json) = (Terminal { quiet: self.quiet }, self.message_format == MessageFormat::Json);
-        commands::explain(&self.request()?, &self.view(), json, terminal)
-    }
-
-    fn view(&self) -> ExplainView {
-        match self {
-            ExplainArguments { function: Some(path), .. } => ExplainView::Function(path.clone()),
-            ExplainArguments { hot: true, .. } => ExplainView::Hot,
-            ExplainArguments { flamegraph, .. } => ExplainView::Blame { flamegraph: flamegraph.clone() },
-        }
+        let terminal = terminal(self.color, self.quiet);
+        let (request, options) = (self.request()?, text_options(true));
+        let json = self.message_format == MessageFormat::Json;
+        let text = if let Some(function) = &self.function {
+            let impact = impact(&profiles(&request, terminal)?, function).map_err(|none| none.error())?;
+            if json { report::impact::json(&impact) } else { report::impact::text(&impact, &options) }
+        } else if self.hot {
+            let profiles = profiles(&request, terminal)?;
+            let (ranking, trees) = (ranking(&profiles), forest(&profiles));
+            if json {
+                report::ranking::json(&ranking, &trees)
+            } else {
+                report::ranking::text(&ranking, &trees, &options)
+            }
+        } else {
+            if let Some(path) = &self.flamegraph {
+                draw(&request, path, terminal)?;
+            }
+            let found = session::explain(&request, terminal)?;
+            if json { explanations::json(&found) } else { explanations::text(&found, &options) }
+        };
+        term::print(&text);
+        Ok(ExitCode::Success)
     }
 
     fn request(&self) -> Result<ExplainRequest> {
-        let manifest = self.manifest_path.as_deref().map(real).transpose()?;
+        let (folder, manifest) = place(self.manifest_path.as_deref())?;
         Ok(ExplainRequest {
-            folder: manifest.as_deref().and_then(Path::parent).map_or_else(folder, |parent| Ok(parent.to_owned()))?,
+            folder,
             manifest,
             target_dir: self.target_dir.clone(),
             tests: self.tests.clone(),
@@ -111,4 +124,31 @@ impl ExplainArguments {
             budget: self.budget,
         })
     }
+}
+
+/// Where head's time goes, by test.
+fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Vec<Profile>> {
+    let found = session::profiles(request, terminal)?;
+    found.warnings.iter().for_each(|warning| terminal.warning(&warning.to_string()));
+    if found.tests.is_empty() {
+        return Err(Error::usage("the last run has no test whose calls could be timed")
+            .hint("`cargo perfunit diff --all-tests` measures all tests"));
+    }
+    Ok(found.tests.iter().map(|test| test.profile(Side::Head)).collect())
+}
+
+/// Draws where the time of the only test that is meant goes, all functions timed.
+fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()> {
+    let found = session::profiles(request, terminal)?;
+    let [explanation] = &found.tests[..] else {
+        let error = Error::usage(format!("--flamegraph draws one test, not {}", found.tests.len()));
+        let hint = found.warnings.first().map(ToString::to_string);
+        let whole = || "name it: `cargo perfunit explain TEST --exact --flamegraph FILE`".to_owned();
+        return Err(error.hint(hint.unwrap_or_else(whole)));
+    };
+    let is_picture = path.extension().is_some_and(|extension| extension == "svg");
+    let text = if is_picture { flamegraph::svg(explanation)? } else { flamegraph::folded(explanation) };
+    fs::write(path, text)?;
+    terminal.status("Wrote", &path.display().to_string());
+    Ok(())
 }

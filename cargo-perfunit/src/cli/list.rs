@@ -1,11 +1,12 @@
 //! `cargo perfunit list`.
 
-use super::MessageFormat;
-use super::comparing::{CommonArguments, options, resolved, terminal};
-use crate::commands::{self, ListOutput};
+use super::arguments::{CommonArguments, MessageFormat};
 use crate::config::Layer;
-use crate::error::{ExitCode, Result};
-use crate::session::Measuring;
+use crate::error::{Error, ExitCode, Result};
+use crate::model::Listing;
+use crate::report::list::{self, ListOptions};
+use crate::session::{self, Measuring};
+use crate::system::term;
 use clap::Args;
 
 /// Arguments of `list`.
@@ -17,13 +18,13 @@ Examples:
   cargo perfunit list main --explain-none       why nothing would be measured
   cargo perfunit list --all                     all tests, with how they were captured
 
-How tests are selected is told in docs/method.md.
+docs/method.md describes how tests are selected.
 ")]
 pub struct ListArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub common: CommonArguments,
-    /// Every test found in the workspace, with how it was captured.
+    /// List every test in the workspace, with how it was captured.
     #[arg(long, help_heading = "Tests")]
     pub all: bool,
     /// Explain each test, or those whose name contains TEST.
@@ -31,7 +32,7 @@ pub struct ListArguments {
     /// What changed for it and the path from the test to the change, or which stage left it out.
     #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "", help_heading = "Tests")]
     pub why: Option<String>,
-    /// If no test is selected, say of each change why it selects none.
+    /// If no test is selected, explain for each change why it selects none.
     #[arg(long, help_heading = "Tests")]
     pub explain_none: bool,
     /// Output format of the result on stdout.
@@ -42,16 +43,32 @@ pub struct ListArguments {
 impl ListArguments {
     /// Selects and prints.
     pub fn run(&self) -> Result<ExitCode> {
-        let terminal = terminal(&self.common);
-        let output = ListOutput {
-            json: self.message_format == MessageFormat::Json,
-            all: self.all,
-            why: self.why.clone(),
-            explain_none: self.explain_none,
-        };
-        let resolved = resolved(&self.common, Layer::default())?;
-        let mut options = options(&self.common, &resolved, Measuring::default())?;
+        let terminal = self.common.terminal();
+        let resolved = self.common.resolved(Layer::default())?;
+        let mut options = self.common.options(&resolved, Measuring::default())?;
         options.all_tests |= self.all;
-        commands::list(&options, &output, terminal)
+        let listing = session::list(&options, terminal)?;
+        let text = match self.message_format {
+            MessageFormat::Json => list::json(&listing),
+            MessageFormat::Human => {
+                let why = self.why.as_deref();
+                check_name(&listing, why)?;
+                let (width, unicode) = (term::width(), term::unicode());
+                let explain_none = self.explain_none;
+                list::text(&listing, &ListOptions { all: self.all, why, explain_none, width, unicode })
+            }
+        };
+        term::print(&text);
+        Ok(ExitCode::Success)
     }
+}
+
+/// A name that no test has is a mistake, unless there are no tests to have it.
+fn check_name(listing: &Listing, why: Option<&str>) -> Result<()> {
+    let Some(part) = why else { return Ok(()) };
+    if listing.tests.is_empty() || listing.tests.iter().any(|listed| listed.test.name.contains(part)) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("no test found has `{part}` in its name"))
+        .hint("`--why` takes the name of a test; put the version to compare with before it: `list main --why`"))
 }

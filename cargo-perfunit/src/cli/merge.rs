@@ -1,13 +1,13 @@
 //! `cargo perfunit merge`.
 
-use super::comparing::{ConfigurationArguments, place};
-use super::report::{TellingArguments, denied, report_file};
-use crate::commands::{self, DiffOutput, Gate, ReportFile};
-use crate::config::{Layer, NoTests, Sourced};
+use super::arguments::{ConfigurationArguments, ReportingArguments, place, terminal};
+use super::output::RunOutput;
+use super::report_files::ReportFile;
+use crate::config::NoTests;
 use crate::error::{ExitCode, Result};
-use crate::report::{Format, Rendering};
-use crate::session::MergeRequest;
-use crate::system::term::{self, ColorChoice, Terminal};
+use crate::report::Format;
+use crate::session::{self, MergeRequest};
+use crate::system::term::ColorChoice;
 use clap::{ArgAction, Args};
 use std::path::PathBuf;
 
@@ -32,14 +32,14 @@ pub struct MergeArguments {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: Format,
     /// Also write a report to a file; may be given several times.
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = report_file)]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse)]
     pub report: Vec<ReportFile>,
     /// What to do when there is nothing to measure [default: pass].
     #[arg(long, value_enum, value_name = "ACTION")]
     pub no_tests: Option<NoTests>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
-    pub telling: TellingArguments,
+    pub reporting: ReportingArguments,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub configuration: ConfigurationArguments,
@@ -49,7 +49,7 @@ pub struct MergeArguments {
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub manifest_path: Option<PathBuf>,
-    /// Say more: per test the p value, effect size, pairs and why it was selected.
+    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
     #[arg(long, short, action = ArgAction::Count)]
     pub verbose: u8,
     /// Print the result only.
@@ -61,34 +61,20 @@ pub struct MergeArguments {
 }
 
 impl MergeArguments {
-    /// Joins and prints.
+    /// Joins the shards of a run, and prints it as `diff` would have.
     pub fn run(&self) -> Result<ExitCode> {
-        term::set_color(self.color);
-        let terminal = Terminal { quiet: self.quiet };
+        let terminal = terminal(self.color, self.quiet);
         let (folder, manifest) = place(self.manifest_path.as_deref())?;
-        let typed = Layer {
-            no_tests: self.no_tests.map(Sourced::typed),
-            deny: (!self.telling.deny.is_empty()).then(|| Sourced::typed(self.telling.deny.clone())),
-            ..Layer::default()
-        };
-        let resolved = self.configuration.find(&folder, manifest.as_deref(), typed)?;
-        for warning in &resolved.warnings {
-            terminal.warning(warning);
-        }
-        let denied = denied(&resolved.settings.deny.value);
-        let request = MergeRequest {
+        let typed = self.reporting.layer(self.no_tests);
+        let settings = self.configuration.find(&folder, manifest.as_deref(), typed, terminal)?.settings;
+        let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.verbose, &settings)?;
+        let run = session::merge(&MergeRequest {
             shards: self.shards.clone(),
             output: self.output.clone(),
             folder,
             manifest,
             target_dir: self.target_dir.clone(),
-        };
-        let output = DiffOutput {
-            format: self.message_format,
-            rendering: Rendering { denied, ..self.telling.rendering(self.verbose) },
-            files: self.report.clone(),
-            gate: Gate { fail_without_tests: resolved.settings.no_tests.value == NoTests::Fail, denied },
-        };
-        commands::merge(&request, &output, terminal)
+        })?;
+        Ok(output.conclude(&run, terminal))
     }
 }

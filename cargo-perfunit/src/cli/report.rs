@@ -1,12 +1,13 @@
-//! `cargo perfunit report`, and the options that `diff` shares with it.
+//! `cargo perfunit report`.
 
-use super::comparing::{folder, real};
-use crate::commands::{self, ReportFile, ReportRequest, ReportView, SavedRun};
-use crate::config::Deny;
+use super::arguments::{ReportingArguments, place, terminal, text_options};
+use super::report_files;
 use crate::error::{Error, ExitCode, Result};
-use crate::report::{Denied, DocumentKind, Format, ListFormat, Rendering, TextOptions, WhenFine};
-use crate::system::term::{self, ColorChoice, Terminal};
-use clap::{ArgAction, Args, ValueEnum};
+use crate::model::Run;
+use crate::report::{self, DocumentKind, Format, ListFormat, WhenFine, saved, schema};
+use crate::session::{self, runs};
+use crate::system::term::{self, ColorChoice};
+use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `report`.
@@ -17,7 +18,7 @@ Examples:
   cargo perfunit report --format markdown            as a comment for a pull request
   cargo perfunit report --format junit -o perf.xml   for a CI system
   cargo perfunit report --list                       the saved runs
-  cargo perfunit report --run 20261122T08 -v         one of them, with all that is known
+  cargo perfunit report --run 20261122T08 -v         one of them, with all details
 
 The formats are described in docs/reports.md.
 ")]
@@ -25,16 +26,16 @@ pub struct ReportArguments {
     /// Which run: an id or the beginning of one, or the path of a `run.json` or its folder [default: the last].
     #[arg(long, value_name = "ID|PATH")]
     pub run: Option<String>,
-    /// How to tell it.
+    /// Format of the report.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// Where to write it; `-` is stdout.
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// Instead, the saved runs with what came out (as text or json).
+    /// List the saved runs and their results instead (as text or json).
     #[arg(long, conflicts_with_all = ["run", "output", "deny", "when_fine"])]
     pub list: bool,
-    /// Instead, the JSON Schema of a document.
+    /// Print the JSON Schema of a document instead.
     #[arg(
         long,
         value_enum,
@@ -46,8 +47,8 @@ pub struct ReportArguments {
     pub schema: Option<DocumentKind>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
-    pub telling: TellingArguments,
-    /// Say more: per test the p value, effect size, pairs and why it was selected.
+    pub reporting: ReportingArguments,
+    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
     #[arg(long, short, action = ArgAction::Count)]
     pub verbose: u8,
     /// Path to Cargo.toml.
@@ -64,91 +65,95 @@ pub struct ReportArguments {
     pub color: ColorChoice,
 }
 
-/// What reports leave open.
-#[derive(Debug, Args)]
-pub struct TellingArguments {
-    /// Such tests are failures, too: exit code of `diff`, failed test cases with `junit`.
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
-    pub deny: Vec<Deny>,
-    /// What Markdown says when nothing got slower or faster.
-    #[arg(long, value_enum, default_value_t, value_name = "HOW", help_heading = "Output")]
-    pub when_fine: WhenFine,
-}
-
-/// What the words deny.
-pub fn denied(deny: &[Deny]) -> Denied {
-    Denied { inconclusive: deny.contains(&Deny::Inconclusive), failing: deny.contains(&Deny::Failing) }
-}
-
-impl TellingArguments {
-    /// With so many `-v`.
-    pub fn rendering(&self, verbose: u8) -> Rendering {
-        Rendering {
-            text: TextOptions { width: term::width(), verbose: verbose > 0, unicode: term::unicode() },
-            when_fine: self.when_fine,
-            denied: denied(&self.deny),
-        }
-    }
-}
-
 impl ReportArguments {
-    /// Tells of a saved run.
+    /// Prints or writes the report of a saved run. Its verdicts are no failure here: they are those of the run.
     pub fn run(&self) -> Result<ExitCode> {
-        term::set_color(self.color);
-        commands::report(&self.request()?, &self.view()?, Terminal { quiet: self.quiet })
-    }
-
-    fn request(&self) -> Result<ReportRequest> {
-        let manifest = self.manifest_path.as_deref().map(real).transpose()?;
-        Ok(ReportRequest {
-            folder: manifest.as_deref().and_then(Path::parent).map_or_else(folder, |parent| Ok(parent.to_owned()))?,
-            manifest,
-            target_dir: self.target_dir.clone(),
-            run: self.run.as_deref().map_or(SavedRun::Last, saved_run),
-        })
-    }
-
-    fn view(&self) -> Result<ReportView> {
+        let terminal = terminal(self.color, self.quiet);
         if let Some(kind) = self.schema {
-            return Ok(ReportView::Schema(kind));
+            term::print(&schema::render(kind));
+            return Ok(ExitCode::Success);
         }
+        let saved = SavedRuns::new(self)?;
         if self.list {
-            return self.list_format().map(ReportView::List);
+            let format = self.list_format()?;
+            term::print(&saved::render(&saved.all()?, format));
+            return Ok(ExitCode::Success);
         }
-        if self.telling.when_fine != WhenFine::default() && self.format != Format::Markdown {
-            return Err(Error::usage(format!("--when-fine is about Markdown, not {}", self.format.name()))
-                .hint("say `--format markdown` too"));
+        if self.reporting.when_fine != WhenFine::default() && self.format != Format::Markdown {
+            return Err(Error::usage(format!("--when-fine is for Markdown, not for {}", self.format.name()))
+                .hint("add `--format markdown`"));
         }
-        let path = Some(self.output.clone()).filter(|path| path.as_os_str() != "-");
-        Ok(ReportView::Run { format: self.format, rendering: self.telling.rendering(self.verbose), path })
+        let rendering = self.reporting.rendering(self.verbose, &self.reporting.deny);
+        let (file, run) = saved.find(self.run.as_deref())?;
+        if self.output.as_os_str() == "-" {
+            term::print(&report::render(&run, self.format, &rendering));
+            return Ok(ExitCode::Success);
+        }
+        let path = &self.output;
+        if path.canonicalize().is_ok_and(|path| file.canonicalize().is_ok_and(|file| file == path)) {
+            return Err(Error::usage(format!("the report would replace the saved run {}", path.display()))
+                .hint("name another file with --output"));
+        }
+        report_files::write(&run, self.format, &rendering, path)?;
+        terminal.status("Wrote", &path.display().to_string());
+        Ok(ExitCode::Success)
     }
 
     fn list_format(&self) -> Result<ListFormat> {
         match self.format {
-            Format::Text => Ok(ListFormat::Text(self.telling.rendering(0).text.glyphs())),
+            Format::Text => Ok(ListFormat::Text(text_options(false).glyphs())),
             Format::Json => Ok(ListFormat::Json),
-            other => Err(Error::usage(format!("--list cannot be told as {}", other.name()))
+            other => Err(Error::usage(format!("--list cannot be printed as {}", other.name()))
                 .hint("`--format json` is for programs, `--format text` for people")),
         }
     }
 }
 
-/// Ids have no slashes and no ending.
-fn saved_run(typed: &str) -> SavedRun {
-    let is_path = typed.contains(std::path::MAIN_SEPARATOR)
-        || Path::new(typed).extension().is_some_and(|extension| extension == "json");
-    if is_path { SavedRun::At(PathBuf::from(typed)) } else { SavedRun::Named(typed.to_owned()) }
+/// The saved runs of a project, which need not be one if a run is named by its path.
+struct SavedRuns<'a> {
+    folder: PathBuf,
+    manifest: Option<PathBuf>,
+    target_dir: Option<&'a Path>,
 }
 
-/// `FORMAT=FILE`.
-pub fn report_file(typed: &str) -> std::result::Result<ReportFile, String> {
-    let known = || Format::value_variants().iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
-    let (name, path) = typed.split_once('=').unwrap_or((typed, ""));
-    let format = Format::from_str(name, false).map_err(|_| format!("`{name}` is no format: use {}", known()))?;
-    if path.is_empty() {
-        return Err(format!("no file for it: try `{name}=FILE`"));
+impl<'a> SavedRuns<'a> {
+    fn new(arguments: &'a ReportArguments) -> Result<Self> {
+        let (folder, manifest) = place(arguments.manifest_path.as_deref())?;
+        Ok(Self { folder, manifest, target_dir: arguments.target_dir.as_deref() })
     }
-    Ok(ReportFile { format, path: PathBuf::from(path) })
+
+    fn home(&self) -> Result<PathBuf> {
+        session::home(&self.folder, self.manifest.as_deref(), self.target_dir)
+    }
+
+    /// The run that is meant, or the last one, with its file.
+    fn find(&self, typed: Option<&str>) -> Result<(PathBuf, Run)> {
+        let (path, record) = match typed {
+            None => runs::last(&self.home()?)?,
+            Some(path) if is_path(path) => {
+                let path = Path::new(path);
+                let file = if path.is_dir() { path.join(runs::FILE) } else { path.to_owned() };
+                let record = runs::read(&file)?;
+                (file, record)
+            }
+            Some(id) => runs::named(&self.home()?, id)?,
+        };
+        Ok((path, record.run))
+    }
+
+    /// Every saved run, or why it cannot be read, the last one first.
+    fn all(&self) -> Result<Vec<saved::Saved>> {
+        let entry = |path: PathBuf| {
+            let run = runs::read(&path).map(|record| record.run);
+            saved::Saved { id: runs::id_of(&path), path, run }
+        };
+        Ok(runs::all(&self.home()?)?.into_iter().rev().map(entry).collect())
+    }
+}
+
+/// True unless it is the id of a run, which has no slashes and no ending.
+fn is_path(typed: &str) -> bool {
+    typed.contains(std::path::MAIN_SEPARATOR) || Path::new(typed).extension().is_some_and(|ending| ending == "json")
 }
 
 #[cfg(test)]
@@ -157,19 +162,7 @@ mod tests {
 
     #[test]
     fn runs_are_named_by_id_or_by_path() {
-        assert_eq!(saved_run("20261122T07"), SavedRun::Named("20261122T07".to_owned()));
-        for path in ["run.json", "./20261122T073000Z-ab12", "shards/1/run.json"] {
-            assert_eq!(saved_run(path), SavedRun::At(PathBuf::from(path)));
-        }
-    }
-
-    #[test]
-    fn files_of_reports_have_a_format() {
-        let file = |format, path: &str| ReportFile { format, path: PathBuf::from(path) };
-        assert_eq!(report_file("json=a=b.json"), Ok(file(Format::Json, "a=b.json")));
-        assert_eq!(report_file("human=a"), Ok(file(Format::Text, "a")));
-        assert!(report_file("yaml=a").unwrap_err().contains("`yaml` is no format: use text, markdown, json"));
-        assert!(report_file("json").unwrap_err().contains("`json=FILE`"));
-        assert!(report_file("json=").is_err());
+        assert!(!is_path("20261122T07"));
+        assert!(["run.json", "./20261122T073000Z-ab12", "shards/1/run.json"].into_iter().all(is_path));
     }
 }

@@ -1,11 +1,10 @@
 //! `cargo perfunit show-config`.
 
-use super::MessageFormat;
-use super::comparing::{ConfigurationArguments, place};
-use super::measuring::MeasuringArguments;
-use crate::commands::{self, ConfigView};
+use super::arguments::{ConfigurationArguments, MeasuringArguments, MessageFormat, place, terminal};
+use crate::config;
 use crate::error::{ExitCode, Result};
-use crate::system::term::{self, ColorChoice, Terminal};
+use crate::report::settings;
+use crate::system::term::{self, ColorChoice};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -22,7 +21,7 @@ pub struct ShowConfigArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub configuration: ConfigurationArguments,
-    /// Instead, the JSON schema of the configuration file, for editors.
+    /// Print the JSON schema of the configuration file instead, for editors.
     #[arg(long, conflicts_with_all = ["config_file", "message_format"])]
     pub schema: bool,
     /// Output format of the result on stdout.
@@ -42,17 +41,18 @@ pub struct ShowConfigArguments {
 impl ShowConfigArguments {
     /// Settles and prints.
     pub fn run(&self) -> Result<ExitCode> {
-        term::set_color(self.color);
+        let terminal = terminal(self.color, false);
         if self.schema {
-            return Ok(commands::show_config(&ConfigView::Schema));
+            term::print(&config::schema());
+            return Ok(ExitCode::Success);
         }
         let (folder, manifest) = place(self.manifest_path.as_deref())?;
-        let resolved = self.configuration.find(&folder, manifest.as_deref(), self.measuring.layer())?;
-        resolved.warnings.iter().for_each(|warning| Terminal::default().warning(warning));
-        let resolved = Box::new(resolved);
-        Ok(commands::show_config(&match self.message_format {
-            MessageFormat::Human => ConfigView::Text(resolved),
-            MessageFormat::Json => ConfigView::Json(resolved),
-        }))
+        let typed = self.measuring.layer();
+        let resolved = self.configuration.find(&folder, manifest.as_deref(), typed, terminal)?;
+        term::print(&match self.message_format {
+            MessageFormat::Human => settings::text(&resolved),
+            MessageFormat::Json => settings::json(&resolved),
+        });
+        Ok(ExitCode::Success)
     }
 }

@@ -1,27 +1,10 @@
-//! `.config/perfunit.toml`, read: tables with their places in the text, and the keys that mean nothing.
+//! `.config/perfunit.toml`, read: tables with their places in the text, and the unknown keys.
 
-use super::rules::{DataTable, SkipTable};
-use super::settings::ProfileTable;
-use super::source::Source;
+use super::schema::Tables;
+use super::source::{Source, position};
 use super::unknown;
 use crate::error::{Error, Result};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// The configuration of cargo-perfunit: `.config/perfunit.toml` beside the workspace's `Cargo.toml`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(rename = "Configuration", deny_unknown_fields)]
-pub struct Tables {
-    /// Profiles by name, chosen with `--profile`. All others build upon `default`.
-    pub profile: BTreeMap<String, ProfileTable>,
-    /// Tests that are never measured, with the reason.
-    pub skip: Vec<SkipTable>,
-    /// What changed data files mean.
-    pub data: Vec<DataTable>,
-}
 
 /// A file that was read.
 #[derive(Debug, Default)]
@@ -30,7 +13,7 @@ pub struct File {
     pub path: String,
     /// What it says.
     pub tables: Tables,
-    /// Keys that mean nothing, in words.
+    /// Of unknown keys.
     pub warnings: Vec<String>,
     text: String,
 }
@@ -51,13 +34,6 @@ impl File {
     pub fn place(&self, span: &Range<usize>) -> Source {
         Source::File { path: self.path.clone(), line: position(&self.text, span.start).0 }
     }
-}
-
-/// Line and column, from 1, of a place in bytes.
-pub fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
 }
 
 fn problem(path: &str, text: &str, error: &toml::de::Error) -> Error {
@@ -82,13 +58,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
         refused("[profile.default\n", &[".config/perfunit.toml:1:"]);
-        refused("[profile.default]\nthreshold = \"200%\"\n", &["toml:2:13: `200%` must be", "threshold = \"200%\""]);
+        refused(
+            "[profile.default]\nthreshold = \"200%\"\n",
+            &["toml:2:13: threshold `200%` must be", "threshold = \"200%\""],
+        );
         refused("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
-        refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "no unit of time"]);
+        refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "unknown unit `parsec`"]);
         refused("[profile.ci]\nmetrics = [\"tme\"]\n", &["toml:2:", "did you mean time?"]);
-        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "at least one metric"]);
+        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "name at least one metric"]);
         refused("[profile.ci]\nexplain = \"alwys\"\n", &["toml:2:11", "did you mean always?"]);
-        refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "none of inconclusive"]);
+        refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "expected one of inconclusive"]);
         refused("[[skip]]\nfilter = \"all()\"\n", &["toml:1:1", "missing field `reason`"]);
         refused("[profile.ci]\ntimeout = \"1s\"\ntimeout = \"2s\"\n", &["toml:3:1", "duplicate key"]);
     }

@@ -2,7 +2,7 @@
 //!
 //! Input: the text of the file, variables, and the options of the command line as a [`Layer`]. Output: [`Settings`], each
 //! with the place that it comes from, and [`Rules`], which name tests by filtersets. Apart from finding the file all of it
-//! is pure. Invariant: what is wrong in the file is named with its line, and a key that means nothing is never silent.
+//! is pure. Invariant: what is wrong in the file is named with its line, and an unknown key is never silent.
 
 mod built_in;
 mod environment;
@@ -13,6 +13,8 @@ mod rules;
 mod schema;
 mod settings;
 mod source;
+mod tables;
+mod terms;
 mod unknown;
 mod values;
 mod words;
@@ -22,5 +24,6 @@ pub use rules::{DataFate, DataRule, Override, Rules, SkipRule};
 pub use schema::schema;
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
+pub use terms::Terms;
 pub use values::{Features, Gates, Invalid, Limit, Time, Value, duration, metric};
 pub use words::{Auto, Deny, NoTests};

@@ -52,7 +52,7 @@ impl Configuration {
         let stray = nearest.join(PATH);
         let warnings = (nearest != root && nearest.starts_with(root)).then(|| {
             let expected = root.join(PATH);
-            format!("{} does not count: the workspace's configuration is {}", stray.display(), expected.display())
+            format!("{} is ignored: the workspace's configuration is {}", stray.display(), expected.display())
         });
         let file = text.map(|text| read(PATH, &text)).transpose()?;
         Ok(Self { file, warnings: warnings.into_iter().collect() })
@@ -87,9 +87,8 @@ impl Configuration {
             return Ok(());
         }
         let near = suggest::hint(&suggest::near(profile, known.iter().copied(), "\0"));
-        let all = || format!("there are {}", known.iter().copied().collect::<Vec<_>>().join(", "));
-        Err(Error::usage(format!("there is no profile `{profile}` in the configuration"))
-            .hint(near.unwrap_or_else(all)))
+        let all = || format!("the configuration has {}", known.iter().copied().collect::<Vec<_>>().join(", "));
+        Err(Error::usage(format!("unknown profile `{profile}`")).hint(near.unwrap_or_else(all)))
     }
 
     fn of_file(&self, profile: &str) -> Layer {
@@ -124,7 +123,7 @@ impl Configuration {
 fn read(path: &str, text: &[u8]) -> Result<File> {
     let text = std::str::from_utf8(text).map_err(|error| {
         let line = text[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
-        Error::usage(format!("{path}:{line}: this is no UTF-8")).hint("save the file as UTF-8")
+        Error::usage(format!("{path}:{line}: not valid UTF-8")).hint("save the file as UTF-8")
     })?;
     File::read(path, text)
 }

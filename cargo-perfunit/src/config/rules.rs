@@ -2,11 +2,11 @@
 
 use super::settings::Settings;
 use super::source::{At, Source, Sourced};
+use super::tables::{DataTable, OverrideTable, SkipTable};
 use super::values::{Gates, Time, Value};
 use crate::error::{Error, Result};
 use crate::model::{Metric, Threshold};
 use globset::Glob;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
@@ -85,51 +85,6 @@ pub enum DataFate {
     Reaches(Sourced<String>),
 }
 
-/// `[[profile.NAME.overrides]]`, as it stands in the file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "Override", deny_unknown_fields)]
-pub struct OverrideTable {
-    /// The tests: an expression of nextest's filterset language.
-    filter: At<String>,
-    /// Smallest change that counts as slower or faster.
-    #[serde(default)]
-    threshold: Option<At<Threshold>>,
-    /// Longest measuring of one test.
-    #[serde(default)]
-    per_test_budget: Option<At<Time>>,
-    /// Longest life of one measured process.
-    #[serde(default)]
-    timeout: Option<At<Time>>,
-    /// The metrics that decide.
-    #[serde(default)]
-    metrics: Option<At<Gates>>,
-}
-
-/// `[[skip]]`, as it stands in the file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Skip", deny_unknown_fields)]
-pub struct SkipTable {
-    /// The tests: an expression of nextest's filterset language.
-    filter: At<String>,
-    /// Why they are not measured; shown in the report.
-    reason: At<String>,
-}
-
-/// `[[data]]`, as it stands in the file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Data", deny_unknown_fields)]
-pub struct DataTable {
-    /// Patterns of paths from the root of the repository: `*` and `?` within a name, `**` for any folders, `{a,b}`, `[a-z]`.
-    paths: At<Vec<String>>,
-    /// Changes of these files mean nothing.
-    #[serde(default)]
-    ignore: Option<At<bool>>,
-    /// The tests that may read these files, and no others: an expression of nextest's filterset language.
-    #[serde(default)]
-    reaches: Option<At<String>>,
-}
-
 /// Names the place of a part of the file.
 pub type Place<'a> = &'a dyn Fn(Range<usize>) -> Source;
 
@@ -191,7 +146,7 @@ impl DataTable {
         }
         for path in self.paths.value() {
             Glob::new(path).map_err(|error| {
-                Error::usage(format!("{from}: `{path}` is no pattern of paths: {}", error.kind()))
+                Error::usage(format!("{from}: invalid pattern `{path}`: {}", error.kind()))
                     .hint("`*` and `?` stand for parts of a name, `**` for any folders, as in \"tests/data/**\"")
             })?;
         }

@@ -1,8 +1,25 @@
-//! The JSON schema of the configuration file, for editors; and through it the keys that there are.
+//! What the configuration file may hold; its JSON schema, for editors; and through it the keys that there are.
 
-use super::file::Tables;
+use super::settings::ProfileTable;
+use super::tables::{DataTable, SkipTable};
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The configuration of cargo-perfunit: `.config/perfunit.toml` beside the workspace's `Cargo.toml`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "Configuration", deny_unknown_fields)]
+pub struct Tables {
+    /// Profiles by name, chosen with `--profile`. All others build upon `default`.
+    pub profile: BTreeMap<String, ProfileTable>,
+    /// Tests that are never measured, with the reason.
+    pub skip: Vec<SkipTable>,
+    /// What changed data files mean.
+    pub data: Vec<DataTable>,
+}
 
 /// The schema as text.
 pub fn schema() -> String {

@@ -1,7 +1,7 @@
 //! The settings: every key with its type and what is built in, in layers of which the uppermost counts.
 
-use super::rules::OverrideTable;
 use super::source::{At, Source, Sourced};
+use super::tables::OverrideTable;
 use super::values::{Features, Gates, Limit, Time, Value};
 use super::words::{Auto, Deny, NoTests};
 use crate::error::{Error, Result};
@@ -79,7 +79,7 @@ macro_rules! settings {
                     match variable(&name).map(|text| <$type>::read(&text)).transpose() {
                         Ok(value) => value.map(|value| Sourced { value, from: Source::Environment { name } }),
                         Err(problem) => return Err(Error::usage(format!("the environment variable {name}: {problem}"))
-                            .hint(format!("unset {name}, or give it what `{}` takes in the configuration", $key))),
+                            .hint(format!("unset {name}, or set it to what `{}` accepts in the configuration", $key))),
                     }
                 };)*
                 Ok(layer)
@@ -113,13 +113,13 @@ settings! {
     timeout: Time, "timeout", Time(Duration::from_secs(10));
     /// How instructions are counted.
     instructions: Instructions, "instructions", Instructions::default();
-    /// Of which tests to find out which functions are to blame.
+    /// For which tests to find the responsible functions.
     explain: Explain, "explain", Explain::default();
-    /// What is counted to find out who is to blame.
+    /// What to count to find the responsible functions.
     engine: Auto<Engine>, "engine", Auto(None);
-    /// Which functions are timed to find out who is to blame.
+    /// Which functions to time to find the responsible ones.
     strategy: Auto<Strategy>, "strategy", Auto(None);
-    /// The tests that are taken unless others are asked for: an expression of nextest's filterset language.
+    /// The tests to run unless others are asked for: an expression of nextest's filterset language.
     default_filter: String, "default-filter", "all()".to_owned();
     /// Which tests marked `#[ignore]` to take.
     run_ignored: Ignored, "run-ignored", Ignored::default();

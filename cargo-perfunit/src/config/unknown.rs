@@ -1,7 +1,7 @@
-//! Keys that mean nothing: a warning each, with the near one that does.
+//! Unknown keys: a warning each, with a known key that is near.
 
-use super::file::position;
 use super::schema::keys;
+use super::source::position;
 use crate::system::suggest;
 use serde_ignored::Path;
 use toml::de::{DeTable, DeValue};
@@ -32,11 +32,11 @@ pub fn warnings(path: &str, text: &str, ignored: &[Vec<Step>]) -> Vec<String> {
     let warning = |steps: &Vec<Step>| {
         let offset = table.as_ref().and_then(|table| find(table.get_ref(), steps)).unwrap_or(0);
         let line = position(text, offset).0;
-        let Some(Step::Key(key)) = steps.last() else { return format!("{path}:{line}: something here means nothing") };
+        let Some(Step::Key(key)) = steps.last() else { return format!("{path}:{line}: unknown entry") };
         let known = keys(kind(steps));
         let near = suggest::hint(&suggest::near(key, known.iter().map(String::as_str), "\0"));
-        let hint = near.unwrap_or_else(|| format!("the keys here are {}", known.join(", ")));
-        format!("{path}:{line}: the key `{key}` means nothing: {hint}")
+        let hint = near.unwrap_or_else(|| format!("expected one of {}", known.join(", ")));
+        format!("{path}:{line}: unknown key `{key}`: {hint}")
     };
     ignored.iter().map(warning).collect()
 }
@@ -89,21 +89,21 @@ mod tests {
     fn unknown_keys_are_named_with_line_and_near_key() {
         check(
             "[profile.default]\ntreshold = \"2%\"\n",
-            &["perfunit.toml:2: the key `treshold` means nothing: did you mean threshold?"],
+            &["perfunit.toml:2: unknown key `treshold`: did you mean threshold?"],
         );
         check(
             "[profile.ci]\n[[profile.ci.overrides]]\nfilter = \"all()\"\nbudgt = 1\ntimeot = \"1s\"\n",
             &[
-                "perfunit.toml:4: the key `budgt` means nothing: the keys here are filter, metrics, per-test-budget, \
+                "perfunit.toml:4: unknown key `budgt`: expected one of filter, metrics, per-test-budget, \
              threshold, timeout",
-                "perfunit.toml:5: the key `timeot` means nothing: did you mean timeout?",
+                "perfunit.toml:5: unknown key `timeot`: did you mean timeout?",
             ],
         );
         check(
             "[[skip]]\nfilter = \"all()\"\nreason = \"x\"\n[[skip]]\nfilter = \"all()\"\nreason = \"x\"\nresaon = \"y\"\n",
-            &["perfunit.toml:7: the key `resaon` means nothing: did you mean reason?"],
+            &["perfunit.toml:7: unknown key `resaon`: did you mean reason?"],
         );
-        check("[profiles.default]\n", &["perfunit.toml:1: the key `profiles` means nothing: did you mean profile?"]);
+        check("[profiles.default]\n", &["perfunit.toml:1: unknown key `profiles`: did you mean profile?"]);
         check("", &[]);
     }
 }

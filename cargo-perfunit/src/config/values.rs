@@ -1,7 +1,7 @@
 //! Values of settings, as people write them: the same words in the file, in the environment and on the command line.
 
-use super::words::no_word;
 use crate::model::{InvalidThreshold, Metric, Threshold};
+use crate::system::suggest;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
@@ -23,11 +23,11 @@ pub trait Value: Sized {
 /// What a setting cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
-    #[error("`{0}` is no duration: try 500ms, 10s or 2m")]
+    #[error("invalid duration `{0}`: use a number with a unit, such as `500ms`, `10s` or `2m`")]
     Duration(String),
-    #[error("`{0}` is no unit of time: use ms, s, m or h")]
-    Unit(String),
-    #[error("must be more than nothing")]
+    #[error("unknown unit `{unit}` in `{text}`: use ms, s, m or h")]
+    Unit { unit: String, text: String },
+    #[error("must be greater than zero")]
     NoTime,
     #[error("`{0}` is longer than a year")]
     LongerThanAYear(String),
@@ -36,7 +36,7 @@ pub enum Invalid {
     /// None of the words that there are, with these.
     #[error("{0}")]
     Word(String),
-    #[error("at least one metric has to decide")]
+    #[error("name at least one metric that decides")]
     NoMetric,
     #[error("must not be empty")]
     Empty,
@@ -69,7 +69,7 @@ pub fn duration(text: &str) -> Result<Duration, Invalid> {
         "" | "s" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
-        _ => return Err(Invalid::Unit(unit.to_owned())),
+        _ => return Err(Invalid::Unit { unit: unit.trim().to_owned(), text: text.to_owned() }),
     };
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if duration.is_zero() => Err(Invalid::NoTime),
@@ -81,7 +81,7 @@ pub fn duration(text: &str) -> Result<Duration, Invalid> {
 /// The name of a metric, for the command line; clap names the nearest one for a word that is none.
 pub fn metric() -> impl TypedValueParser<Value = Metric> {
     PossibleValuesParser::new(Metric::ALL.map(Metric::name)).try_map(|name| {
-        Metric::named(&name).ok_or_else(|| Invalid::Word(no_word(&name, &Metric::ALL.map(Metric::name))))
+        Metric::named(&name).ok_or_else(|| Invalid::Word(suggest::none_of(&name, &Metric::ALL.map(Metric::name))))
     })
 }
 
@@ -124,7 +124,7 @@ impl Gates {
 
     fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
         let known = Metric::ALL.map(Metric::name);
-        let metric = |name| Metric::named(name).ok_or_else(|| Invalid::Word(no_word(name, &known)));
+        let metric = |name| Metric::named(name).ok_or_else(|| Invalid::Word(suggest::none_of(name, &known)));
         let metrics = names.into_iter().map(metric).collect::<Result<Vec<_>, _>>()?;
         if metrics.is_empty() { Err(Invalid::NoMetric) } else { Ok(Self::of(&metrics)) }
     }

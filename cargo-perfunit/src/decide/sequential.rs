@@ -177,13 +177,12 @@ pub fn conclude(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     }
 }
 
-/// What is said in the end of a test with this verdict when fresh values say this: their verdict, unless the two contradict
-/// each other.
-pub fn on_fresh_values(first: Verdict, fresh: Verdict) -> Verdict {
-    match (first, fresh) {
-        (Verdict::Slower, Verdict::Faster) | (Verdict::Faster, Verdict::Slower) => Verdict::Inconclusive,
-        _ => fresh,
-    }
+/// What is said in the end of a test with this verdict, or one of its metrics, when fresh values say this: their verdict,
+/// unless the two contradict each other.
+pub fn on_fresh_values<V: Copy + PartialEq + From<Verdict>>(first: V, fresh: V) -> V {
+    let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(V::from);
+    let contradicts = (first == slower && fresh == faster) || (first == faster && fresh == slower);
+    if contradicts { V::from(Verdict::Inconclusive) } else { fresh }
 }
 
 /// Whether another layout of the code may say something else than the one that said this, where its place matters. What noise

@@ -1,7 +1,8 @@
 //! What the figures mean: how good each is, why it matters, what to do. Pure.
 
 use super::facts::{Facts, Linking};
-use super::noise::{AgainstItself, CoreNoise, Noise};
+use super::noise::{CoreNoise, Noise};
+use super::workload::AgainstItself;
 use super::{Finding, Level};
 use crate::error::Error;
 use crate::model::{NoCounter, Verdict};

@@ -10,8 +10,8 @@ mod judge;
 mod noise;
 mod workload;
 
-pub use noise::{AgainstItself, CoreNoise, Noise};
-pub use workload::{is_workload, serve_workload};
+pub use noise::{CoreNoise, Noise};
+pub use workload::{AgainstItself, is_workload, serve_workload};
 
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;

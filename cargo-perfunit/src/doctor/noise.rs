@@ -1,11 +1,10 @@
 //! How quiet the machine is now, in about two seconds.
 
-use super::workload;
+use super::workload::{self, AgainstItself};
 use crate::decide;
 use crate::error::Error;
 use crate::measure::quietest;
 use crate::measure::spin::{self, Spin};
-use crate::model::Verdict;
 use crate::system::progress::Progress;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -39,22 +38,6 @@ pub struct CoreNoise {
     pub lost: f64,
     /// The longest gap, in ns.
     pub longest_ns: f64,
-}
-
-/// A small workload measured as a test is, both sides the same.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AgainstItself {
-    pub core: usize,
-    /// The verdict, which should be "same".
-    pub verdict: Verdict,
-    /// Pairs until it was given.
-    pub pairs: usize,
-    /// Smallest change that these pairs would have shown with 99 % probability.
-    pub detectable: f64,
-    /// Time of one run, ns.
-    pub ns: f64,
-    /// How long it took.
-    pub seconds: f64,
 }
 
 /// Measures on some of the cores that we may use.

@@ -1,11 +1,10 @@
 //! Our own executable as a workload: a test of a few microseconds, measured against itself as a user's test is.
 
 use super::facts::SCRATCH;
-use super::noise::AgainstItself;
 use crate::build::{Harness, Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::measure::{Bench, Config, Subject, measure_all};
-use crate::model::{Placement, Sides, TargetId, TargetKind, TestId, Threshold};
+use crate::model::{Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
 use crate::system::fs;
 use crate::system::progress::Progress;
 use perfunit_runtime::page::TEST_VARIABLE;
@@ -21,6 +20,22 @@ const BUDGET: Duration = Duration::from_secs(2);
 const ALPHA: f64 = 0.01;
 /// Entries of the map that the workload fills.
 const ENTRIES: u64 = 200;
+
+/// A small workload measured as a test is, both sides the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AgainstItself {
+    pub core: usize,
+    /// The verdict, which should be "same".
+    pub verdict: Verdict,
+    /// Pairs until it was given.
+    pub pairs: usize,
+    /// Smallest change that these pairs would have shown with 99 % probability.
+    pub detectable: f64,
+    /// Time of one run, ns.
+    pub ns: f64,
+    /// How long it took.
+    pub seconds: f64,
+}
 
 /// True in a process that [`against_itself`] started.
 pub fn is_workload() -> bool {

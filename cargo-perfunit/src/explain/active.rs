@@ -2,7 +2,7 @@
 
 use super::blame::Charges;
 use super::merge::Merged;
-use super::recorded::{ROOT, THREADS};
+use crate::measure::{ROOT, THREADS};
 use std::collections::BTreeSet;
 
 pub type Keys = BTreeSet<u64>;
@@ -60,9 +60,9 @@ pub fn all_calls(tree: &Merged) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recorded::{Recorded, RecordedNode};
     use super::*;
     use crate::explain::charges;
+    use crate::measure::{Recorded, RecordedNode};
     use crate::model::Sides;
 
     /// Nodes as (key, parent, self time on base and on head); the root is 0.

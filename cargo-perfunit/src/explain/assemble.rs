@@ -3,7 +3,7 @@
 use super::blame::{Charge, Charges};
 use super::differences::Differences;
 use super::merge::{Merged, MergedNode};
-use super::recorded::{ROOT, THREADS};
+use crate::measure::{ROOT, THREADS};
 use crate::model::{Blame, Blamed, CallNode, Engine, Explanation, Function, Sides, Strategy, TestId};
 use std::collections::BTreeMap;
 

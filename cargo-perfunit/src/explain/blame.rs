@@ -18,7 +18,7 @@
 
 use super::differences::{difference, medians};
 use super::merge::{Merged, MergedNode};
-use super::recorded::{ROOT, THREADS};
+use crate::measure::{ROOT, THREADS};
 use crate::model::{Difference, Sides};
 use std::collections::BTreeMap;
 
@@ -230,8 +230,8 @@ fn way_to(merged: &Merged, index: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recorded::{Recorded, RecordedNode};
     use super::*;
+    use crate::measure::{Recorded, RecordedNode};
 
     const NAMES: [&str; 6] = ["test", "threads", "a", "b", "c", "d"];
 

@@ -5,7 +5,7 @@
 
 use super::assemble::Known;
 use super::blame::{Charge, Charges};
-use super::recorded::ROOT;
+use crate::measure::ROOT;
 use crate::model::{Cause, Changed, Explanation, Function, Side};
 use std::collections::BTreeSet;
 
@@ -99,7 +99,8 @@ fn is_end(full: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::{Merged, Recorded, RecordedNode, charges, differences, told};
+    use crate::explain::{Merged, charges, differences, told};
+    use crate::measure::{Recorded, RecordedNode};
     use crate::model::{Engine, Sides, Strategy, TargetId, TargetKind, TestId};
     use std::collections::BTreeMap;
 

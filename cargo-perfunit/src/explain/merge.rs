@@ -1,6 +1,6 @@
 //! The trees of all pairs and both sides in one: nodes with the same functions on the way from the test are one node.
 
-use super::recorded::{ROOT, Recorded, RecordedNode};
+use crate::measure::{ROOT, Recorded, RecordedNode};
 use crate::model::{Side, Sides};
 use std::collections::HashMap;
 

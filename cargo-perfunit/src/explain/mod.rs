@@ -1,39 +1,52 @@
-//! From call trees of both versions to the functions that are to blame.
+//! Which functions are responsible for a difference, and what else changed that can be behind it.
 //!
-//! Input: of each pair of processes both sides' calling-context trees ([`Recorded`]), aggregated by the probes in them.
-//! Output: the [`merged`](Merged) tree with the difference at each node, who is to [blame](blame), and what else changed
-//! that can be behind it ([`causes`]). Beside it what Zhou and Li make of the trees of all tests of one version: the
-//! [`ranking`], the [`forest`] and the [index](impact).
+//! Input: tests that were measured ([`Question`]) and the pairing that they were measured in ([`Inquiry`]). Output: for each
+//! an explanation, or why there is none ([`explain`]). A pairing is built once more, with a probe in each function or with
+//! debug information; of each pair of processes both sides' calling-context trees
+//! ([`Recorded`](crate::measure::Recorded)) become one [`merged`](Merged) tree with the difference at each node, the
+//! [responsible functions](blame) and the [`causes`]. Apart from that what Zhou and Li make of the trees of all tests of one
+//! version: the [`ranking`], the [`forest`] and the [index](impact).
 //!
-//! Invariants: no I/O; the unit of replication is the pair, as everywhere; what the nodes and their blame add up to is the difference of
-//! the whole test, nothing is lost on the way.
+//! Invariants: the unit of replication is the pair, as everywhere; what the nodes and their blame add up to is the
+//! difference of the whole test, nothing is lost on the way.
 
 mod active;
+mod answers;
 mod assemble;
 mod blame;
+mod by_instructions;
+mod by_probes;
 mod causes;
 mod differences;
 mod forest;
 mod impact;
 pub mod instructions;
 mod merge;
+mod options;
+mod question;
 mod ranking;
-mod recorded;
 mod renamed;
 mod score;
+mod source_files;
 mod spread;
+mod suspects;
 mod usage;
+mod with_lines;
+mod with_probes;
 
 pub use active::{Keys, all_calls, below, closer, first_level, ways_to};
+pub use answers::{explain, explain_outcomes};
 pub use assemble::{Known, told};
 pub use blame::{Charge, Charges, charges};
+pub use by_instructions::check;
 pub use causes::{Facts, Suspect, add_causes};
 pub use differences::{Differences, NodeDifference, differences};
 pub use forest::{Forest, ForestNode, forest};
 pub use impact::{FunctionImpact, Impact, NoSuch, TestImpact, impact};
 pub use merge::{Merged, MergedNode};
+pub use options::{Explaining, Goal};
+pub use question::{Answers, Inquiry, Question};
 pub use ranking::{Ranked, ranking};
-pub use recorded::{ROOT, Recorded, RecordedNode, THREADS};
 pub use renamed::renamed;
 pub use score::{Score, score};
 pub use spread::Spread;

@@ -1,11 +1,11 @@
 //! Gathers the files of a version: from trees, and for a working tree from what differs on disk.
 
-use super::files::{Entry, FileSet, Mode, Source, blob_id};
+use super::files::{Entry, FileSet, Mode, Source, blob_id, path_from};
 use super::{Repository, Version, disk, lfs, problem, submodule};
 use crate::error::Result;
+use crate::model::Warning;
 use git2::{ObjectType, Oid};
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// What a tree holds.
@@ -108,37 +108,15 @@ impl Repository {
         }
         files.entries.extend(listing.files.into_iter().map(|(path, entry)| (prefix.join(path), entry)));
         for (path, pinned) in listing.submodules {
-            self.add_submodule(repository, &path, pinned, prefix, scope, files)?;
+            let place = prefix.join(&path);
+            match submodule_of(repository, &path, pinned, scope) {
+                Some((submodule, commit, scope)) if submodule::lend_objects(&submodule, &self.inner) => {
+                    self.add_version(&submodule, commit, &place, scope, files)?;
+                }
+                _ => files.warnings.push(Warning::MissingSubmodule { path: place, commit: pinned.to_string() }),
+            }
         }
         Ok(())
-    }
-
-    fn add_submodule(
-        &self,
-        parent: &git2::Repository,
-        path: &Path,
-        pinned: Oid,
-        prefix: &Path,
-        scope: Scope,
-        files: &mut FileSet,
-    ) -> Result<()> {
-        let place = prefix.join(path);
-        let taken = match (scope, submodule::checked_out(parent, path)) {
-            (Scope::WorkingTree, Some((submodule, commit))) => Some((submodule, commit, Scope::WorkingTree)),
-            _ => submodule::with_commit(parent, path, pinned).map(|submodule| (submodule, pinned, Scope::Commit)),
-        };
-        match taken {
-            Some((submodule, commit, scope)) if submodule::lend_objects(&submodule, &self.inner) => {
-                self.add_version(&submodule, commit, &place, scope, files)
-            }
-            _ => {
-                files.warnings.push(format!(
-                    "submodule {} is left out: commit {pinned} is not here (`git submodule update --init` fetches it)",
-                    place.display()
-                ));
-                Ok(())
-            }
-        }
     }
 
     fn add_lock_files(&self, files: &mut FileSet) -> Result<()> {
@@ -153,6 +131,19 @@ impl Repository {
             }
         }
         Ok(())
+    }
+}
+
+/// The submodule at a path, the commit to take from it, and how much of it counts.
+fn submodule_of(
+    parent: &git2::Repository,
+    path: &Path,
+    pinned: Oid,
+    scope: Scope,
+) -> Option<(git2::Repository, Oid, Scope)> {
+    match (scope, submodule::checked_out(parent, path)) {
+        (Scope::WorkingTree, Some((submodule, commit))) => Some((submodule, commit, Scope::WorkingTree)),
+        _ => submodule::with_commit(parent, path, pinned).map(|submodule| (submodule, pinned, Scope::Commit)),
     }
 }
 
@@ -194,9 +185,4 @@ fn add_tree(repository: &git2::Repository, tree: &git2::Tree<'_>, prefix: &Path,
         }
     }
     Ok(())
-}
-
-/// A path as git stores it: bytes, with `/` between the components.
-pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

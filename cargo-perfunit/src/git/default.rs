@@ -4,7 +4,6 @@
 //! non-empty comparison. On the default branch, detached, or when all of that is merged: `HEAD` if the working tree
 //! differs from it, else the parent commit.
 
-use super::resolve::Base;
 use super::{Repository, problem};
 use crate::error::Result;
 use git2::{BranchType, Commit};
@@ -27,6 +26,20 @@ pub(super) struct Head<'repo> {
     pub branch: Option<String>,
     /// Whether the working tree is the head and differs from the commit.
     pub dirty: bool,
+}
+
+/// A base before it becomes a version.
+pub(super) struct Base<'repo> {
+    pub label: String,
+    pub commit: Commit<'repo>,
+}
+
+impl<'repo> Base<'repo> {
+    /// Labels the merge base with a branch: the branch itself if head is ahead of its tip.
+    pub(super) fn merge_base(label: &str, tip: &Commit<'_>, commit: Commit<'repo>) -> Base<'repo> {
+        let label = if commit.id() == tip.id() { label.to_owned() } else { format!("merge base of {label}") };
+        Base { label, commit }
+    }
 }
 
 /// A branch that may be the base.

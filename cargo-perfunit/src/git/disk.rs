@@ -1,14 +1,13 @@
 //! The working tree: where it differs from the commit below it.
 
-use super::collect::path_from;
-use super::files::{Entry, Mode, Source};
+use super::files::{Entry, Mode, Source, path_from};
 use super::{lfs, problem};
 use crate::error::{Error, Result};
+use crate::system::os::unix::fs::PermissionsExt as _;
 use git2::{IndexEntryExtendedFlag, ObjectType, Oid, Status, StatusOptions};
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// Larger files (untracked data, LFS content) are not held in memory but read again when needed.
@@ -105,12 +104,6 @@ fn is_sparse(repository: &git2::Repository, path: &Path, status: Status) -> bool
 fn kept_mode(repository: &git2::Repository, before: Option<&Entry>) -> Option<Mode> {
     let has_bit = repository.config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
     before.map(|entry| entry.mode).filter(|mode| !has_bit && *mode != Mode::Symlink)
-}
-
-/// Whether the file has exactly this content.
-pub(super) fn has_content_of(one: &Path, other: &Path) -> bool {
-    let hash = |path| Oid::hash_file(ObjectType::Blob, path).ok();
-    hash(one).is_some_and(|id| hash(other) == Some(id))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The files of one version.
 
+use crate::model::Warning;
+use crate::system::os::unix::ffi::OsStrExt as _;
 use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,8 +71,8 @@ impl Entry {
 pub struct FileSet {
     /// The files, sorted by path components.
     pub entries: BTreeMap<PathBuf, Entry>,
-    /// What is missing or not as the user would expect, in words.
-    pub warnings: Vec<String>,
+    /// What is missing or not as the user would expect.
+    pub warnings: Vec<Warning>,
 }
 
 impl FileSet {
@@ -106,6 +107,11 @@ pub(crate) fn blob_id(contents: &[u8]) -> Oid {
     Oid::hash_object(ObjectType::Blob, contents).expect("hashing memory cannot fail")
 }
 
+/// A path as git stores it: bytes, with `/` between the components.
+pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,7 +125,7 @@ mod tests {
     fn the_key_depends_on_paths_kinds_and_contents_only() {
         let one = set(&[("a", "1"), ("b", "2")]);
         let mut same = set(&[("b", "2"), ("a", "1")]);
-        same.warnings.push("something".to_owned());
+        same.warnings.push(Warning::MissingLfsFiles { files: 1 });
         assert_eq!(one.key(), same.key());
         assert_ne!(one.key(), set(&[("a", "2"), ("b", "1")]).key());
         same.entries.get_mut(Path::new("a")).unwrap().mode = Mode::Executable;

@@ -4,8 +4,9 @@
 //! git-lfs first, then the working tree if its file is unmodified. What is nowhere stays a pointer, with a warning.
 
 use super::files::{Entry, FileSet, Mode, Source};
-use super::{Repository, disk, problem};
+use super::{Repository, problem};
 use crate::error::Result;
+use crate::model::Warning;
 use git2::{ObjectType, Oid};
 use std::path::{Path, PathBuf};
 
@@ -65,8 +66,14 @@ impl Pointer {
 /// with, equal size has to do.
 pub(super) fn is_checked_out(repository: &git2::Repository, committed: Oid, file: &Path) -> bool {
     Pointer::of_blob(repository, committed).is_some_and(|pointer| {
-        pointer.fits(file) && pointer.stored(repository).is_none_or(|stored| disk::has_content_of(file, &stored))
+        pointer.fits(file) && pointer.stored(repository).is_none_or(|stored| has_content_of(file, &stored))
     })
+}
+
+/// Whether the file has exactly this content.
+fn has_content_of(one: &Path, other: &Path) -> bool {
+    let hash = |path| Oid::hash_file(ObjectType::Blob, path).ok();
+    hash(one).is_some_and(|id| hash(other) == Some(id))
 }
 
 /// Puts the content in the place of each pointer, in versions whose attributes mention LFS.
@@ -90,9 +97,7 @@ pub(super) fn replace_pointers(repository: &Repository, files: &mut FileSet) -> 
         }
     }
     if missing > 0 {
-        files
-            .warnings
-            .push(format!("{missing} LFS files are not here and stay pointers (`git lfs fetch` brings them)"));
+        files.warnings.push(Warning::MissingLfsFiles { files: missing });
     }
     Ok(())
 }

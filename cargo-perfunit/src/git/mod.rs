@@ -24,6 +24,7 @@ mod request;
 mod resolve;
 mod revision;
 mod submodule;
+mod versions;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -37,3 +38,4 @@ pub use hooks::{HooksFolder, HooksOwner, LOCAL_VARIABLES};
 pub use pushed::{Pushed, PushedPair, PushedVersions};
 pub use request::Request;
 pub use resolve::{Comparison, Version};
+pub use versions::Versions;

@@ -84,7 +84,7 @@ pub(super) fn missing_object(what: &str, error: &git2::Error) -> Error {
     if error.code() == ErrorCode::NotFound {
         failure.hint(
             "in a partial clone (`--filter`), `git diff --stat <base> <head>` fetches what both versions need; \
-             otherwise `git fsck` tells what is damaged",
+             otherwise `git fsck` shows what is damaged",
         )
     } else {
         failure
@@ -105,7 +105,7 @@ pub(super) fn no_status(error: &git2::Error) -> Error {
 /// A tree entry that git itself refuses to check out.
 pub(super) fn hostile_name(path: &Path) -> Error {
     Error::setup(format!("the version holds a file named `{}`", path.display()))
-        .hint("git refuses such trees; `git fsck` tells which commit brought it")
+        .hint("git refuses such trees; `git fsck` shows which commit brought it")
 }
 
 /// A large file of the working tree that is no longer what it was when the run began.

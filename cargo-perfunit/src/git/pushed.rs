@@ -54,7 +54,7 @@ impl Pushed {
             (Ok(local), Ok(remote)) if !local_ref.is_empty() && !remote_ref.is_empty() => {
                 Ok(Pushed { local_ref: local_ref.to_owned(), local, remote_ref: remote_ref.to_owned(), remote })
             }
-            _ => Err(Error::usage(format!("`{line}` is no pushed ref")).hint(
+            _ => Err(Error::usage(format!("invalid pushed ref `{line}`")).hint(
                 "git writes `<local ref> <local object> <remote ref> <remote object>` to a pre-push hook; \
                  hook managers must pass standard input on, or use `hook run --branch`",
             )),
@@ -79,10 +79,10 @@ impl Repository {
         }
         // `refs/for` is where Gerrit takes what is to become part of a branch.
         if !["refs/heads/", "refs/for/"].iter().any(|kind| pushed.remote_ref.starts_with(kind)) {
-            return nothing("is no branch");
+            return nothing("is not a branch");
         }
         let object = self.inner.find_object(pushed.local, None).map_err(problem::failed("read what is pushed"))?;
-        let Ok(head) = object.peel_to_commit() else { return nothing("is no commit") };
+        let Ok(head) = object.peel_to_commit() else { return nothing("is not a commit") };
         if let Some(revision) = base {
             let tip = self.commit(revision)?;
             let merge_base = self.merge_base(tip.id(), head.id())?;

@@ -1,6 +1,6 @@
 //! From what was typed to two versions.
 
-use super::default::Head;
+use super::default::{Base, Head};
 use super::{Repository, Request, problem};
 use crate::error::Result;
 use crate::model::{Sides, VersionName};
@@ -21,20 +21,6 @@ pub struct Comparison {
     pub versions: Sides<Version>,
     /// How the base was chosen, if the user named none.
     pub note: Option<String>,
-}
-
-/// A base before it becomes a version.
-pub(super) struct Base<'repo> {
-    pub label: String,
-    pub commit: Commit<'repo>,
-}
-
-impl<'repo> Base<'repo> {
-    /// Labels the merge base with a branch: the branch itself if head is ahead of its tip.
-    pub(super) fn merge_base(label: &str, tip: &Commit<'_>, commit: Commit<'repo>) -> Base<'repo> {
-        let label = if commit.id() == tip.id() { label.to_owned() } else { format!("merge base of {label}") };
-        Base { label, commit }
-    }
 }
 
 impl Repository {

@@ -1,6 +1,6 @@
 //! Submodules: repositories inside the repository.
 
-use super::collect::path_from;
+use super::files::path_from;
 use super::problem;
 use crate::error::Result;
 use git2::{Oid, Repository};

@@ -11,8 +11,6 @@ pub enum Manager {
     Lefthook,
     PreCommit,
     CargoHusky,
-    RustyHook,
-    Overcommit,
 }
 
 /// A hook manager at work in a repository.
@@ -26,7 +24,7 @@ pub struct Managing {
 }
 
 /// Each with what its configuration is called (the first is what we name if none is there), and what its hooks say.
-const KNOWN: [(Manager, &[&str], &str); 6] = [
+const KNOWN: [(Manager, &[&str], &str); 4] = [
     (Manager::CargoHusky, &[".cargo-husky/hooks"], "cargo-husky"),
     (Manager::Husky, &[".husky"], "husky"),
     (
@@ -43,8 +41,6 @@ const KNOWN: [(Manager, &[&str], &str); 6] = [
         "lefthook",
     ),
     (Manager::PreCommit, &[".pre-commit-config.yaml", ".pre-commit-config.yml"], "pre-commit.com"),
-    (Manager::RustyHook, &[".rusty-hook.toml", "rusty-hook.toml"], "rusty-hook"),
-    (Manager::Overcommit, &[".overcommit.yml"], "overcommit"),
 ];
 
 impl Managing {
@@ -71,19 +67,11 @@ impl Manager {
             Self::Lefthook => "lefthook",
             Self::PreCommit => "pre-commit",
             Self::CargoHusky => "cargo-husky",
-            Self::RustyHook => "rusty-hook",
-            Self::Overcommit => "overcommit",
         }
     }
 
     /// What to add to its configuration, to run the hook with these options.
     pub fn snippet(self, stored: &Stored) -> String {
-        // These do not pass on what git says on standard input: the branch that is checked out is taken as the pushed one.
-        let branch = || {
-            let mut options = stored.options.clone();
-            options.push("--branch".to_owned());
-            Stored { options, ..stored.clone() }.command("")
-        };
         match self {
             Self::Husky => format!("{}\n", stored.command("\"$@\"")),
             Self::CargoHusky => format!("#!/bin/sh\n{}\n", stored.command("\"$@\"")),
@@ -96,12 +84,6 @@ impl Manager {
                  - id: perfunit\n        name: tests that got slower\n        entry: {}\n        language: system\n        \
                  pass_filenames: false\n        always_run: true\n        stages: [pre-push]\n",
                 yaml(&stored.command(""))
-            ),
-            Self::RustyHook => format!("[hooks]\npre-push = {}\n", toml::Value::from(branch())),
-            Self::Overcommit => format!(
-                "PrePush:\n  Perfunit:\n    enabled: true\n    description: 'Look for tests that got slower'\n    \
-                 required_executable: 'cargo-perfunit'\n    command: ['sh', '-c', {}]\n",
-                yaml(&branch())
             ),
         }
     }
@@ -144,11 +126,15 @@ mod tests {
             Some((Manager::CargoHusky, ".cargo-husky/hooks/pre-push", false)),
         );
         check(
-            &[("rusty-hook.toml", "pre-push = \"cargo perfunit hook run --branch\"")],
-            None,
-            Some((Manager::RustyHook, "rusty-hook.toml", true)),
+            &[(".husky/pre-push", "cargo perfunit hook run \"$@\"")],
+            Some("lefthook run"),
+            Some((Manager::Lefthook, "lefthook.yml", false)),
         );
-        check(&[(".overcommit.yml", "x")], Some("lefthook run"), Some((Manager::Lefthook, "lefthook.yml", false)));
+        check(
+            &[(".husky/pre-push", "cargo perfunit hook run \"$@\"")],
+            None,
+            Some((Manager::Husky, ".husky/pre-push", true)),
+        );
     }
 
     #[test]
@@ -158,8 +144,6 @@ mod tests {
             let snippet = manager.snippet(&stored);
             assert!(snippet.contains("cargo perfunit hook run --base"), "{snippet}");
         }
-        let parsed: toml::Table = Manager::RustyHook.snippet(&stored).parse().unwrap();
-        assert_eq!(parsed["hooks"]["pre-push"].as_str(), Some(r"cargo perfunit hook run --base 'it'\''s' --branch"));
         assert!(Manager::Husky.snippet(&stored).ends_with(" \"$@\"\n"));
     }
 }

@@ -16,4 +16,4 @@ mod script;
 pub use files::{Installed, Removed, State, install, state, uninstall};
 pub use managers::{Manager, Managing};
 pub use manifests::manifests;
-pub use script::{OnFailure, Origin, Stored, command_in};
+pub use script::{OnFailure, Origin, Stored, command_in, words_of};

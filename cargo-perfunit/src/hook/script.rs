@@ -43,17 +43,14 @@ impl Stored {
 
     /// The command that checks a push, as a line for the shell; `given` is what git tells it on the command line.
     pub fn command(&self, given: &str) -> String {
-        let mut line = RUN.to_owned();
-        let mut add = |word: &str| line.extend([" ", word]);
-        self.options.iter().for_each(|option| add(&quote(option)));
-        if !given.is_empty() {
-            add(given);
-        }
+        let mut words = vec![RUN.to_owned()];
+        words.extend(self.options.iter().map(|option| quoted(option)));
+        words.extend(Some(given.to_owned()).filter(|given| !given.is_empty()));
         if !self.diff.is_empty() {
-            add("--");
-            self.diff.iter().for_each(|option| add(&quote(option)));
+            words.push("--".to_owned());
+            words.extend(self.diff.iter().map(|option| quoted(option)));
         }
-        line
+        words.join(" ")
     }
 }
 
@@ -89,11 +86,14 @@ pub fn command_in(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.find(RUN).map(|at| line[at..].trim_end()))
 }
 
-/// As the shell takes it for one word.
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,@%+^".contains(c);
-    let is_plain = !word.is_empty() && word.chars().all(plain);
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+/// The words of such a command after the shell has read them; none if it is not one.
+pub fn words_of(command: &str) -> Vec<String> {
+    shlex::split(command).unwrap_or_default()
+}
+
+/// As one word of the shell. The command line has no NUL, which alone cannot be quoted.
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).unwrap_or_default().into_owned()
 }
 
 #[cfg(test)]
@@ -120,10 +120,11 @@ mod tests {
     fn options_are_words_of_the_shell() {
         let script = stored(&["--base", "it's"], &["-E", "test(a b)"]).script().unwrap();
         let command = command_in(&script).unwrap();
-        assert_eq!(command, r#"cargo perfunit hook run --base 'it'\''s' "$@" -- -E 'test(a b)'"#);
+        assert_eq!(command, r#"cargo perfunit hook run --base "it's" "$@" -- -E 'test(a b)'"#);
+        assert_eq!(words_of(command)[4..], ["--base", "it's", "$@", "--", "-E", "test(a b)"]);
         assert!(runs_us(&script));
         let plain = stored(&[], &["--threshold", "5%"]).command("{1} {2}");
-        assert_eq!(plain, "cargo perfunit hook run {1} {2} -- --threshold 5%");
+        assert_eq!(plain, "cargo perfunit hook run {1} {2} -- --threshold '5%'");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Single calls of a test, each in a fresh process without one of the other version beside it, and what can be said for
 //! certain of failures by them.
 
-use super::bench::{Bench, Config};
 use super::classify::first_failure;
 use super::lockstep::{self, Task};
 use super::noise::undisturbed;
-use super::running::{Pads, Programs};
+use super::running::Pads;
+use super::trial::Trial;
 use super::whole_process;
 use crate::decide::{self, Calls};
 use crate::error::Result;
@@ -36,10 +36,7 @@ pub enum Call {
 
 /// One test, to be called alone.
 pub struct Alone<'a> {
-    pub bench: &'a Bench,
-    /// What the user set.
-    pub config: &'a Config,
-    pub programs: &'a Programs<'a>,
+    pub trial: Trial<'a>,
     /// [`Task::Process`] for whole processes; anything else for first calls.
     pub task: Task,
 }
@@ -47,10 +44,11 @@ pub struct Alone<'a> {
 impl Alone<'_> {
     /// Calls one side once.
     pub fn call(&self, side: Side, limit: Duration, random: &mut fastrand::Rng) -> Result<Call> {
+        let Trial { bench, programs, .. } = &self.trial;
         let pads = Pads::draw(random);
-        let (end, own) = undisturbed(self.bench.core(), || match self.task {
-            Task::Process => whole_process::alone(self.bench, self.programs, side, pads, limit),
-            _ => lockstep::run(self.bench, self.programs, Task::Solo(side), pads, limit),
+        let (end, own) = undisturbed(bench.core(), || match self.task {
+            Task::Process => whole_process::alone(bench, programs, side, pads, limit),
+            _ => lockstep::run(bench, programs, Task::Solo(side), pads, limit),
         });
         let (end, own_ns) = (end?, own.as_nanos() as f64);
         if interrupt::requested() {
@@ -68,7 +66,7 @@ impl Alone<'_> {
 
     /// The level at which a verdict on single calls needs no confirmation.
     pub fn level(&self) -> f64 {
-        decide::confirmation_alpha(self.config.alpha, self.config.others)
+        decide::confirmation_alpha(self.trial.config.alpha, self.trial.config.others)
     }
 
     /// What to say of a test that failed on one side only: the same, if it fails there each time and passes on the other
@@ -77,8 +75,8 @@ impl Alone<'_> {
         let Some(failing) = reason.failing_side() else { return Ok(reason) };
         // A failure and a success cost about the same.
         let Some(Calls { slow, quick }) = Calls::cheapest(self.level(), 1.0, 1.0) else { return Ok(reason) };
-        let end = Instant::now() + self.config.per_test_budget;
-        let end = self.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let end = Instant::now() + self.trial.config.per_test_budget;
+        let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
         let mut order = vec![failing; slow];
         order.resize(slow + quick, failing.other());
         random.shuffle(&mut order);
@@ -87,7 +85,7 @@ impl Alone<'_> {
             if left.is_zero() {
                 break;
             }
-            match self.call(side, self.config.timeout.min(left), random)? {
+            match self.call(side, self.trial.config.timeout.min(left), random)? {
                 Call::Interrupted => return Ok(Reason::Interrupted),
                 // What the budget cut short says nothing.
                 Call::Stopped { .. } if Instant::now() >= end => break,

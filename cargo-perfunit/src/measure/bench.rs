@@ -6,18 +6,17 @@ use super::gauge::Gauges;
 use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
-use super::seeds::Seeds;
 use super::shared_page::SharedPage;
-use crate::build::{InPlace, TestExecutable};
+use crate::build::{InPlace, Seeds, TestExecutable};
+use crate::config::Terms;
 use crate::error::{Error, Result};
-use crate::model::{Instructions, Metric, Placement, Sides, Threshold};
+use crate::model::{Instructions, Machine, Metric, Placement, Sides, Threshold};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::os;
 use crate::system::process;
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::sys::personality::{self, Persona};
-use nix::unistd::Pid;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -45,23 +44,6 @@ pub struct Config {
     pub placement: Placement,
     /// What to look at besides time, if anything.
     pub metering: Option<Metering>,
-}
-
-/// On what terms one test is measured: the user's settings, of which a test can have its own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
-    /// Smallest change that counts, as a fraction of base.
-    pub threshold: Threshold,
-    /// Longest measuring, screening and confirmation each.
-    pub per_test_budget: Duration,
-    /// Longest life of one measured process.
-    pub timeout: Duration,
-    /// The metrics that decide.
-    pub gates: Vec<Metric>,
-    /// Where the threshold is set, if the test has its own.
-    pub threshold_from: Option<String>,
-    /// Where the metrics are set, if the test has its own.
-    pub gates_from: Option<String>,
 }
 
 impl Config {
@@ -129,7 +111,7 @@ impl Drop for Visit<'_> {
 struct Cores {
     allowed: Vec<usize>,
     /// Our own cores before; `None` where the system does not let us choose.
-    before: Option<CpuSet>,
+    before: Option<BTreeSet<usize>>,
 }
 
 impl Bench {
@@ -167,9 +149,8 @@ impl Bench {
     /// Puts ourselves on the core of the measured processes, until the result is dropped: who starts there and waits there
     /// has its children there from their first instruction to their last.
     pub fn visit_core(&self) -> Visit<'_> {
-        let mut only = CpuSet::new();
-        if self.cores.before.is_some() && only.set(self.core.get()).is_ok() {
-            let _ = sched_setaffinity(Pid::from_raw(0), &only);
+        if self.cores.before.is_some() {
+            let _ = os::keep_on([self.core.get()]);
         }
         Visit(self)
     }
@@ -188,26 +169,21 @@ impl Bench {
     }
 
     /// What the user should know about this machine and the time of the measurement.
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<Machine> {
         let mut remarks = Vec::new();
         if !self.paired_address_space {
-            remarks.push(
-                "this system does not let us switch off address space randomisation: the same certainty takes longer"
-                    .to_owned(),
-            );
+            remarks.push(Machine::RandomAddresses);
         }
         if self.cores.before.is_none() {
             // Whose core it was cannot be told either.
-            remarks.push("this system does not let us keep both versions on one core: intervals are wider".to_owned());
+            remarks.push(Machine::NoFixedCore);
             return remarks;
         }
         if self.unsettled.get() {
-            remarks.push(
-                "some programs could not be moved to memory of their own: where they lie may count for 2 %".to_owned(),
-            );
+            remarks.push(Machine::Unmoved);
         }
         if self.cores.allowed.len() == 1 {
-            remarks.push("there is only one core to use: the same certainty takes longer".to_owned());
+            remarks.push(Machine::OnlyOneCore);
         }
         remarks.extend(self.watch.borrow().remarks());
         remarks
@@ -226,6 +202,11 @@ impl Bench {
     /// Folder for what callgrind writes.
     pub fn callgrind(&self) -> PathBuf {
         self.temporary.base.with_file_name("callgrind")
+    }
+
+    /// `TMPDIR` of tests that are watched.
+    pub fn traced(&self) -> PathBuf {
+        self.temporary.base.with_file_name("traced")
     }
 
     /// Folder for executables with other layouts.
@@ -262,11 +243,9 @@ pub fn usable_cores() -> (Vec<usize>, bool) {
 
 impl Cores {
     fn find() -> Self {
-        let this = Pid::from_raw(0);
-        // Setting what is set already shows whether we may.
-        let before = sched_getaffinity(this).ok().filter(|before| sched_setaffinity(this, before).is_ok());
+        let before = os::own_cores();
         let allowed = match &before {
-            Some(set) => (0..CpuSet::count()).filter(|core| set.is_set(*core).unwrap_or(false)).collect(),
+            Some(cores) => cores.iter().copied().collect(),
             // Where the processes run is then for the scheduler to say.
             None => vec![0],
         };
@@ -277,29 +256,20 @@ impl Cores {
     /// fails: the measured processes are pinned in any case.
     fn keep_away_from(&self, core: usize) {
         let units = kernel::siblings(core);
-        let without = |excluded: &[usize]| {
-            let mut others = CpuSet::new();
-            for other in self.allowed.iter().filter(|other| !excluded.contains(other)) {
-                let _ = others.set(*other);
-            }
-            others
-        };
-        let this = Pid::from_raw(0);
+        let without =
+            |excluded: &[usize]| os::keep_on(self.allowed.iter().copied().filter(|other| !excluded.contains(other)));
         // An empty set is refused: then there is nothing but the core's other half, or the core itself.
-        let _ = sched_setaffinity(this, &without(&units)).or_else(|_| sched_setaffinity(this, &without(&[core])));
+        let _ = without(&units).or_else(|_| without(&[core]));
     }
 
     fn release(&self) {
         if let Some(before) = &self.before {
-            let _ = sched_setaffinity(Pid::from_raw(0), before);
+            let _ = os::keep_on(before.iter().copied());
         }
     }
 }
 
 /// Containers may refuse `personality(ADDR_NO_RANDOMIZE)`: try it on ourselves, where it has no effect until exec.
 pub fn can_fix_addresses() -> bool {
-    let Ok(before) = personality::get() else { return false };
-    let fixed = personality::set(before | Persona::ADDR_NO_RANDOMIZE).is_ok();
-    let _ = personality::set(before);
-    fixed
+    os::FixedAddresses::switch_on().is_ok()
 }

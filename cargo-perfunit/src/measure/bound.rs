@@ -39,6 +39,13 @@ pub enum Found {
     Nothing(Option<f64>),
 }
 
+/// What a call takes with its process, s.
+struct Seconds {
+    quick: f64,
+    /// Of the slower side, if that is known.
+    slow: Option<f64>,
+}
+
 /// How many calls, and how long each may take.
 struct Plan {
     calls: Calls,
@@ -100,28 +107,28 @@ impl Alone<'_> {
     /// Asks single calls whether this side is the slower one.
     pub fn bound(&self, slow: Side, known: &Known, mode: Mode, random: &mut fastrand::Rng) -> Result<Found> {
         let quick = slow.other();
-        let end = Instant::now() + self.config.per_test_budget * BUDGETS;
-        let end = self.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let end = Instant::now() + self.trial.config.per_test_budget * BUDGETS;
+        let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
         let is_costly = |ns: &f64| ns / 1e9 > CHEAP_SECONDS;
         let quick_seconds = match known.get(quick).filter(is_costly) {
             Some(ns) => ns / 1e9 + PROCESS_SECONDS,
             // What a process costs now tells how many of them fit.
-            None => match self.call(quick, self.config.timeout, random)? {
+            None => match self.call(quick, self.trial.config.timeout, random)? {
                 Call::Took { wall_ns, .. } => wall_ns / 1e9,
                 Call::Failed(reason) => return Ok(Found::Reason(reason)),
                 Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
                 Call::Stopped { .. } => {
-                    let seconds = self.config.timeout.as_secs_f64();
+                    let seconds = self.trial.config.timeout.as_secs_f64();
                     return Ok(Found::Reason(Reason::TimedOut { side: FailedOn::Both, seconds }));
                 }
             },
         };
-        let slow_seconds = known.get(slow).map(|ns| ns / 1e9 + PROCESS_SECONDS);
+        let seconds = Seconds { quick: quick_seconds, slow: known.get(slow).map(|ns| ns / 1e9 + PROCESS_SECONDS) };
         let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
         let end = Instant::now() + Duration::from_secs_f64(left * EXCEEDED);
-        let end = self.config.deadline.map_or(end, |deadline| deadline.min(end));
-        let factor = factor(slow, self.config.threshold.fraction());
-        let plan = match plan(self.config, self.level(), factor, quick_seconds, slow_seconds, left) {
+        let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let factor = factor(slow, self.trial.config.threshold.fraction());
+        let plan = match plan(self.trial.config, self.level(), factor, &seconds, left) {
             Ok(plan) => plan,
             Err(needed) => return Ok(Found::Nothing(needed)),
         };
@@ -150,7 +157,7 @@ impl Alone<'_> {
                 return Ok(Found::Nothing(None));
             }
         }
-        Ok(Found::Bound(Box::new(figures(self.config, slow, &plan, &seen, mode))))
+        Ok(Found::Bound(Box::new(figures(self.trial.config, slow, &plan, &seen, mode))))
     }
 }
 
@@ -174,8 +181,7 @@ fn plan(
     config: &Config,
     level: f64,
     factor: f64,
-    quick: f64,
-    slow: Option<f64>,
+    &Seconds { quick, slow }: &Seconds,
     left: f64,
 ) -> std::result::Result<Plan, Option<f64>> {
     let room = left * PLANNED;
@@ -280,4 +286,4 @@ fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) ->
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

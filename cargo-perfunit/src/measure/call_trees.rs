@@ -1,14 +1,12 @@
 //! The files in which the processes of a pair leave their calling-context trees.
 
+use super::call_tree::{ROOT, Recorded, RecordedNode, THREADS};
 use crate::error::{Error, Result};
-use crate::explain::{ROOT, Recorded, RecordedNode, THREADS};
 use crate::model::{Side, Sides};
-use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use crate::system::os::SharedMemory;
 use perfunit_runtime::page::MAX_BATCHES;
 use perfunit_runtime::tree::{Figures, Header, Layout, MAGIC, Node};
-use std::num::NonZeroUsize;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -62,9 +60,9 @@ impl CallTrees {
         Side::BOTH.into_iter().try_for_each(|side| self.files.get(side).reset(&self.request))
     }
 
-    /// The descriptor that a process inherits.
-    pub fn descriptor(&self, side: Side) -> BorrowedFd<'_> {
-        self.files.get(side).file.as_fd()
+    /// What a process inherits.
+    pub fn file(&self, side: Side) -> &File {
+        self.files.get(side).memory.file()
     }
 
     /// What both processes left; `None` unless both recorded something.
@@ -73,31 +71,22 @@ impl CallTrees {
     }
 }
 
-/// A mapped file; anonymous, so that nothing is left of it after a crash.
+/// A mapped file.
 #[derive(Debug)]
 struct TreeFile {
     layout: Layout,
-    file: OwnedFd,
-    address: NonNull<u8>,
+    memory: SharedMemory,
 }
 
 impl TreeFile {
     fn new(layout: Layout) -> Result<Self> {
-        let failed = |error: nix::Error| Error::setup(format!("cannot create shared memory: {error}"));
-        let file = memfd_create(c"perfunit-tree", MFdFlags::MFD_CLOEXEC).map_err(failed)?;
-        nix::unistd::ftruncate(&file, layout.bytes().cast_signed() as i64).map_err(failed)?;
-        let length = NonZeroUsize::new(layout.bytes()).ok_or_else(|| Error::setup("a tree file is empty"))?;
-        // SAFETY: a new shared mapping of a file that is as long as the mapping.
-        let address =
-            unsafe { mmap(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED, &file, 0) };
-        Ok(Self { layout, file, address: address.map_err(failed)?.cast() })
+        let memory = SharedMemory::new(c"perfunit-tree", layout.bytes());
+        let memory = memory.map_err(|error| Error::setup(format!("cannot create shared memory: {error}")))?;
+        Ok(Self { layout, memory })
     }
 
     fn reset(&self, request: &ProbeRequest) -> Result<()> {
-        let failed = |error: nix::Error| Error::setup(format!("cannot empty shared memory: {error}"));
-        // Drops the pages; what is read afterwards is zeros.
-        nix::unistd::ftruncate(&self.file, 0).map_err(failed)?;
-        nix::unistd::ftruncate(&self.file, self.layout.bytes().cast_signed() as i64).map_err(failed)?;
+        self.memory.clear().map_err(|error| Error::setup(format!("cannot empty shared memory: {error}")))?;
         let header = self.header();
         header.magic.store(MAGIC, Relaxed);
         header.default_mode.store(request.default_mode, Relaxed);
@@ -107,25 +96,27 @@ impl TreeFile {
         header.keys.store(self.layout.keys, Relaxed);
         for (index, key) in request.keys.iter().enumerate() {
             // SAFETY: as many keys as there is room for, which `CallTrees::new` checked.
-            unsafe { self.address.add(Layout::KEYS).cast::<u64>().add(index).write(*key) };
+            unsafe { self.memory.address().add(Layout::KEYS).cast::<u64>().add(index).write(*key) };
         }
         Ok(())
     }
 
     fn header(&self) -> &Header {
         // SAFETY: mapped as long as `self` lives; atomics, valid for every bit pattern.
-        unsafe { self.address.cast().as_ref() }
+        unsafe { self.memory.address().cast().as_ref() }
     }
 
     fn nodes(&self) -> &[Node] {
         let used = self.header().used.load(Relaxed).min(self.layout.capacity) as usize;
         // SAFETY: the layout has room for `capacity` nodes, which are atomics, valid for every bit pattern.
-        unsafe { NonNull::slice_from_raw_parts(self.address.add(self.layout.nodes()).cast(), used).as_ref() }
+        unsafe { NonNull::slice_from_raw_parts(self.memory.address().add(self.layout.nodes()).cast(), used).as_ref() }
     }
 
     fn row(&self, index: usize, nodes: usize) -> &[Figures] {
         // SAFETY: as above, for a row that exists.
-        unsafe { NonNull::slice_from_raw_parts(self.address.add(self.layout.row(index)).cast(), nodes).as_ref() }
+        unsafe {
+            NonNull::slice_from_raw_parts(self.memory.address().add(self.layout.row(index)).cast(), nodes).as_ref()
+        }
     }
 
     fn read(&self, repetitions: u64) -> Option<ProbedRun> {
@@ -164,13 +155,6 @@ impl TreeFile {
         }
         let tree = tree(nodes, &calls, &recursions, &self_ticks, ns);
         Some(ProbedRun { tree, cost_ns: cost * ns, overflow: header.overflow.load(Relaxed) })
-    }
-}
-
-impl Drop for TreeFile {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `new` made; no reference to it outlives `self`.
-        let _ = unsafe { munmap(self.address.cast(), self.layout.bytes()) };
     }
 }
 

@@ -9,7 +9,8 @@ use crate::build::TestExecutable;
 use crate::error::{Error, Result};
 use crate::model::Sides;
 use crate::system::fs;
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use crate::system::os;
+use crate::system::os::unix::fs::MetadataExt;
 use object::Endianness;
 use object::elf::{DF_TEXTREL, DT_FLAGS, DT_TEXTREL, FileHeader64, PF_W, PF_X, PT_DYNAMIC, PT_LOAD};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
@@ -17,7 +18,6 @@ use perfunit_runtime::page::{CommonPages, MOST_RUNS, PAGE, Run};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::rc::Rc;
 
 /// Names a file and its content, as long as nobody sets its clock back.
@@ -47,23 +47,18 @@ impl CommonFile {
 /// Writes the file. It has no name: nobody else can open it and nothing is left of it after a crash.
 fn write(programs: &Sides<Vec<u8>>) -> Result<Option<File>> {
     let pages = programs.as_ref().map(|program| read_only_pages(program));
-    let (true, Some(base), Some(head)) = (pages_are_ours(), pages.base, pages.head) else { return Ok(None) };
+    // As long as the runtime takes them to be.
+    let ours = os::page_size() == PAGE;
+    let (true, Some(base), Some(head)) = (ours, pages.base, pages.head) else { return Ok(None) };
     let runs = common_runs(&base, &head);
     // Some systems do not let files without a name hold code.
-    let Ok(file) = memfd_create(c"perfunit-program", MFdFlags::MFD_CLOEXEC) else { return Ok(None) };
-    let mut file = File::from(file);
+    let Ok(mut file) = os::anonymous_file(c"perfunit-program") else { return Ok(None) };
     let mut content = header(&runs);
     for page in runs.iter().flat_map(|run| (run.address..run.address + run.length).step_by(PAGE)) {
         content.extend_from_slice(&base[&page].content);
     }
     file.write_all(&content).map_err(|error| Error::setup(format!("cannot fill shared memory: {error}")))?;
     Ok(Some(file))
-}
-
-/// Whether this system's pages are as long as the runtime takes them to be.
-fn pages_are_ours() -> bool {
-    // SAFETY: asks for a number.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) == PAGE.cast_signed() as libc::c_long }
 }
 
 /// As [`CommonPages`] lies in memory.

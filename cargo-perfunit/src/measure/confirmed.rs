@@ -30,7 +30,7 @@ fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool
 
 /// Whether the code of both versions lies at the same places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Places {
+pub enum Placed {
     /// As far as it matters.
     Matched,
     /// Some that changed could not be put where base's is: one layout says little.
@@ -46,15 +46,16 @@ pub fn rests_on_places(end: &Ended) -> bool {
 
 /// Joins what the first pairs of a test said with what fresh ones say: of time, if that was flagged or rests on places, and
 /// of the rest that pairs tell.
-pub fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>, places: Places) -> Ended {
+pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
     let Ok(before) = &first.result else { return first.clone() };
     let none = Metrics::new();
-    let metrics = confirmed_metrics(&before.metrics, fresh.as_ref().map_or(&none, |fresh| &fresh.metrics), places);
-    let is_checked = is_changed(before) || places == Places::Uncertain;
+    let metrics_of_fresh = fresh.result.as_ref().map_or(&none, |fresh| &fresh.metrics);
+    let metrics = confirmed_metrics(&before.metrics, metrics_of_fresh, places);
+    let is_checked = is_changed(before) || places == Placed::Uncertain;
     let mut end = if is_checked { confirmed_time(first, fresh) } else { first.clone() };
     if let Ok(figures) = &mut end.result {
         figures.metrics = metrics;
-        if places == Places::Uncertain && figures.measured.layouts > 1 {
+        if places == Placed::Uncertain && figures.measured.layouts > 1 {
             let layouts = figures.measured.layouts;
             figures.notes.push(Note::Layouts { layouts });
         }
@@ -62,20 +63,16 @@ pub fn confirmed(first: &Ended, fresh: std::result::Result<Figures, Reason>, pla
     end
 }
 
-fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Places) -> Metrics {
+fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Placed) -> Metrics {
     let joined = |(metric, before): (&Metric, &std::result::Result<Metered, NotMetered>)| {
-        let rests_on_places = places == Places::Uncertain && *metric == Metric::CpuTime;
+        let rests_on_places = places == Placed::Uncertain && *metric == Metric::CpuTime;
         let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || rests_on_places);
         let (Ok(known), true) = (before, is_checked) else { return (*metric, before.clone()) };
-        let unclear = |metered: &Metered| Metered { verdict: MetricVerdict::Inconclusive, ..metered.clone() };
         let joined = match fresh.get(metric) {
-            Some(Ok(after)) => match (known.verdict, after.verdict) {
-                (MetricVerdict::More, MetricVerdict::Less) | (MetricVerdict::Less, MetricVerdict::More) => {
-                    unclear(after)
-                }
-                _ => after.clone(),
-            },
-            _ => unclear(known),
+            Some(Ok(after)) => {
+                Metered { verdict: decide::on_fresh_values(known.verdict, after.verdict), ..after.clone() }
+            }
+            _ => Metered { verdict: MetricVerdict::Inconclusive, ..known.clone() },
         };
         (*metric, Ok(joined))
     };
@@ -83,23 +80,27 @@ fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Places) -> Metric
 }
 
 /// Joins the first verdict with the one on fresh pairs, whose figures are reported.
-fn confirmed_time(first: &Ended, fresh: std::result::Result<Figures, Reason>) -> Ended {
+fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
     let capture = first.capture;
     // What the first pairs told of the test's work holds; drawn layouts hide some of it.
     let told = first.result.as_ref().map_or(&[][..], |flagged| &flagged.notes);
-    let fresh = fresh.map(|mut figures| {
+    let of_fresh = fresh.result.map(|mut figures| {
         let missing = told.iter().filter(|note| !figures.notes.contains(note)).cloned().collect::<Vec<_>>();
         figures.notes.extend(missing);
         figures
     });
-    match (&first.result, fresh) {
+    match (&first.result, of_fresh) {
         (Ok(before), Ok(mut figures)) => {
             figures.verdict = decide::on_fresh_values(before.verdict, figures.verdict);
             let was_changed = is_changed(before);
             if was_changed && matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
                 figures.notes.push(Note::TakenBack);
             }
-            let why = if was_changed { Reason::NotConfirmed } else { Reason::TooNoisy };
+            let why = match fresh.reason {
+                Some(Reason::BudgetUsedUp) => Reason::BudgetUsedUp,
+                _ if was_changed => Reason::NotConfirmed,
+                _ => Reason::TooNoisy,
+            };
             let reason = (figures.verdict == Verdict::Inconclusive).then_some(why);
             Ended { result: Ok(figures), reason, capture }
         }
@@ -146,10 +147,27 @@ pub mod tests {
         assert_eq!(verdicts_of_pairs(&[Allocations]), 2);
     }
 
+    fn ended(result: std::result::Result<Figures, Reason>) -> Ended {
+        Ended { result, reason: None, capture: None }
+    }
+
+    #[test]
+    fn what_the_run_s_budget_cut_short_is_not_said_to_be_the_test_s_fault() {
+        let check = |first: Verdict, places| {
+            let fresh = Ended { reason: Some(Reason::BudgetUsedUp), ..ended(Ok(figures(Verdict::Inconclusive, 0.0))) };
+            let end = confirmed(&ended(Ok(figures(first, 0.0))), fresh, places);
+            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(Reason::BudgetUsedUp)));
+            // Not one pair was left.
+            let end = confirmed(&ended(Ok(figures(first, 0.0))), ended(Err(Reason::BudgetUsedUp)), places);
+            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(Reason::BudgetUsedUp)));
+        };
+        check(Verdict::Slower, Placed::Matched);
+        check(Verdict::Same, Placed::Uncertain);
+    }
+
     #[track_caller]
     fn check(fresh: std::result::Result<Figures, Reason>, verdict: Verdict, reason: Option<&Reason>) {
-        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        let end = confirmed(&first, fresh, Places::Matched);
+        let end = confirmed(&ended(Ok(figures(Verdict::Slower, 0.3))), ended(fresh), Placed::Matched);
         assert_eq!(end.result.unwrap().verdict, verdict);
         assert_eq!(end.reason.as_ref(), reason);
     }
@@ -166,8 +184,8 @@ pub mod tests {
 
     #[test]
     fn the_figures_of_a_confirmed_test_are_those_of_the_fresh_pairs() {
-        let first = Ended { result: Ok(figures(Verdict::Slower, 0.3)), reason: None, capture: None };
-        let end = confirmed(&first, Ok(figures(Verdict::Slower, 0.25)), Places::Matched);
+        let first = ended(Ok(figures(Verdict::Slower, 0.3)));
+        let end = confirmed(&first, ended(Ok(figures(Verdict::Slower, 0.25))), Placed::Matched);
         assert!((end.result.unwrap().measured.change.estimate - 0.25).abs() < 1e-12);
     }
 
@@ -190,7 +208,7 @@ pub mod tests {
         let first = Ended { result: Ok(first), reason: None, capture: None };
         let mut after = with_cpu_time(Verdict::Inconclusive, fresh, 200.0);
         after.metrics.remove(&Metric::Allocations);
-        let figures = confirmed(&first, Ok(after), Places::Matched).result.unwrap();
+        let figures = confirmed(&first, ended(Ok(after)), Placed::Matched).result.unwrap();
         // Time was not flagged, so that nothing is to be confirmed of it.
         assert_eq!(figures.verdict, Verdict::Same);
         assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, expected);
@@ -217,7 +235,7 @@ pub mod tests {
         let check = |fresh: Verdict, metric, reason: Option<Reason>| {
             let mut after = with_cpu_time(fresh, metric, 110.0);
             after.measured.layouts = 16;
-            let end = confirmed(&first, Ok(after), Places::Uncertain);
+            let end = confirmed(&first, ended(Ok(after)), Placed::Uncertain);
             let figures = end.result.unwrap();
             assert_eq!((figures.verdict, end.reason), (fresh, reason));
             assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, metric);

@@ -5,17 +5,20 @@
 //! of a millisecond and finds the same memory and caches as the one before. Where that cannot be done a call costs a
 //! process.
 
-use super::bench::{Bench, Config};
+use super::bench::Config;
 use super::classify::per_run;
-use super::layouts::Layouts;
 use super::lockstep::{self, PairEnd, Task};
-use super::running::{Pads, Programs};
-use super::schedule::{Ended, Figures, pairs_per_layout};
-use super::screen::{self, Settled};
+use super::measurement::{Measurement, Unit};
+use super::running::Pads;
+use super::schedule::{Ended, Figures};
+use super::screen::Settled;
+use super::trial::Trial;
 use super::work::{Comparison, clock_bias, uncertainty};
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Capture, FirstCallsBecause, ForkObstacle, Measured, Note, Sides, Verdict};
+use crate::model::{
+    Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Measured, Note, Reason, Sides, Threshold, Verdict,
+};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;
 use std::time::Instant;
@@ -35,174 +38,253 @@ const SUSPICIOUS: f64 = 4.0;
 
 /// How a test that cannot be repeated is measured.
 pub fn settle(
-    bench: &Bench,
-    config: &Config,
-    programs: &Programs<'_>,
+    trial: &Trial<'_>,
     capture: Capture,
     because: FirstCallsBecause,
     random: &mut fastrand::Rng,
 ) -> Result<Settled> {
-    let (end, equal_seeds) = pilot(bench, config, programs, capture, random)?;
-    let obstacle = obstacle(config, &end);
-    let task = if obstacle.is_none() { Task::Fork(capture, end.shape) } else { Task::Cold };
-    let note = Note::FirstCalls { because, obstacle };
-    Ok(settled(bench, task, capture, &end, vec![note], equal_seeds))
+    let pilot = Pilot::run(trial, capture, random)?;
+    let obstacle = pilot.obstacle(trial.config);
+    let task = if obstacle.is_none() { Task::Fork(capture, pilot.end.shape) } else { Task::Cold };
+    Ok(pilot.settled(task, vec![Note::FirstCalls { because, obstacle }]))
 }
 
 /// How a test is measured whose later calls hold no work, if its first one does.
-pub fn if_they_hold_work(
-    bench: &Bench,
-    config: &Config,
-    programs: &Programs<'_>,
-    capture: Capture,
-    random: &mut fastrand::Rng,
-) -> Result<Option<Settled>> {
-    let (end, equal_seeds) = pilot(bench, config, programs, capture, random)?;
-    let Sides { base, head } = end.sides.as_ref().map(|side| side.first_ns);
-    if obstacle(config, &end).is_some() || base.max(head) < NOTHING_NS {
+pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Option<Settled>> {
+    let pilot = Pilot::run(trial, capture, random)?;
+    let Sides { base, head } = pilot.end.sides.as_ref().map(|side| side.first_ns);
+    if pilot.obstacle(trial.config).is_some() || base.max(head) < NOTHING_NS {
         return Ok(None);
     }
     let note = Note::FirstCalls { because: FirstCallsBecause::OnlyFirstHoldsWork, obstacle: None };
-    Ok(Some(settled(bench, Task::Fork(capture, end.shape), capture, &end, vec![note], equal_seeds)))
+    Ok(Some(pilot.settled(Task::Fork(capture, pilot.end.shape), vec![note])))
 }
 
-fn settled(
-    bench: &Bench,
-    task: Task,
+/// A pair that finds out how many calls fit.
+struct Pilot {
+    end: PairEnd,
     capture: Capture,
-    pilot: &PairEnd,
-    notes: Vec<Note>,
+    /// Whether both processes got the same random numbers.
     equal_seeds: bool,
-) -> Settled {
-    Settled {
-        task,
-        capture,
-        pairs_per_layout: 1,
-        matched: true,
-        notes,
-        equal_seeds: equal_seeds && bench.seeds.are_given(),
-        comparison: Comparison::for_pilot(pilot),
-        clock_bias: clock_bias(pilot),
-        least_change: LEAST_NS / per_run(&pilot.sides.base, pilot.shape).max(LEAST_NS),
-        ns: pilot.sides.as_ref().map(|side| side.first_ns),
+}
+
+impl Pilot {
+    /// With equal random numbers, unless only others pass.
+    fn run(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Self> {
+        let Trial { bench, config, programs } = trial;
+        let pads = Pads::draw(random);
+        let run = |pads| lockstep::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout);
+        let (end, given) = (run(pads)?, bench.seeds.are_given());
+        if end.complete() || end.timed_out.is_some() || !given {
+            return Ok(Self { end, capture, equal_seeds: given });
+        }
+        let apart = run(pads.without_seed())?;
+        let has_passed = apart.complete();
+        Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed })
+    }
+
+    fn settled(&self, task: Task, notes: Vec<Note>) -> Settled {
+        Settled {
+            task,
+            capture: self.capture,
+            matched: true,
+            notes,
+            equal_seeds: self.equal_seeds,
+            comparison: Comparison::for_pilot(&self.end),
+            clock_bias: clock_bias(&self.end),
+            least_change: LEAST_NS / per_run(&self.end.sides.base, self.end.shape).max(LEAST_NS),
+            ns: self.end.sides.as_ref().map(|side| side.first_ns),
+        }
+    }
+
+    /// What keeps a test's first calls from being made in forked children.
+    fn obstacle(&self, config: &Config) -> Option<ForkObstacle> {
+        let states = [self.end.sides.base.state, self.end.sides.head.state];
+        let needed = NEEDED * self.end.took.as_secs_f64();
+        match () {
+            () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
+            () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
+            () if self.end.timed_out.is_some() => Some(ForkObstacle::Hangs),
+            () if !self.end.complete() => Some(ForkObstacle::Fails),
+            () if needed > config.per_test_budget.as_secs_f64() => Some(ForkObstacle::TooLong),
+            () => None,
+        }
     }
 }
 
-/// A pair that finds out how many calls fit, with equal random numbers unless only others pass; and whether they were
-/// equal.
-fn pilot(
-    bench: &Bench,
-    config: &Config,
-    programs: &Programs<'_>,
-    capture: Capture,
-    random: &mut fastrand::Rng,
-) -> Result<(PairEnd, bool)> {
-    let pads = Pads::draw(random);
-    let end = lockstep::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout)?;
-    if end.complete() || end.timed_out.is_some() || !bench.seeds.are_given() {
-        return Ok((end, true));
-    }
-    let apart = lockstep::run(bench, programs, Task::ForkPilot(capture), pads.without_seed(), config.timeout)?;
-    Ok(if apart.complete() { (apart, false) } else { (end, true) })
+/// What the first calls of a test that was measured by its later ones show.
+pub enum Look {
+    /// Nothing that later calls do not.
+    Nothing,
+    /// Nothing is known.
+    Unknown(FirstCallUnknown),
+    /// They seem to differ although later calls do not, or not as much.
+    Flagged(Box<Flagged>),
 }
 
-/// What keeps a test's first calls from being made in forked children.
-fn obstacle(config: &Config, pilot: &PairEnd) -> Option<ForkObstacle> {
-    let states = [pilot.sides.base.state, pilot.sides.head.state];
-    let needed = NEEDED * pilot.took.as_secs_f64();
-    match () {
-        () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
-        () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
-        () if pilot.timed_out.is_some() => Some(ForkObstacle::Hangs),
-        () if !pilot.complete() => Some(ForkObstacle::Fails),
-        () if needed > config.per_test_budget.as_secs_f64() => Some(ForkObstacle::TooLong),
-        () => None,
-    }
-}
-
-/// A first call that seems to differ although later calls do not, or not as much.
+/// A first call that seems to differ.
+#[derive(Debug)]
 pub struct Flagged {
-    settled: Settled,
-    figures: Figures,
+    pub settled: Settled,
+    pub figures: Figures,
 }
 
 /// Compares the first calls of a test that was measured by its later ones: one pair, and as many as it takes if that
 /// differs.
-pub fn look(
-    bench: &Bench,
-    config: &Config,
-    programs: &Programs<'_>,
-    way: &Settled,
-    later: &Figures,
-    random: &mut fastrand::Rng,
-) -> Result<Option<Flagged>> {
-    let over = config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    if !matches!(way.task, Task::Steady(_)) || later.verdict == Verdict::Slower || over || interrupt::requested() {
-        return Ok(None);
+pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fastrand::Rng) -> Result<Look> {
+    let config = trial.config;
+    if !matches!(way.task, Task::Steady(_)) || later.verdict == Verdict::Slower || interrupt::requested() {
+        return Ok(Look::Nothing);
     }
-    let (end, equal_seeds) = pilot(bench, config, programs, way.capture, random)?;
-    if obstacle(config, &end).is_some() {
-        return Ok(None);
+    if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Ok(Look::Unknown(FirstCallUnknown::BudgetUsedUp));
     }
-    let ns = end.sides.as_ref().map(|side| side.first_ns);
-    let comparison = Comparison::for_pilot(&end);
-    let certain = comparison.log_ratio(&end).abs() > SUSPICIOUS * uncertainty(&end);
-    if !certain || !is_apart(config, ns, &later.measured) {
-        return Ok(None);
+    let pilot = Pilot::run(trial, way.capture, random)?;
+    if interrupt::requested() {
+        return Ok(Look::Nothing);
     }
-    let task = Task::Fork(way.capture, end.shape);
-    let settled = settled(bench, task, way.capture, &end, Vec::new(), equal_seeds);
-    let settled = Settled { matched: way.matched, ..settled };
-    let figures = screen::measure(bench, &judged(config), programs, &settled, config.alpha, None, random)?;
-    let flagged = figures.ok().filter(|figures| is_changed(config, figures, later));
-    Ok(flagged.map(|figures| Flagged { settled, figures }))
+    if let Some(obstacle) = pilot.obstacle(config) {
+        return Ok(Look::Unknown(FirstCallUnknown::NotForked { obstacle }));
+    }
+    let ns = pilot.end.sides.as_ref().map(|side| side.first_ns);
+    let comparison = Comparison::for_pilot(&pilot.end);
+    let certain = comparison.log_ratio(&pilot.end).abs() > SUSPICIOUS * uncertainty(&pilot.end);
+    if !certain || !is_apart(config.threshold, ns, &later.measured) {
+        return Ok(Look::Nothing);
+    }
+    let task = Task::Fork(way.capture, pilot.end.shape);
+    let settled = Settled { matched: way.matched, ..pilot.settled(task, Vec::new()) };
+    let judged = judged(config);
+    let trial = Trial { config: &judged, ..*trial };
+    let measurement = Measurement::new(&judged, settled.clone(), Unit::Pair, config.alpha);
+    Ok(match measurement.run(&trial, None, random)?.result {
+        Ok(figures) if is_changed(config.threshold, &figures, later) => {
+            Look::Flagged(Box::new(Flagged { settled, figures }))
+        }
+        Ok(_) | Err(Reason::Interrupted) => Look::Nothing,
+        Err(why) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why }),
+    })
 }
 
-/// Measures a flagged first call once more, on layouts drawn at random, and joins what comes of it with what was said of
-/// later calls.
-pub fn confirm(
-    bench: &Bench,
-    config: &Config,
-    programs: &Programs<'_>,
-    flagged: &Flagged,
-    (layouts, alpha): (Option<&mut Layouts>, f64),
-    later: &mut Ended,
-    random: &mut fastrand::Rng,
-) -> Result<()> {
-    let pairs_per_layout = if layouts.is_some() { pairs_per_layout(&flagged.figures, config, alpha) } else { 1 };
-    let settled = Settled { pairs_per_layout, ..flagged.settled.clone() };
-    let fresh = screen::measure(bench, &judged(config), programs, &settled, alpha, layouts, random)?;
-    let (Ok(fresh), Ok(figures)) = (fresh, &mut later.result) else { return Ok(()) };
-    if fresh.verdict != flagged.figures.verdict || !is_changed(config, &fresh, figures) {
-        return Ok(());
+/// Joins what fresh pairs say of a flagged first call with what was said of later calls. `threshold` is the test's.
+pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut Ended) {
+    let Ok(figures) = &mut later.result else { return };
+    let fresh = match fresh.result {
+        Ok(fresh) => fresh,
+        Err(why) => {
+            figures.notes.push(Note::FirstCallNotMeasuredAgain { why });
+            return;
+        }
+    };
+    if fresh.verdict != flagged.figures.verdict || !is_changed(threshold, &fresh, figures) {
+        let is_unsure = fresh.verdict == Verdict::Inconclusive;
+        figures.notes.push(if is_unsure { Note::FirstCallNotConfirmed } else { Note::FirstCallTakenBack });
+        return;
     }
     let (first, rest) = (&fresh.measured, &figures.measured);
     let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
     if matches!(figures.verdict, Verdict::Slower | Verdict::Faster) {
         figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
-        return Ok(());
+        return;
     }
     let note = Note::FirstCallOnly { later_ns: ns(rest) };
     let metrics = std::mem::take(&mut figures.metrics);
     let notes = figures.notes.drain(..).chain([note]).collect();
     *figures = Figures { notes, metrics, ..fresh };
     later.reason = None;
-    Ok(())
 }
 
 /// First calls of tests that are repeated are judged from a larger change on: what they find in the caches is not all equal.
-fn judged(config: &Config) -> Config {
-    Config { threshold: config.threshold.at_least(APART), metering: None, ..config.clone() }
+pub fn judged(config: &Config) -> Config {
+    Config { threshold: threshold_of_first_calls(config.threshold), metering: None, ..config.clone() }
 }
 
-fn is_changed(config: &Config, first: &Figures, later: &Figures) -> bool {
+fn threshold_of_first_calls(threshold: Threshold) -> Threshold {
+    threshold.at_least(APART)
+}
+
+fn is_changed(threshold: Threshold, first: &Figures, later: &Figures) -> bool {
     let Measured { base_ns, head_ns, .. } = first.measured;
     matches!(first.verdict, Verdict::Slower | Verdict::Faster)
-        && is_apart(config, Sides { base: base_ns, head: head_ns }, &later.measured)
+        && is_apart(threshold, Sides { base: base_ns, head: head_ns }, &later.measured)
 }
 
 /// Whether a first call differs by more than later calls do, so that there is something to say of it.
-fn is_apart(config: &Config, first_ns: Sides<f64>, later: &Measured) -> bool {
+fn is_apart(threshold: Threshold, first_ns: Sides<f64>, later: &Measured) -> bool {
     let beyond = (first_ns.head - first_ns.base) - (later.head_ns - later.base_ns);
-    beyond.abs() >= APART_NS && beyond.abs() >= judged(config).threshold.fraction() * first_ns.base
+    beyond.abs() >= APART_NS && beyond.abs() >= threshold_of_first_calls(threshold).fraction() * first_ns.base
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::confirmed::tests::figures;
+    use super::*;
+    use crate::model::FailedOn;
+
+    /// Figures of first calls of 100 us.
+    fn first_calls(verdict: Verdict, estimate: f64) -> Figures {
+        let mut figures = figures(verdict, estimate);
+        figures.measured.base_ns = 100_000.0;
+        figures.measured.head_ns = 100_000.0 * (1.0 + estimate);
+        figures
+    }
+
+    /// The end of a test whose first calls were flagged as half as slow again, and whose later calls are the same.
+    fn joined(fresh: std::result::Result<Figures, Reason>) -> Ended {
+        let settled = crate::measure::bound::tests::settled(1e5, 1.5e5);
+        let flagged = Flagged { settled, figures: first_calls(Verdict::Slower, 0.5) };
+        let mut later = Ended { result: Ok(figures(Verdict::Same, 0.0)), reason: None, capture: None };
+        join(&flagged, Ended { result: fresh, reason: None, capture: None }, Threshold::default(), &mut later);
+        later
+    }
+
+    #[test]
+    fn a_first_call_that_shows_again_is_the_test_s_verdict() {
+        let figures = joined(Ok(first_calls(Verdict::Slower, 0.4))).result.unwrap();
+        assert_eq!(figures.verdict, Verdict::Slower);
+        assert!(matches!(figures.notes[0], Note::FirstCallOnly { .. }), "{figures:?}");
+    }
+
+    #[test]
+    fn a_first_call_that_does_not_show_again_leaves_a_note() {
+        let check = |fresh: Figures, note: Note| {
+            let figures = joined(Ok(fresh)).result.unwrap();
+            assert_eq!((figures.verdict, figures.notes), (Verdict::Same, vec![note]));
+        };
+        check(first_calls(Verdict::Same, 0.0), Note::FirstCallTakenBack);
+        check(first_calls(Verdict::Faster, -0.5), Note::FirstCallTakenBack);
+        // By less than matters.
+        check(figures(Verdict::Slower, 0.5), Note::FirstCallTakenBack);
+        check(first_calls(Verdict::Inconclusive, 0.5), Note::FirstCallNotConfirmed);
+    }
+
+    #[test]
+    fn a_first_call_whose_fresh_pairs_fail_leaves_a_note() {
+        let fails = Reason::Fails { side: FailedOn::Head, detail: "it is full".to_owned(), intermittent: false };
+        for why in [fails, Reason::BudgetUsedUp] {
+            let figures = joined(Err(why.clone())).result.unwrap();
+            assert_eq!(
+                (figures.verdict, figures.notes),
+                (Verdict::Same, vec![Note::FirstCallNotMeasuredAgain { why }])
+            );
+        }
+    }
+
+    #[test]
+    fn each_obstacle_to_forked_children_is_told() {
+        let config = crate::measure::bound::tests::config();
+        let told = |change: &dyn Fn(&mut PairEnd)| {
+            let done = lockstep::SideEnd { state: state::DONE, ..lockstep::SideEnd::default() };
+            let sides = Sides { base: done.clone(), head: done };
+            let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
+            let took = std::time::Duration::from_millis(1);
+            let mut end = PairEnd { sides, shape, starter: crate::model::Side::Base, timed_out: None, took };
+            change(&mut end);
+            Pilot { end, capture: Capture::Macro, equal_seeds: true }.obstacle(&config)
+        };
+        assert_eq!(told(&|_| {}), None);
+        assert_eq!(told(&|end| end.sides.head.state = state::NO_FORK), Some(ForkObstacle::Forbidden));
+        assert_eq!(told(&|end| end.sides.base.state = state::THREADS), Some(ForkObstacle::Threads));
+        assert_eq!(told(&|end| end.took = config.per_test_budget), Some(ForkObstacle::TooLong));
+    }
 }

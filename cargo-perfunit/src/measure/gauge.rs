@@ -1,6 +1,6 @@
 //! How a process is started that counts: with a library before libc, or in callgrind.
 
-use super::seeds::is_loadable;
+use crate::build::is_loadable;
 use perfunit_runtime::page::{METER_VARIABLE, PRELOAD_VARIABLE};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! What the kernel says about cores: `/proc/stat`, lists of cores, control groups. Reading is thin, parsing pure.
 
+use crate::system::os::unix::fs::FileExt;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -6,16 +6,20 @@
 //! like any other, and the interval over layouts tells of it.
 
 use super::bench::Bench;
-use crate::build::{Position, TestExecutable};
+use super::confirmed::Placed;
+use super::schedule::Subject;
+use crate::build::{CompiledFiles, Harness, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::measure::layout::Matched;
 use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, TargetId};
+use crate::select::Units;
+use crate::select::code::{self, Program, Reach};
+use crate::select::trace::{self, Places};
 use crate::system::fs;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-/// Layouts of a target that stay on disk for its other tests; those beyond are linked for each test that needs them.
+/// Layouts of a target that stay on disk for its other tests; of more some are linked again for each test that needs them.
 const KEPT: usize = 32;
 
 /// The layouts of all targets measured so far.
@@ -29,8 +33,6 @@ pub struct Layouts {
     seed: u64,
     placement: Placement,
     position: Position,
-    /// Time spent on linking; it is no test's.
-    pub took: Duration,
 }
 
 /// A target that can be linked again.
@@ -39,23 +41,25 @@ struct Target {
     matched: Matched,
     first: Sides<TestExecutable>,
     figures: LayoutMatch,
+    /// Who can come by code without a common place, once somebody has asked.
+    reach: Option<Reach>,
+    /// Where functions are in the executables as built, once somebody has asked.
+    functions: Option<Sides<Places>>,
 }
 
 impl Layouts {
     pub fn new(bench: &Bench, placement: Placement, seed: u64) -> Self {
-        let (folder, known, took) = (bench.layouts(), BTreeMap::new(), Duration::ZERO);
+        let (folder, known) = (bench.layouts(), BTreeMap::new());
         // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.
         let position = if bench.paired_address_space { Position::AsBuilt } else { Position::Fixed };
-        Self { folder, known, current: None, drawn: BTreeMap::new(), seed, placement, position, took }
+        Self { folder, known, current: None, drawn: BTreeMap::new(), seed, placement, position }
     }
 
     /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
     pub fn first(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Sides<&TestExecutable>>> {
         let target = &executables.head.target;
         if !self.known.contains_key(target) {
-            let started = Instant::now();
             let prepared = self.prepare(executables)?;
-            self.took += started.elapsed();
             self.known.insert(target.clone(), prepared);
         }
         Ok(self.known.get(target).and_then(|known| known.as_ref().ok()).map(|known| known.first.as_ref()))
@@ -73,13 +77,9 @@ impl Layouts {
             self.drawn.clear();
             self.current = Some(target.clone());
         }
-        let Some(Ok(known)) = self.known.get_mut(target) else { return Ok(None) };
         if !self.drawn.contains_key(&number) {
-            let started = Instant::now();
-            for (_, Sides { base, head }) in self.drawn.split_off(&KEPT) {
-                fs::remove_file(&base.path)?;
-                fs::remove_file(&head.path)?;
-            }
+            self.make_room(number)?;
+            let Some(Ok(known)) = self.known.get_mut(target) else { return Ok(None) };
             let outputs = paths(&self.folder.join("drawn"), number);
             put_beside(executables, &outputs)?;
             let seed = self.seed.wrapping_add(number as u64);
@@ -87,16 +87,42 @@ impl Layouts {
                 Ok(figures) => known.figures = known.figures.worse(figures),
                 Err(_) => return Ok(None),
             }
-            self.took += started.elapsed();
             self.drawn.insert(number, at(executables, outputs));
         }
         Ok(self.drawn.get(&number).map(Sides::as_ref))
     }
 
-    /// Whether what changed lies where base's does, in all layouts: what one says of a target then holds for others. So
-    /// does what is said where nothing is matched, which allows for the place.
-    pub fn is_anchored(&self, target: &TargetId) -> bool {
-        self.known.get(target).and_then(|known| known.as_ref().ok()).is_none_or(|known| known.matched.is_anchored())
+    /// Removes a layout if there are as many as are kept: the one that is farthest from this, as tests take them in order.
+    fn make_room(&mut self, number: usize) -> Result<()> {
+        let farthest = self.drawn.keys().copied().max_by_key(|other| other.abs_diff(number));
+        let Some(farthest) = farthest.filter(|_| self.drawn.len() >= KEPT) else { return Ok(()) };
+        let gone = self.drawn.remove(&farthest);
+        gone.map_or(Ok(()), |Sides { base, head }| [base, head].iter().try_for_each(|side| fs::remove_file(&side.path)))
+    }
+
+    /// Whether the code that a test comes by lies where base's does, in all layouts: what one says of it then holds for
+    /// others. So does what is said where nothing is matched, which allows for the place. A test that can reach other code,
+    /// and cannot be watched, counts as one that comes by it.
+    pub fn places(&mut self, bench: &Bench, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
+        let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Placed::Matched) };
+        let unplaced = known.matched.unplaced();
+        if unplaced.base.is_empty() && unplaced.head.is_empty() {
+            return Ok(Placed::Matched);
+        }
+        let reach = match &known.reach {
+            Some(reach) => reach,
+            None => known.reach.insert(reach(sides, subject.executables, unplaced)?),
+        };
+        if !reach.may(&subject.test.name) {
+            return Ok(Placed::Matched);
+        }
+        let functions = match &known.functions {
+            Some(functions) => functions,
+            None => {
+                known.functions.insert(subject.executables.try_map(|_, executable| Places::read(&executable.path))?)
+            }
+        };
+        Ok(if executes(bench, subject, functions, unplaced)? { Placed::Uncertain } else { Placed::Matched })
     }
 
     /// What is known of each target's layouts, or why there are none.
@@ -128,8 +154,52 @@ impl Layouts {
             Ok(prepared) => prepared,
             Err(why) => return Ok(Err(why)),
         };
-        Ok(Ok(Target { matched, first: at(executables, outputs), figures }))
+        Ok(Ok(Target { matched, first: at(executables, outputs), figures, reach: None, functions: None }))
     }
+}
+
+/// Whether some run of a test comes by some of these functions, of which it is known where they are.
+fn executes(
+    bench: &Bench,
+    subject: &Subject<'_>,
+    places: &Sides<Places>,
+    functions: &Sides<BTreeSet<String>>,
+) -> Result<bool> {
+    // A harness of its own would have to be told that an ignored test is meant all the same.
+    let is_left_out = subject.ignored && subject.executables.head.harness == Harness::Own;
+    if is_left_out || trace::available().is_err() {
+        return Ok(true);
+    }
+    let temporary = bench.traced();
+    trace::in_any_run(|side, seed| {
+        let executable = *subject.executables.get(side);
+        let variables = &bench.seeds.variables(seed, &executable.environment());
+        let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
+        let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
+        trace::executes(&program, &subject.test.name, functions.get(side), trace::LONGEST)
+    })
+}
+
+/// Which tests can come by some of these functions; all of them, if that cannot be told.
+fn reach(
+    sides: &Sides<&SideBuild>,
+    executables: Sides<&TestExecutable>,
+    functions: &Sides<BTreeSet<String>>,
+) -> Result<Reach> {
+    let has_libraries = executables.base.libraries.len() + executables.head.libraries.len() > 0;
+    if has_libraries || executables.head.harness == Harness::Own {
+        return Ok(Reach::of_all());
+    }
+    let mut units = Units::default();
+    let mut program = |side: Side| -> Result<Option<Program>> {
+        let Some(link) = &executables.get(side).link else { return Ok(None) };
+        let files = CompiledFiles::load(&sides.get(side).folder)?;
+        Ok(units.program(std::iter::once(&LinkRecord::load(link)?), &files)?.ok())
+    };
+    Ok(match (program(Side::Base)?, program(Side::Head)?) {
+        (Some(base), Some(head)) => code::reach(&Sides { base, head }, functions),
+        _ => Reach::of_all(),
+    })
 }
 
 /// Puts what lies beside cargo's `deps` where a test looks for it, seen from its executable: the workspace's binaries.

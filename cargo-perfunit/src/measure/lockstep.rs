@@ -3,16 +3,15 @@
 use super::bench::Bench;
 use super::gauge::Gauge;
 use super::inheritance::Inheritance;
-use super::running::{self, Pads, Programs, Running};
+use super::running::{self, Pads, Programs, Running, Start};
 use crate::decide;
 use crate::error::Result;
 use crate::model::{Capture, Side, Sides};
+use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;
 use perfunit_runtime::page::{
     self, ANY_CORE, CALLGRIND, COLD, FORK, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
 };
-use std::os::fd::AsFd;
-use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -134,7 +133,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     // Nobody times a process that counts, and callgrind would lose sight of code that moves.
     let common = if task.gauge().is_some() { None } else { bench.common_pages(programs.executables)? };
-    let inheritance = Inheritance::prepare(bench, common.as_ref().map(|file| file.as_fd()))?;
+    let inheritance = Inheritance::prepare(bench, common.as_deref())?;
     bench.page.common.store(inheritance.common(), Relaxed);
     for side in Side::BOTH {
         bench.page.sides[side.index()].tree.store(inheritance.tree(side), Relaxed);
@@ -145,9 +144,10 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         None if pads.head_first => &[Side::Head, Side::Base],
         None => &Side::BOTH,
     };
+    let start = Start { pads, gauge: task.gauge(), inheritance: &inheritance };
     let mut processes = Vec::with_capacity(2);
     for side in wanted {
-        processes.push(Running::start(bench, programs, *side, pads, task.gauge(), &inheritance)?);
+        processes.push(Running::start(bench, programs, *side, start)?);
     }
     drop(inheritance);
     let timed_out = running::wait(bench, &mut processes, started + limit);

@@ -4,13 +4,13 @@
 //! changes everything. Both sides get the same random numbers and addresses, as a pair does. What differs is read again in
 //! fresh processes with others: only what shows there as well counts.
 
-use super::bench::{Bench, Config, Metering};
 use super::gauge::Gauge;
 use super::lockstep::{self, Readings, SideEnd, Task};
-use super::running::{Pads, Programs, describe};
+use super::running::{Pads, describe};
 use super::screen::Settled;
 use super::secondary_metrics;
-use super::seeds;
+use super::trial::Trial;
+use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};
 use crate::error::Result;
 use crate::model::{
@@ -56,18 +56,11 @@ fn rule(metric: Metric) -> ExactRule {
     }
 }
 
-/// All metrics of a test that are not told by pairs; one run of it takes `ns`.
-pub fn meter(
-    bench: &Bench,
-    config: &Config,
-    metering: &Metering,
-    programs: &Programs<'_>,
-    settled: &Settled,
-    ns: f64,
-    random: &mut fastrand::Rng,
-) -> Result<Metrics> {
+/// All metrics of a test that are not told by pairs, if any are asked for; one run of it takes `ns`.
+pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
+    let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
     let steady = matches!(settled.task, Task::Steady(shape) if shape.batches > 1);
-    let mut pass = Pass { bench, config, programs, settled, later: if steady { LATER } else { 0 } };
+    let mut pass = Pass { trial, settled, later: if steady { LATER } else { 0 } };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
@@ -88,9 +81,7 @@ pub fn meter(
 
 /// What all processes of the pass share.
 struct Pass<'a> {
-    bench: &'a Bench,
-    config: &'a Config,
-    programs: &'a Programs<'a>,
+    trial: &'a Trial<'a>,
     settled: &'a Settled,
     /// Later calls to read; 0 to read the first one.
     later: u64,
@@ -145,18 +136,18 @@ impl Pass<'_> {
         let seconds = ns / 1e9 * (2 * calls) as f64;
         // Who asks for callgrind has time: it may take as much as the pairs.
         let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
-        let executables = self.programs.executables;
+        let executables = self.trial.programs.executables;
         if interrupt::requested() {
             Some(NotMetered::Interrupted)
-        } else if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        } else if self.trial.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(NotMetered::BudgetUsedUp)
-        } else if seconds > share * self.config.per_test_budget.as_secs_f64() {
+        } else if seconds > share * self.trial.config.per_test_budget.as_secs_f64() {
             Some(NotMetered::TooLong)
         } else if gauge != Gauge::Heap {
             None
-        } else if !seeds::is_dynamic(&executables.base.path) || !seeds::is_dynamic(&executables.head.path) {
+        } else if !is_dynamic(&executables.base.path) || !is_dynamic(&executables.head.path) {
             Some(NotMetered::Static)
-        } else if self.bench.gauges.library.is_none() {
+        } else if self.trial.bench.gauges.library.is_none() {
             Some(NotMetered::NotLoaded)
         } else {
             None
@@ -177,10 +168,11 @@ impl Pass<'_> {
     fn one(&self, side: Side, gauge: Gauge, pads: Pads) -> Result<std::result::Result<Readings, NotMetered>> {
         let limit = self.limit(gauge);
         if gauge == Gauge::Callgrind {
-            fs::remove_dir_all(&self.bench.gauges.folder)?;
-            fs::create_dir_all(&self.bench.gauges.folder)?;
+            fs::remove_dir_all(&self.trial.bench.gauges.folder)?;
+            fs::create_dir_all(&self.trial.bench.gauges.folder)?;
         }
-        let end = lockstep::run(self.bench, self.programs, Task::Meter(side, gauge, self.later), pads, limit)?;
+        let end =
+            lockstep::run(self.trial.bench, &self.trial.programs, Task::Meter(side, gauge, self.later), pads, limit)?;
         if interrupt::requested() {
             return Ok(Err(NotMetered::Interrupted));
         }
@@ -195,7 +187,7 @@ impl Pass<'_> {
         if gauge == Gauge::Callgrind {
             for (at, call) in readings.calls.iter_mut().enumerate() {
                 // Its parts are numbered from 1, and the call of nothing was read twice.
-                let part = self.bench.gauges.out().with_extension((at + 2).to_string());
+                let part = self.trial.bench.gauges.out().with_extension((at + 2).to_string());
                 match std::fs::read_to_string(&part).ok().as_deref().and_then(total) {
                     Some(instructions) => call[reading::INSTRUCTIONS] = instructions,
                     None => return Ok(Err(NotMetered::Failed("callgrind did not write its counts".to_owned()))),
@@ -208,9 +200,9 @@ impl Pass<'_> {
     /// callgrind takes its time, most of it before the test begins.
     fn limit(&self, gauge: Gauge) -> Duration {
         if gauge == Gauge::Callgrind {
-            self.config.timeout.max(self.config.per_test_budget)
+            self.trial.config.timeout.max(self.trial.config.per_test_budget)
         } else {
-            self.config.timeout
+            self.trial.config.timeout
         }
     }
 

@@ -6,7 +6,8 @@
 //! a reason to move to a quieter core between two tests, and to tell the user why it took so long.
 
 use super::kernel::{self, TICK, Ticks};
-use nix::sys::resource::{Usage, UsageWho, getrusage};
+use crate::model::Machine;
+use crate::system::os;
 use std::time::{Duration, Instant};
 
 /// A stretch must be as long as some ticks to tell anything.
@@ -31,16 +32,9 @@ struct Counters {
 
 impl Counters {
     fn read(core: usize) -> Self {
-        let children = getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Duration::ZERO, |usage| processor_time(&usage));
-        Self { at: Instant::now(), core: kernel::ticks().get(&core).copied().unwrap_or_default(), children }
+        let core = kernel::ticks().get(&core).copied().unwrap_or_default();
+        Self { at: Instant::now(), core, children: os::childrens_time() }
     }
-}
-
-fn processor_time(usage: &Usage) -> Duration {
-    [usage.user_time(), usage.system_time()]
-        .map(|time| Duration::from_secs(time.tv_sec() as u64) + Duration::from_micros(time.tv_usec() as u64))
-        .iter()
-        .sum()
 }
 
 /// What a core did in some time.
@@ -139,7 +133,7 @@ impl Watch {
     }
 
     /// What the user should know, after the last test.
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<Machine> {
         let mut sum = self.sum;
         sum.add(&Stretch::between(&self.last, &Counters::read(self.core)));
         let more = |now: Option<u64>, before: Option<u64>| {
@@ -151,33 +145,23 @@ impl Watch {
     }
 }
 
-fn remarks(sum: &Stretch, moves: u32, throttled: u64, overheated: u64) -> Vec<String> {
+fn remarks(sum: &Stretch, moves: u32, throttled: u64, overheated: u64) -> Vec<Machine> {
     let mut remarks = Vec::new();
     if sum.time < SHORTEST {
         return remarks;
     }
-    let percent = |part| format!("{:.0} %", sum.share(part) * 100.0);
+    let percent = |part| (sum.share(part) * 100.0).round_ties_even() as u32;
     if sum.share(sum.others) >= TOLD {
-        let although = match moves {
-            0 => String::new(),
-            1 => ", although we moved to a quieter one".to_owned(),
-            times => format!(", although we moved to a quieter one {times} times"),
-        };
-        remarks.push(format!(
-            "other programs had the measuring core for {} of the time{although}: the same certainty takes longer (`cargo perfunit doctor`)",
-            percent(sum.others)
-        ));
+        remarks.push(Machine::SharedCore { percent: percent(sum.others), moves });
     }
     if sum.share(sum.steal) >= STEAL_TOLD {
-        remarks.push(format!("the host gave {} of the measuring core's time to other machines", percent(sum.steal)));
+        remarks.push(Machine::Steal { percent: percent(sum.steal) });
     }
     if throttled > 0 {
-        remarks.push(format!(
-            "our control group used up its processor time {throttled} times and had to wait (CPU limit of a container)"
-        ));
+        remarks.push(Machine::Throttled { times: throttled });
     }
     if overheated > 0 {
-        remarks.push(format!("the measuring core was slowed down for its heat {overheated} times"));
+        remarks.push(Machine::Overheated { times: overheated });
     }
     remarks
 }
@@ -222,7 +206,7 @@ mod tests {
         let remarks = remarks(sum, counts.0, counts.1, counts.2);
         assert_eq!(remarks.len(), expected.len(), "{remarks:?}");
         for (remark, part) in remarks.iter().zip(expected) {
-            assert!(remark.contains(part), "{remark}");
+            assert!(remark.to_string().contains(part), "{remark}");
         }
     }
 

@@ -2,14 +2,14 @@
 
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
-use super::layouts::Layouts;
 use super::lockstep;
 use super::schedule::{Subject, programs};
 use super::screen;
+use super::trial::Trial;
 use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::Result;
-use crate::model::{Placement, Sides};
+use crate::model::Sides;
 use crate::system::interrupt;
 use std::time::Instant;
 
@@ -28,25 +28,18 @@ pub struct ProbedPairs<'a> {
 }
 
 impl<'a> ProbedPairs<'a> {
-    /// Settles how to measure with the probes of this request switched on, on the layout that all tests of the target share;
-    /// or says why the test cannot be measured.
+    /// Settles how to measure with the probes of this request switched on, or says why the test cannot be measured.
     pub fn open(
         bench: &'a Bench,
         config: &'a Config,
         sides: Sides<&'a SideBuild>,
-        mut subject: Subject<'a>,
-        layouts: &'a mut Layouts,
+        subject: Subject<'a>,
         request: ProbeRequest,
     ) -> Result<std::result::Result<Self, Unsteady>> {
         let mut random = fastrand::Rng::with_seed(config.seed);
-        if config.placement == Placement::Matched
-            && let Some(first) = layouts.first(subject.executables)?
-        {
-            subject.executables = first;
-        }
         bench.settle();
         bench.trees.replace(Some(CallTrees::new(request)?));
-        let settled = screen::settle(bench, config, &programs(&sides, &subject), &mut random)?;
+        let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
         Ok(steady(settled).map(|(settled, _)| Self { bench, config, sides, subject, settled, random }))
     }
 

@@ -7,6 +7,7 @@ use super::meter::why_failed;
 use super::running::Pads;
 use super::schedule::{Subject, programs};
 use super::screen;
+use super::trial::Trial;
 use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::Result;
@@ -32,18 +33,19 @@ pub fn profiles(
     subject: &Subject<'_>,
 ) -> Result<std::result::Result<Vec<Sides<String>>, Unsteady>> {
     let mut random = fastrand::Rng::with_seed(config.seed);
-    let settled = match steady(screen::settle(bench, config, &programs(sides, subject), &mut random)?) {
+    let trial = Trial { bench, config, programs: programs(sides, subject) };
+    let settled = match steady(screen::settle(&trial, &mut random)?) {
         Ok((settled, _)) => settled,
         Err(why) => return Ok(Err(why)),
     };
     let mut counterparts = Vec::new();
     for _ in 0..PROCESSES {
         let pads = settled.draw(&mut random);
-        let base = match one(bench, config, sides, subject, Side::Base, pads)? {
+        let base = match one(&trial, Side::Base, pads)? {
             Ok(calls) => calls,
             Err(why) => return Ok(Err(why)),
         };
-        let head = match one(bench, config, sides, subject, Side::Head, pads)? {
+        let head = match one(&trial, Side::Head, pads)? {
             Ok(calls) => calls,
             Err(why) => return Ok(Err(why)),
         };
@@ -52,20 +54,14 @@ pub fn profiles(
     Ok(Ok(counterparts))
 }
 
-fn one(
-    bench: &Bench,
-    config: &Config,
-    sides: &Sides<&SideBuild>,
-    subject: &Subject<'_>,
-    side: Side,
-    pads: Pads,
-) -> Result<std::result::Result<Vec<String>, Unsteady>> {
+fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<Vec<String>, Unsteady>> {
+    let Trial { bench, config, programs } = trial;
     fs::remove_dir_all(&bench.gauges.folder)?;
     fs::create_dir_all(&bench.gauges.folder)?;
     let task = Task::Meter(side, Gauge::CallGraph, CALLS);
     let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
-    let end = lockstep::run(bench, &programs(sides, subject), task, pads, limit)?;
+    let end = lockstep::run(bench, programs, task, pads, limit)?;
     if interrupt::requested() {
         return Ok(Err(Unsteady::Interrupted));
     }

@@ -5,6 +5,7 @@ use super::classify::per_run;
 use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
 use super::schedule::{Subject, programs};
 use super::screen::{self, Settled};
+use super::trial::Trial;
 use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::{Error, Result};
@@ -52,7 +53,7 @@ impl<'a> Recorder<'a> {
         seed: u64,
     ) -> Result<Option<Self>> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let settled = screen::settle(bench, config, &programs(&sides, &subject), &mut random)?;
+        let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
         if interrupt::requested() {
             return Ok(None);
         }

@@ -3,19 +3,17 @@
 use super::bench::Bench;
 use super::gauge::Gauge;
 use super::inheritance::Inheritance;
-use super::seeds::Seed;
+use crate::build::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::Result;
 use crate::model::{Side, Sides};
+use crate::system::os::unix::process::ExitStatusExt;
+use crate::system::os::{self, EndOf};
 use crate::system::process;
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -64,12 +62,20 @@ impl Pads {
     }
 }
 
+/// What the processes of a pair have in common.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    pub pads: Pads,
+    pub gauge: Option<Gauge>,
+    pub inheritance: &'a Inheritance,
+}
+
 /// A process of a pair, from its start to its end.
 pub struct Running {
     pub side: Side,
     child: Child,
     /// Readable once the process has ended.
-    ended: Option<OwnedFd>,
+    ended: Option<EndOf>,
     /// `None` if we killed it.
     pub status: Option<ExitStatus>,
     over: bool,
@@ -77,14 +83,8 @@ pub struct Running {
 
 impl Running {
     /// Starts it on the bench's core, with what the pair has in common.
-    pub fn start(
-        bench: &Bench,
-        programs: &Programs<'_>,
-        side: Side,
-        pads: Pads,
-        gauge: Option<Gauge>,
-        inheritance: &Inheritance,
-    ) -> Result<Self> {
+    pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
+        let Start { pads, gauge, inheritance } = start;
         let executable = programs.executables.get(side);
         let mut command = bench.gauges.command(gauge, &executable.path);
         // Only read where libtest and not our runner is in charge.
@@ -100,8 +100,9 @@ impl Running {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let child = process::spawn(&mut command)?;
-        keep_on(bench.core(), &child);
-        let ended = pidfd(&child);
+        // It does so by itself, too, before its test begins.
+        let _ = os::keep_child_on(bench.core(), &child);
+        let ended = EndOf::child(&child);
         Ok(Self { side, child, ended, status: None, over: false })
     }
 
@@ -182,45 +183,15 @@ pub fn owner(bench: &Bench, turn: usize) -> Side {
 /// Sleeps until a process ends, at most a tenth of a second (so that Ctrl-C is seen).
 fn sleep_until_end(running: &[Running], deadline: Instant) {
     let left = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
-    poll(running.iter().filter(|process| !process.over).filter_map(|process| process.ended.as_ref()), left);
-}
-
-/// Sleeps until one of the processes ends, at most for so long, and not for long if there are no descriptors of theirs.
-pub fn poll<'a>(ends: impl Iterator<Item = &'a OwnedFd>, left: Duration) {
-    let mut polled: Vec<libc::pollfd> =
-        ends.map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
-    if polled.is_empty() {
-        // No pidfd (Linux before 5.3).
-        std::thread::sleep(left.min(Duration::from_millis(1)));
-        return;
-    }
-    let milliseconds = i32::try_from(left.as_millis()).unwrap_or(100).max(1);
-    // SAFETY: the array lives through the call and its length is given.
-    unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
-}
-
-/// Pins a process that has not come far yet; it does so by itself, too, before its test begins.
-fn keep_on(core: usize, child: &Child) {
-    let mut cores = CpuSet::new();
-    if cores.set(core).is_ok() {
-        let _ = sched_setaffinity(Pid::from_raw(child.id().cast_signed()), &cores);
-    }
-}
-
-/// Readable once the process has ended; `None` on Linux before 5.3.
-pub fn pidfd(child: &Child) -> Option<OwnedFd> {
-    // SAFETY: takes no pointers; a non-negative result is a descriptor that nobody else owns.
-    unsafe {
-        let fd = libc::syscall(libc::SYS_pidfd_open, child.id(), 0);
-        i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| OwnedFd::from_raw_fd(fd))
-    }
+    let waited_for = running.iter().filter(|process| !process.over);
+    EndOf::wait_for_one(waited_for.filter_map(|process| process.ended.as_ref()), left);
 }
 
 /// In words: `signal 6 (SIGABRT)`, `exit status 1`.
 pub fn describe(status: ExitStatus) -> String {
     match status.signal() {
-        Some(signal) => nix::sys::signal::Signal::try_from(signal)
-            .map_or_else(|_| format!("signal {signal}"), |name| format!("signal {signal} ({name})")),
+        Some(signal) => os::signal_name(signal)
+            .map_or_else(|| format!("signal {signal}"), |name| format!("signal {signal} ({name})")),
         None => format!("exit status {}", status.code().unwrap_or(-1)),
     }
 }

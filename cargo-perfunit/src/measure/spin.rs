@@ -1,7 +1,6 @@
 //! A short look at what a core does beside our work: a thread that does nothing but read the clock sees every gap.
 
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
+use crate::system::os;
 use std::time::{Duration, Instant};
 
 /// Between two readings of the clock lie some ten nanoseconds; in a gap this long something else ran.
@@ -56,9 +55,7 @@ pub fn spin(core: usize, time: Duration) -> Option<Spin> {
 /// Runs something on a core; `None` if we may not.
 pub fn on_core<T: Send + 'static>(core: usize, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let pinned = move || {
-        let mut only = CpuSet::new();
-        only.set(core).ok()?;
-        sched_setaffinity(Pid::from_raw(0), &only).ok()?;
+        os::keep_on([core]).ok()?;
         Some(work())
     };
     std::thread::spawn(pinned).join().ok().flatten()
@@ -78,6 +75,6 @@ mod tests {
 
     #[test]
     fn a_core_that_is_not_there_is_not_spun_on() {
-        assert_eq!(spin(CpuSet::count() + 1, Duration::from_millis(1)), None);
+        assert_eq!(spin(1 << 20, Duration::from_millis(1)), None);
     }
 }

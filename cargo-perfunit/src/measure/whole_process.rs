@@ -4,18 +4,20 @@
 //! Base and head run one after the other, in an order drawn for each pair. Start and harness are in both, so they hide
 //! what they are large beside: they are timed by processes that are asked for a test that does not exist.
 
-use super::bench::{Bench, Config};
+use super::bench::Bench;
 use super::classify::first_failure;
 use super::inheritance::Inheritance;
 use super::kernel;
 use super::lockstep::{PairEnd, Shape, SideEnd, Task};
 use super::running::{self, Pads, Programs, describe};
 use super::screen::{PROCESS_THRESHOLD, Settled};
+use super::trial::Trial;
 use super::work::Comparison;
 use crate::decide;
 use crate::error::{Error, Result};
 use crate::model::{Capture, FailedOn, Metric, Metrics, NotMetered, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
+use crate::system::os;
 use crate::system::process::{self, Streams};
 use perfunit_runtime::page::state;
 use std::collections::BTreeMap;
@@ -49,13 +51,12 @@ pub struct Starts {
 
 /// Runs pilots and settles that the test is measured, or says why not.
 pub fn settle(
-    bench: &Bench,
-    config: &Config,
-    programs: &Programs<'_>,
+    trial: &Trial<'_>,
     starts: &mut Starts,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Settled, Reason>> {
-    let mut pilot = |asked| pilots(bench, config, programs, asked, random);
+    let Trial { bench, config, programs } = trial;
+    let mut pilot = |asked| pilots(trial, asked, random);
     let target = &programs.executables.head.target;
     if !starts.known.contains_key(target) {
         // Whatever it says to such a name, with whatever exit status, the time is that of saying it.
@@ -68,7 +69,7 @@ pub fn settle(
     let start = starts.known[target];
     let ns = match pilot(Asked::Test)? {
         Ok(ns) => ns,
-        Err(Reason::Fails { .. } | Reason::Crashes { .. }) => return why_failed(bench, config, programs).map(Err),
+        Err(Reason::Fails { .. } | Reason::Crashes { .. }) => return why_failed(trial).map(Err),
         Err(reason) => return Ok(Err(reason)),
     };
     let needed = NEEDED * (ns.base + ns.head) / 1e9;
@@ -84,7 +85,6 @@ pub fn settle(
     Ok(Ok(Settled {
         task: Task::Process,
         capture: Capture::Process,
-        pairs_per_layout: 1,
         matched: true,
         notes: note.into_iter().collect(),
         equal_seeds: bench.seeds.are_given(),
@@ -105,12 +105,11 @@ fn is_lost(start: Sides<f64>, test: Sides<f64>) -> bool {
 
 /// Shortest times of a few pairs, the first of which is not counted; fewer of long ones.
 fn pilots(
-    bench: &Bench,
-    config: &Config,
-    programs: &Programs<'_>,
+    trial: &Trial<'_>,
     asked: Asked,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<Sides<f64>, Reason>> {
+    let Trial { bench, config, programs } = trial;
     let mut shortest: Option<Sides<f64>> = None;
     let end = Instant::now() + config.per_test_budget / 10;
     for pair in 0..=PILOTS {
@@ -139,7 +138,8 @@ fn pilots(
 }
 
 /// Runs a test that failed once more on each side, and listens to what it says.
-fn why_failed(bench: &Bench, config: &Config, programs: &Programs<'_>) -> Result<Reason> {
+fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
+    let Trial { bench, config, programs } = trial;
     let mut failures = Sides { base: None, head: None };
     for side in Side::BOTH {
         bench.clean_temporary()?;
@@ -228,14 +228,14 @@ fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd>
     let visit = bench.visit_core();
     let started = Instant::now();
     let mut child = process::spawn(command)?;
-    let descriptor = running::pidfd(&child);
+    let descriptor = os::EndOf::child(&child);
     let deadline = started + limit;
     let (took, late) = loop {
         let before = own_delay.read();
         let left = deadline.saturating_duration_since(Instant::now());
-        running::poll(descriptor.iter(), left.min(LOOK));
+        os::EndOf::wait_for_one(descriptor.iter(), left.min(LOOK));
         let took = started.elapsed();
-        if process::is_over(&child) {
+        if os::is_over(&child) {
             // It waited for nobody any more, but we did who look at the clock.
             break (took, own_delay.read().saturating_sub(before));
         }

@@ -2,7 +2,7 @@
 //!
 //! All times are nanoseconds for one run of the test body, all calls for one run, too.
 
-use super::{Cause, Sides, TestId};
+use super::{Cause, Sides, TestId, Unexplained};
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -164,12 +164,11 @@ pub struct Explanation {
 
 impl Explanation {
     /// Why nobody is named and nothing else is known to be behind it, if so.
-    pub fn why_nobody(&self) -> Option<String> {
+    pub fn why_nobody(&self) -> Option<Unexplained> {
         if !self.blamed.is_empty() || !self.causes.is_empty() {
             return None;
         }
-        let unclear = "no function accounts for a part of the difference for certain";
-        Some(if self.notes.is_empty() { unclear.to_owned() } else { self.notes.join("; ") })
+        Some(Unexplained::Nobody { notes: self.notes.clone() })
     }
 
     /// What made functions slower or faster that did not change: known where no code of the workspace changed and

@@ -42,11 +42,11 @@ pub enum NoLayout {
 /// What is known of two executables that were linked with matched layouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutMatch {
-    /// Functions of one size in both versions.
+    /// Functions of one size in both versions, with loops at the same places.
     pub common: usize,
     /// Those that lie at equal addresses.
     pub equal: usize,
-    /// Functions of another size in head.
+    /// Functions of another size in head, or with loops at other places.
     pub changed: usize,
     /// Those that begin where most of their loops lie as on base, or that have no loops.
     pub anchored: usize,

@@ -18,6 +18,14 @@ pub enum Note {
         /// Time of later calls.
         later_ns: Sides<f64>,
     },
+    /// Its first calls were not compared apart from its later ones.
+    FirstCallUnknown { because: FirstCallUnknown },
+    /// A change of its first call did not show again on fresh pairs and layouts.
+    FirstCallTakenBack,
+    /// Fresh pairs and layouts left open whether its first call changed.
+    FirstCallNotConfirmed,
+    /// Its first call seemed to change, and fresh pairs failed.
+    FirstCallNotMeasuredAgain { why: Reason },
     /// Much of its process is start and harness.
     MostlyStart {
         /// As a fraction of the process's time on base.
@@ -102,6 +110,21 @@ pub enum ForkObstacle {
     Fails,
     /// Too few calls fit a pair.
     TooLong,
+}
+
+/// Why the first calls of a test were not compared apart from its later ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum FirstCallUnknown {
+    /// The run's budget was used up before.
+    BudgetUsedUp,
+    NotForked {
+        obstacle: ForkObstacle,
+    },
+    /// One pair of them differs, and more could not be measured.
+    OnePairDiffers {
+        why: Reason,
+    },
 }
 
 /// Between what the work of a test differs.

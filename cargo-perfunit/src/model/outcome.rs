@@ -2,8 +2,9 @@
 
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, NoLayout, Note,
-    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Verdict, Why,
+    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Unexplained, Verdict, Warning, Why,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -78,9 +79,9 @@ pub struct Outcome {
     pub why: Option<Why>,
     /// Which functions are to blame, where that was asked for and found out.
     pub explanation: Option<Explanation>,
-    /// Why no function could be named, where one was asked for; in words.
+    /// Why no function could be named, where one was asked for.
     #[serde(default)]
-    pub unexplained: Option<String>,
+    pub unexplained: Option<Unexplained>,
     /// The metrics that decide, if the test has its own.
     #[serde(default)]
     pub gates: Option<Vec<Metric>>,
@@ -96,7 +97,7 @@ impl Outcome {
 }
 
 /// One of the two versions, as people name it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VersionName {
     /// What the user typed or what we chose: `main`, `HEAD~1`, `working tree`.
     pub label: String,
@@ -141,7 +142,8 @@ pub struct Stages {
     pub explain: Duration,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// What selection did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Selection {
     /// Tests found in the built targets.
     pub found: usize,
@@ -179,7 +181,7 @@ pub struct Run {
     /// One entry for each test found in the built targets.
     pub outcomes: Vec<Outcome>,
     /// Warnings of all stages.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Where the time went.
     pub stages: Stages,
     pub threshold: Threshold,

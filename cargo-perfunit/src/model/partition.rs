@@ -1,12 +1,13 @@
 //! A run in parts: each machine measures a shard of the tests, and the parts are joined again.
 
 use super::{Environment, Stages, TestId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// How tests are dealt out to shards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionKind {
     /// In turn, over the candidates sorted by name: shards of equal size.

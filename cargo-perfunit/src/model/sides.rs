@@ -78,7 +78,7 @@ impl From<Side> for FailedOn {
 }
 
 /// Something that exists once for each version.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides<T> {
     /// Of the version compared against.
     pub base: T,

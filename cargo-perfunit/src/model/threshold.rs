@@ -11,9 +11,9 @@ pub struct Threshold(f64);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidThreshold {
-    #[error("`{0}` is no threshold: try 10% or 0.1")]
+    #[error("invalid threshold `{0}`: use a percentage such as `10%`")]
     NoNumber(String),
-    #[error("`{0}` must be more than 0 and less than 100 %: try 10%")]
+    #[error("threshold `{0}` must be greater than 0 % and less than 100 %")]
     OutOfRange(String),
 }
 

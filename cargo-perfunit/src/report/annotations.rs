@@ -1,4 +1,4 @@
-//! GitHub's annotations: what got slower, at the line of the function that is to blame; and what fails on head alone.
+//! GitHub's annotations: what got slower, at the line of the responsible function; and what fails on head alone.
 //!
 //! Workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error message); the
 //! runner reads them from stderr as well as from stdout.
@@ -12,14 +12,14 @@ use std::fmt::Write as _;
 
 /// GitHub shows so many errors of a step.
 const MOST: usize = 10;
-/// Tests told of in one annotation.
+/// Tests named in one annotation.
 const TESTS: usize = 5;
 
 /// One workflow command a line; empty if nothing got slower or fails.
 pub fn github(run: &Run) -> String {
     let mut places: BTreeMap<Option<&Function>, Vec<&Outcome>> = BTreeMap::new();
     for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower) {
-        places.entry(culprit(outcome)).or_default().push(outcome);
+        places.entry(responsible(outcome)).or_default().push(outcome);
     }
     let mut text = String::new();
     // Those with a place are worth more than those without.
@@ -51,8 +51,8 @@ fn failing(run: &Run) -> String {
     format!("::warning title={}::{}\n", property(&title), data(&lines.join("\n")))
 }
 
-/// The function that is to blame, unless something else made it slower.
-fn culprit(outcome: &Outcome) -> Option<&Function> {
+/// The responsible function, unless something else made the test slower.
+fn responsible(outcome: &Outcome) -> Option<&Function> {
     let explanation = outcome.explanation.as_ref().filter(|explanation| explanation.outer_cause().is_none())?;
     explanation.blamed.first().map(|blamed| &explanation.functions[blamed.function])
 }
@@ -88,7 +88,7 @@ mod tests {
     use crate::report::samples::{measured, outcome, run, unmeasured};
 
     #[test]
-    fn slower_tests_without_a_culprit_share_an_annotation_without_a_place() {
+    fn slower_tests_without_a_responsible_function_share_an_annotation_without_a_place() {
         let outcomes = ["a::x", "a::y"].map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).to_vec();
         let expected = "::error title=2 tests slower::mycrate a::x: +25.0 %25 [+24.0 %25, +26.0 %25]%0Amycrate a::y: \
             +25.0 %25 [+24.0 %25, +26.0 %25]\n";

@@ -1,4 +1,4 @@
-//! Who is to blame, in a line each.
+//! Responsible functions, in a line each.
 
 use super::causes;
 use super::format::{self, Glyphs};
@@ -8,37 +8,38 @@ use std::collections::BTreeMap;
 /// Functions named below a test unless everything is asked for.
 const NAMED: usize = 3;
 /// Functions named in the summary line.
-const CULPRITS: usize = 2;
+const IN_SUMMARY: usize = 2;
 
-/// The functions that are to blame, and what else is known.
+/// The responsible functions, and what else is known.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
-    let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("blame: {line}"));
+    let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("cause: {line}"));
     let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
-    let notes = explanation.notes.iter().chain(&nobody).map(|note| format!("blame: {}", format::one_line(note)));
+    let nobody = nobody.map(|why| why.to_string());
+    let notes = explanation.notes.iter().chain(&nobody).map(|note| format!("note: {}", format::one_line(note)));
     let notes = notes.collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {
-        // Who is named did nothing.
+        // The functions that are named did not change.
         causes.chain(blamed).chain(notes).collect()
     } else {
         blamed.chain(causes).chain(notes).collect()
     }
 }
 
-/// Who or what is to blame first, of all tests that are explained, for most tests first.
-pub fn culprits(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
+/// What is responsible first, of all tests that are explained, for most tests first.
+pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
     let mut tests: BTreeMap<String, usize> = BTreeMap::new();
     for explanation in outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()) {
         let function = explanation.blamed.first().map(|first| place(&explanation.functions[first.function]));
         let cause = explanation.outer_cause().map(|cause| causes::name(cause, glyphs));
-        if let Some(culprit) = cause.or(function) {
-            *tests.entry(culprit).or_default() += 1;
+        if let Some(name) = cause.or(function) {
+            *tests.entry(name).or_default() += 1;
         }
     }
-    let mut culprits: Vec<(String, usize)> = tests.into_iter().collect();
-    culprits.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));
-    let more = culprits.len().saturating_sub(CULPRITS);
-    let named: Vec<String> = culprits.iter().take(CULPRITS).map(|(culprit, _)| culprit.clone()).collect();
+    let mut ranked: Vec<(String, usize)> = tests.into_iter().collect();
+    ranked.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));
+    let more = ranked.len().saturating_sub(IN_SUMMARY);
+    let named: Vec<String> = ranked.iter().take(IN_SUMMARY).map(|(name, _)| name.clone()).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }
@@ -50,9 +51,9 @@ fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {
     let unit = unit(explanation.engine);
     let share = 100.0 * blamed.share;
     let how = how(explanation, blamed);
-    let source = blamed.changed.as_ref().map_or_else(|| "its source is the same".to_owned(), Clone::clone);
+    let source = blamed.changed.as_ref().map_or_else(|| "source unchanged".to_owned(), Clone::clone);
     format!(
-        "blame: {}: {change}{unit} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
+        "responsible: {}: {change}{unit} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
         place(function)
     )
 }
@@ -61,18 +62,22 @@ pub(super) fn place(function: &Function) -> String {
     format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
 }
 
-/// In what way it is to blame: `takes longer, 3 calls a run`.
+/// In what way it is responsible: `takes longer, 3 calls per run`.
 pub(super) fn how(explanation: &Explanation, blamed: &Blamed) -> String {
     if let (Blame::CallsOf(callee), Some(each)) = (&blamed.blame, blamed.calls_each) {
         if *callee == blamed.function {
-            return format!("calls itself, directly or not, {} instead of {}", times(each.head), times(each.base));
+            return format!(
+                "calls itself, directly or indirectly, {} instead of {}",
+                times(each.head),
+                times(each.base)
+            );
         }
         let callee = &explanation.functions[*callee].name;
-        return format!("each call of it calls {callee} {} instead of {}", times(each.head), times(each.base));
+        return format!("each of its calls calls {callee} {} instead of {}", times(each.head), times(each.base));
     }
     let takes = match (explanation.engine, blamed.change.estimate > 0.0) {
         (Engine::Probes, true) => "takes longer",
-        (Engine::Probes, false) => "takes shorter",
+        (Engine::Probes, false) => "takes less time",
         (Engine::Callgrind, true) => "executes more",
         (Engine::Callgrind, false) => "executes less",
     };
@@ -81,23 +86,18 @@ pub(super) fn how(explanation: &Explanation, blamed: &Blamed) -> String {
 
 fn called(calls: Sides<f64>) -> String {
     if (calls.head - calls.base).abs() < 0.01 * calls.base.max(0.1) {
-        format!(", {} a run", calls_in_words(calls.head))
+        format!(", {} per run", calls_in_words(calls.head))
     } else {
-        format!(", {} a run instead of {}", calls_in_words(calls.head), number(calls.base))
+        format!(", {} per run instead of {}", calls_in_words(calls.head), format::calls(calls.base))
     }
 }
 
 fn calls_in_words(calls: f64) -> String {
-    if (calls - 1.0).abs() < 0.005 { "1 call".to_owned() } else { format!("{} calls", number(calls)) }
+    if (calls - 1.0).abs() < 0.005 { "1 call".to_owned() } else { format!("{} calls", format::calls(calls)) }
 }
 
 fn times(calls: f64) -> String {
-    if (calls - 1.0).abs() < 0.005 { "once".to_owned() } else { format!("{} times", number(calls)) }
-}
-
-/// A whole number where it is one, as nearly all are.
-fn number(calls: f64) -> String {
-    if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
+    if (calls - 1.0).abs() < 0.005 { "once".to_owned() } else { format!("{} times", format::calls(calls)) }
 }
 
 /// A difference with its sign.
@@ -105,7 +105,7 @@ pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
 }
 
-/// What stands behind a number that has no unit yet.
+/// The unit that a number of this engine still lacks.
 pub(super) fn unit(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "",
@@ -119,7 +119,7 @@ mod tests {
     use crate::model::{Cause, Changed, Difference, Verdict};
     use crate::report::samples::{explanation, outcome};
 
-    /// The helper is to blame for all of it.
+    /// The helper is responsible for all of it.
     fn blamed() -> Explanation {
         let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let calls = Sides { base: 3.0, head: 3.0 };
@@ -134,25 +134,25 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(explanation: Explanation, culprit: &str, first: &str) {
+    fn check(explanation: Explanation, responsible: &str, first: &str) {
         let lines = lines(&explanation, Glyphs::Ascii);
         assert!(lines[0].starts_with(first), "{lines:?}");
         let mut outcome = outcome("a", Verdict::Slower, None);
         outcome.explanation = Some(explanation);
-        assert_eq!(culprits(&[outcome], Glyphs::Ascii).as_deref(), Some(culprit));
+        assert_eq!(super::responsible(&[outcome], Glyphs::Ascii).as_deref(), Some(responsible));
     }
 
     #[test]
     fn where_no_code_changed_the_cause_comes_before_the_function() {
-        check(with_cause(false), "Cargo.toml: profile.bench.lto", "blame: no code of the workspace changed");
-        check(with_cause(true), "lexer::word (src/lexer.rs:12)", "blame: lexer::word (src/lexer.rs:12): +400 ns");
-        check(blamed(), "lexer::word (src/lexer.rs:12)", "blame: lexer::word (src/lexer.rs:12): +400 ns");
+        check(with_cause(false), "Cargo.toml: profile.bench.lto", "cause: no code of the workspace changed");
+        check(with_cause(true), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
+        check(blamed(), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
     }
 
     #[test]
     fn calls_are_whole_numbers_where_they_can_be() {
         assert_eq!([0.9999, 3.0001, 2.5, 1234.4].map(times), ["once", "3 times", "2.50 times", "1234 times"]);
-        assert_eq!(called(Sides { base: 3.0, head: 5.0 }), ", 5 calls a run instead of 3");
-        assert_eq!(called(Sides { base: 1.0, head: 1.0 }), ", 1 call a run");
+        assert_eq!(called(Sides { base: 3.0, head: 5.0 }), ", 5 calls per run instead of 3");
+        assert_eq!(called(Sides { base: 1.0, head: 1.0 }), ", 1 call per run");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A benchmark is a test, named as everywhere else; tests without figures are left out. Measures:
 //!
-//! - `latency`: time of one run of the test body on head, ns. Its bounds are those of the change, applied to it: they tell
-//!   how surely head is told from base, not how far apart two machines are.
+//! - `latency`: time of one run of the test body on head, ns. Its bounds are those of the change, applied to it: they say
+//!   how surely head differs from base, not how far apart two machines are.
 //! - `change`: head against base, in per cent.
 //! - other metrics that decide (`--metric`), by their names (`allocations`, `peak-heap`, ...), in ns, bytes or as a count,
 //!   with the smallest and the largest reading as bounds. Not all: who follows figures over time pays for each.

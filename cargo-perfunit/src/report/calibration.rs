@@ -5,7 +5,7 @@ mod text;
 
 pub use text::render;
 
-use super::wire::{SCHEMA_VERSION, finite, pretty};
+use super::wire::{Interval, SCHEMA_VERSION, finite, pretty};
 use crate::decide;
 use crate::model::{self, Calibration, Cell, Processes, Share, Tally};
 use schemars::JsonSchema;
@@ -122,17 +122,6 @@ pub struct Rate {
     pub rate: Option<Interval>,
 }
 
-/// A figure and what it may be in truth.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Interval {
-    /// Best estimate.
-    pub estimate: Option<f64>,
-    /// Lower end.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-}
-
 /// What verdicts cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdicts {
@@ -246,24 +235,6 @@ impl From<&model::Compared> for Compared {
 impl From<Share> for Rate {
     fn from(share: Share) -> Self {
         Self { count: share.count, of: share.of, rate: decide::rate(share, ALPHA).map(Interval::from) }
-    }
-}
-
-impl From<model::Change> for Interval {
-    fn from(change: model::Change) -> Self {
-        Self::of(change.estimate, change.low, change.high)
-    }
-}
-
-impl From<decide::Interval> for Interval {
-    fn from(interval: decide::Interval) -> Self {
-        Self::of(interval.estimate, interval.low, interval.high)
-    }
-}
-
-impl Interval {
-    fn of(estimate: f64, low: f64, high: f64) -> Self {
-        Self { estimate: finite(estimate), low: finite(low), high: finite(high) }
     }
 }
 

@@ -1,65 +1,68 @@
-//! The call tree of both versions side by side, folded where nothing changed.
+//! The call tree of both versions side by side, folded where nothing changed: what text and HTML share, and its lines.
 
+use super::blame::{place, signed};
 use super::format::{self, Glyphs};
 use crate::model::{CallNode, Explanation, Sides};
 
 /// Nodes below which less than this part of the larger side's time passes are folded, unless they differ.
 const LEAST_PART: f64 = 0.01;
 
+/// The callees of a node that are worth showing, and how many are not.
+pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize) {
+    let least = LEAST_PART * explanation.ns.base.max(explanation.ns.head);
+    let matters = |child: &&usize| {
+        let child = &explanation.nodes[**child];
+        child.total_change.is_certain() || child.total_ns.base.max(child.total_ns.head) >= least
+    };
+    let shown: Vec<usize> = node.children.iter().filter(matters).copied().collect();
+    let folded = node.children.len() - shown.len();
+    (shown, folded)
+}
+
+/// What the tree cannot show, if anything.
+pub fn without_probe(explanation: &Explanation) -> Option<String> {
+    let reasons: Vec<_> = explanation.without_probe.iter().map(|(why, count)| format!("{count} {why}")).collect();
+    (!reasons.is_empty())
+        .then(|| format!("functions without a probe, their time counted for their callers: {}", reasons.join(", ")))
+}
+
+/// The difference, if it is certain.
+pub fn change(explanation: &Explanation, node: &CallNode, glyphs: Glyphs) -> Option<String> {
+    let change = node.total_change;
+    change.is_certain().then(|| signed(change.estimate, explanation.engine, glyphs))
+}
+
 /// A line for each node that is worth one, callers first.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let mut lines = Vec::new();
-    let whole = explanation.ns.base.max(explanation.ns.head);
-    add(explanation, 0, 0, LEAST_PART * whole, glyphs, &mut lines);
+    // Nodes still to be written, the next one last, or how many were folded there.
+    let mut open = vec![(0, Ok(0))];
+    while let Some((depth, next)) = open.pop() {
+        match next {
+            Ok(index) => {
+                let node = &explanation.nodes[index];
+                lines.push(line(explanation, node, depth, glyphs));
+                let (shown, folded) = callees(explanation, node);
+                open.extend((folded > 0).then_some((depth + 1, Err(folded))));
+                open.extend(shown.into_iter().rev().map(|child| (depth + 1, Ok(child))));
+            }
+            Err(folded) => lines.push(format!("{:>37}  {}({folded} more)", "", "  ".repeat(depth))),
+        }
+    }
     lines.extend(without_probe(explanation));
     lines
 }
 
-/// What the tree cannot show, if anything.
-fn without_probe(explanation: &Explanation) -> Option<String> {
-    let reasons: Vec<_> = explanation.without_probe.iter().map(|(why, count)| format!("{count} {why}")).collect();
-    (!reasons.is_empty())
-        .then(|| format!("functions without a probe, whose time is their callers': {}", reasons.join(", ")))
-}
-
-fn add(explanation: &Explanation, index: usize, depth: usize, least: f64, glyphs: Glyphs, lines: &mut Vec<String>) {
-    let node = &explanation.nodes[index];
-    lines.push(line(explanation, node, depth, glyphs));
-    let (shown, folded): (Vec<usize>, Vec<usize>) = node.children.iter().partition(|child| {
-        let child = &explanation.nodes[**child];
-        child.total_change.is_certain() || child.total_ns.base.max(child.total_ns.head) >= least
-    });
-    for child in shown {
-        add(explanation, child, depth + 1, least, glyphs, lines);
-    }
-    if !folded.is_empty() {
-        let indent = "  ".repeat(depth + 1);
-        lines.push(format!("{:>37}  {indent}({} more)", "", folded.len()));
-    }
-}
-
 fn line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs) -> String {
     let Sides { base, head } = node.total_ns.map(|cost| format::cost(cost, explanation.engine, glyphs));
-    let change = node.total_change;
-    let change = if change.is_certain() {
-        let sign = if change.estimate < 0.0 { "-" } else { "+" };
-        format!("{sign}{}", format::cost(change.estimate.abs(), explanation.engine, glyphs))
-    } else {
-        String::new()
-    };
+    let change = change(explanation, node, glyphs).unwrap_or_default();
     let name = match node.function {
         None => "(the test)".to_owned(),
         Some(function) => {
-            let function = &explanation.functions[function];
-            format!("{} ({}:{})", function.name, function.file, function.line)
+            let Sides { base, head } = node.calls.map(format::calls);
+            let calls = if base == head { format!("x{head}") } else { format!("x{head} for {base}") };
+            format!("{} {calls}", place(&explanation.functions[function]))
         }
     };
-    let calls = if node.function.is_some() { calls(node.calls) } else { String::new() };
-    format!("{base:>9} {} {head:>9} {change:>12}  {}{name}{calls}", glyphs.arrow(), "  ".repeat(depth))
-}
-
-fn calls(calls: Sides<f64>) -> String {
-    let number = |calls: f64| if calls >= 10.0 { format!("{calls:.0}") } else { format!("{calls:.2}") };
-    let [base, head] = [number(calls.base), number(calls.head)];
-    if base == head { format!(" x{head}") } else { format!(" x{head} for {base}") }
+    format!("{base:>9} {} {head:>9} {change:>12}  {}{}", glyphs.arrow(), "  ".repeat(depth), name)
 }

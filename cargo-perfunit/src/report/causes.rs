@@ -1,4 +1,4 @@
-//! What changed besides the functions that are timed, in a line for each part of the difference that it can be behind.
+//! What changed besides the functions that are timed, in a line for each part of the difference that it may cause.
 
 use super::format::{self, Glyphs};
 use crate::model::{Cause, Explanation};
@@ -12,7 +12,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     groups.map(|causes| line(causes, explanation.code_changed, glyphs)).collect()
 }
 
-/// What reaches the same functions is told together: the figures cannot tell it apart.
+/// Causes that reach the same functions share a line: the figures cannot separate them.
 fn line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String {
     let named = causes.iter().take(NAMED).map(|cause| name(cause, glyphs));
     let mut named = named.collect::<Vec<_>>().join("; ");
@@ -28,7 +28,7 @@ fn line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String 
             )
         }
         _ => format!(
-            "{share} % of the difference is in functions whose source is the same; what else changed and can reach them: {named}"
+            "{share} % of the difference is in functions with unchanged source; other changes that can reach them: {named}"
         ),
     };
     format::one_line(&text)
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn beside_changed_code_nothing_is_claimed() {
-        let expected = "94 % of the difference is in functions whose source is the same; what else changed and \
+        let expected = "94 % of the difference is in functions with unchanged source; other changes that \
                         can reach them: serde 1.0 -> 1.1; memchr 1.0 -> 1.1";
         let causes = [dependency("serde", 0.94), dependency("memchr", 0.94)];
         assert_eq!(told(&causes, Some(true)), expected);

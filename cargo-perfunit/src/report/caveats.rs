@@ -3,7 +3,7 @@
 use super::format::{count, one_line, threshold};
 use super::screen::Screen;
 use super::style::{Text, WARN};
-use crate::model::{NoLayout, Reason, Run, Verdict};
+use crate::model::{NoLayout, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
 
 pub fn measured(run: &Run) -> usize {
@@ -18,27 +18,30 @@ pub fn insensitive(run: &Run) -> Option<String> {
     let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {
         format!("a change of {}", threshold(first))
     } else {
-        "the change that counts for them".to_owned()
+        "a change of its threshold".to_owned()
     };
-    Some(format!("{} of {all} could not have shown {change}", asked.len()))
+    Some(format!("{} of {all} could not have detected {change}", asked.len()))
 }
 
-/// Writes all that apply, gravest first.
-pub fn write(run: &Run, screen: &mut Screen) {
-    if run.interrupted {
-        screen.status("Interrupted", WARN, &Text::plain(interrupted(run)));
-    }
-    for note in notes(run) {
-        screen.status("Note", WARN, &Text::plain(note));
-    }
-    for (warning, times) in counted(&run.warnings) {
+/// All that apply, gravest first, each with the word in front of it.
+pub fn all(run: &Run) -> Vec<(&'static str, String)> {
+    let interrupted = run.interrupted.then(|| ("Interrupted", interrupted(run)));
+    let notes = notes(run).into_iter().map(|note| ("Note", note));
+    let warnings = counted(&run.warnings).into_iter().map(|(warning, times)| {
         let again = if times > 1 { format!(" ({times} times)") } else { String::new() };
-        screen.status("Warning", WARN, &Text::plain(warning + &again));
+        ("Warning", warning + &again)
+    });
+    interrupted.into_iter().chain(notes).chain(warnings).collect()
+}
+
+pub fn write(run: &Run, screen: &mut Screen) {
+    for (word, text) in all(run) {
+        screen.status(word, WARN, &Text::plain(text));
     }
 }
 
 /// How far an interrupted run came.
-pub(super) fn interrupted(run: &Run) -> String {
+fn interrupted(run: &Run) -> String {
     let done = measured(run);
     let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted));
     // A test stopped halfway has figures and the reason at once; it counts as measured.
@@ -60,7 +63,7 @@ pub fn notes(run: &Run) -> Vec<String> {
     }
     for (why, targets) in &reasons {
         let targets = targets.join(", ");
-        notes.push(format!("code lies where the linker put it in {targets}: {}", one_line(&why.to_string())));
+        notes.push(format!("code layout not controlled in {targets}: {}", one_line(&why.to_string())));
     }
     if !reasons.is_empty() {
         notes.extend(within_reach_of_layout(run));
@@ -77,12 +80,12 @@ pub fn notes(run: &Run) -> Vec<String> {
 /// What random addresses do where so many of the targets were linked to fixed ones.
 fn random_addresses(fixed: usize, targets: usize) -> &'static str {
     match fixed {
-        0 => "base and head ran with random addresses of their own: the same certainty takes longer",
+        0 => "base and head ran at different random addresses: the same precision takes longer",
         fixed if fixed == targets => {
-            "base and head ran with random addresses of their own for stack, heap and libraries; code and data were linked to fixed ones"
+            "base and head ran with stack, heap and libraries at different random addresses; code and data were linked at fixed addresses"
         }
         _ => {
-            "base and head ran with random addresses of their own; code and data were linked to fixed ones only in some targets"
+            "base and head ran at different random addresses; only some targets had code and data linked at fixed addresses"
         }
     }
 }
@@ -96,7 +99,7 @@ fn unknown_gates(run: &Run) -> Vec<String> {
         }
     }
     let note = |((metric, why), tests): ((&str, String), usize)| {
-        format!("--metric {metric} cannot decide about {}: {}", count(tests, "test"), one_line(&why))
+        format!("--metric {metric} is not available for {}: {}", count(tests, "test"), one_line(&why))
     };
     unknown.into_iter().map(note).collect()
 }
@@ -113,16 +116,17 @@ fn within_reach_of_layout(run: &Run) -> Option<String> {
     (small > 0).then(|| {
         let reach = threshold(LAYOUT_REACHES);
         format!(
-            "{} below {reach} on one layout: if the code it runs did not change, that can be its place",
-            count(small, "verdict")
+            "{} below {reach} rest{} on one layout: code placement alone can cause such a change",
+            count(small, "verdict"),
+            if small == 1 { "s" } else { "" }
         )
     })
 }
 
 /// Each warning once, in order of first appearance, with how often it came.
-pub(super) fn counted(warnings: &[String]) -> Vec<(String, usize)> {
+fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
-    for warning in warnings.iter().map(|warning| one_line(warning)) {
+    for warning in warnings.iter().map(|warning| one_line(&warning.to_string())) {
         match counted.iter_mut().find(|(known, _)| *known == warning) {
             Some((_, times)) => *times += 1,
             None => counted.push((warning, 1)),
@@ -164,7 +168,7 @@ mod tests {
         let mut outcomes = sensitive.to_vec();
         outcomes.extend([with(Verdict::Same, 0.2, 0.05), with(Verdict::Inconclusive, 0.1, 0.3)]);
         let mut run = run(outcomes);
-        let expected = "2 of 5 tests could not have shown a change of 10 %";
+        let expected = "2 of 5 tests could not have detected a change of 10 %";
         assert_eq!(insensitive(&run).as_deref(), Some(expected));
         let text = without_escapes(&crate::report::text::render(&run, &TextOptions::default()));
         assert!(text.lines().nth(2).is_some_and(|line| line.trim() == format!("Limits  {expected}")), "{text}");
@@ -180,13 +184,13 @@ mod tests {
         run.environment.layouts = uncontrolled();
         run.environment.paired_address_space = false;
         let expected = "        \
-        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
-        Note  base and head ran with random addresses of their own: the same certainty takes longer
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
+        Note  base and head ran at different random addresses: the same precision takes longer
 ";
         check(&run, expected);
         run.environment.layouts.insert(target(), Ok(LayoutMatch { fixed_addresses: true, ..layout() }));
         let expected = "        \
-        Note  base and head ran with random addresses of their own for stack, heap and libraries; code and data were linked to fixed ones
+        Note  base and head ran with stack, heap and libraries at different random addresses; code and data were linked at fixed addresses
 ";
         check(&run, expected);
         run.outcomes.clear();
@@ -198,7 +202,7 @@ mod tests {
         let mut open = outcome("a", Verdict::Inconclusive, Some(figures(1e3, 0.0)));
         open.reason = Some(Reason::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::NotLookedAt });
         let run = run(vec![open.clone(), open]);
-        check(&run, "        Note  --metric instructions cannot decide about 2 tests: it was not looked at\n");
+        check(&run, "        Note  --metric instructions is not available for 2 tests: it was not looked at\n");
     }
 
     #[test]
@@ -213,7 +217,9 @@ mod tests {
     #[test]
     fn repeated_warnings_are_counted() {
         let mut run = run(Vec::new());
-        run.warnings = ["b", "a\nb", "b"].map(str::to_owned).to_vec();
-        check(&run, "     Warning  b (2 times)\n     Warning  a b\n");
+        let why = |why: &str| Warning::NotTraced { why: why.to_owned() };
+        run.warnings = ["b", "a\nb", "b"].map(why).to_vec();
+        let said = "which tests execute the change was not looked at:";
+        check(&run, &format!("     Warning  {said} b (2 times)\n     Warning  {said} a b\n"));
     }
 }

@@ -32,7 +32,7 @@ fn write(finding: &Finding, screen: &mut Screen) {
         screen.below(INDENT + 2, &Text::new(DIM, finding.why));
     }
     if let Some(advice) = finding.advice {
-        screen.below(INDENT + 2, &Text::plain(format!("do: {advice}")));
+        screen.below(INDENT + 2, &Text::plain(format!("fix: {advice}")));
     }
 }
 
@@ -60,9 +60,9 @@ fn summary(checkup: &Checkup) -> Text {
     let findings = count(checkup.findings.len(), "finding");
     let (warn, bad) = (checkup.count(Level::Warn), checkup.count(Level::Bad));
     let meaning = match worst(checkup) {
-        Level::Ok => "nothing stands in the way",
-        Level::Warn => "verdicts hold, but may take longer or say less",
-        Level::Bad => "see to what is bad first",
+        Level::Ok => "ready to measure",
+        Level::Warn => "verdicts are reliable, but may take longer or be less precise",
+        Level::Bad => "fix what is bad first",
     };
     Text::plain(format!("{findings}, {warn} to look at, {bad} bad: {meaning}"))
 }
@@ -199,9 +199,9 @@ mod tests {
           Ok  pinning: possible
         Warn  address space: random
                 it matters
-                do: allow it
+                fix: allow it
 ------------
-     Summary  2 findings, 1 to look at, 0 bad: verdicts hold, but may take longer or say less
+     Summary  2 findings, 1 to look at, 0 bad: verdicts are reliable, but may take longer or be less precise
 ";
         let options = TextOptions { width: 0, verbose: false, unicode: false };
         assert_eq!(without_escapes(&text(&checkup(), &options)), expected);
@@ -211,7 +211,7 @@ mod tests {
     fn the_document_has_every_promised_field() {
         let document: Value = serde_json::from_str(&json(&checkup())).unwrap();
         let expected = json!({
-            "schema_version": 1,
+            "schema_version": 2,
             "cpu": "a processor",
             "findings": [
                 {"what": "pinning", "value": "possible", "level": "ok", "why": "it matters", "advice": null},

@@ -1,13 +1,12 @@
 //! Explanations in JSON, described in `docs/json.md`.
 
-use super::wire::finite;
-use crate::model::{self, Blame, CallNode, Engine, Strategy};
+use super::wire::{Interval, finite, finite_sides};
+use crate::model::{self, Blame, CallNode, Engine, Sides, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Why a test got slower or faster. Times are in `unit`, whatever a field is called, calls are calls, both of one run of the
-/// test body.
+/// Why a test got slower or faster. Costs are in `unit`; costs and calls are those of one run of the test body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// `probes` or `callgrind`.
@@ -20,15 +19,15 @@ pub struct Explanation {
     pub seconds: Option<f64>,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
-    /// Time with probes, their calibrated cost subtracted.
-    pub ns: PerSide,
+    /// The test with probes, their calibrated cost subtracted.
+    pub cost: Sides<Option<f64>>,
     /// Head minus base of that.
-    pub difference: Difference,
+    pub difference: Interval,
     /// How many times as long base takes with probes as without, cost subtracted.
     pub distortion: Option<f64>,
     /// What the probes cost, which was subtracted.
-    pub probe_cost_ns: PerSide,
-    /// Who is to blame, the largest part first.
+    pub probe_cost: Sides<Option<f64>>,
+    /// The responsible functions, the largest part first.
     pub blamed: Vec<Blamed>,
     /// What else changed and can be behind it, the largest part first.
     #[serde(default)]
@@ -46,43 +45,23 @@ pub struct Explanation {
     pub notes: Vec<String>,
 }
 
-/// A figure of both versions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PerSide {
-    /// Of base.
-    pub base: Option<f64>,
-    /// Of head.
-    pub head: Option<f64>,
-}
-
-/// Head minus base, with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Difference {
-    /// Best estimate, ns.
-    pub estimate: Option<f64>,
-    /// Lower end, ns.
-    pub low: Option<f64>,
-    /// Upper end, ns.
-    pub high: Option<f64>,
-}
-
-/// A function that is to blame.
+/// A responsible function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Blamed {
     /// Index in `functions`.
     pub function: usize,
-    /// `own`: its calls take longer or shorter; `calls`: it calls another one more or less often.
+    /// `own`: its calls take more or less time; `calls`: it calls another one more or less often.
     pub kind: String,
-    /// What it is to blame for.
-    pub difference: Difference,
+    /// Its part of the difference.
+    pub difference: Interval,
     /// As a fraction of the test's difference.
     pub share: Option<f64>,
     /// How often it is called.
-    pub calls: PerSide,
+    pub calls: Sides<Option<f64>>,
     /// With `calls`: index in `functions` of what it calls more or less often.
     pub callee: Option<usize>,
     /// With `calls`: how often each call of it calls that one.
-    pub calls_each: Option<PerSide>,
+    pub calls_each: Option<Sides<Option<f64>>>,
     /// What happened to its source, in words; null if nothing did.
     pub changed: Option<String>,
 }
@@ -95,7 +74,7 @@ pub struct Cause {
     /// What exactly, by `kind`.
     #[serde(flatten)]
     pub changed: model::Changed,
-    /// The part of the test's difference that is charged to functions whose source is the same and that it can reach.
+    /// The part of the test's difference that is attributed to functions with unchanged source that it can reach.
     pub share: Option<f64>,
 }
 
@@ -105,15 +84,15 @@ pub struct Node {
     /// Index in `functions`; null for the test and for threads that it starts.
     pub function: Option<usize>,
     /// How often it is called there.
-    pub calls: PerSide,
-    /// Time in itself.
-    pub self_ns: PerSide,
-    /// Time in all that it does.
-    pub total_ns: PerSide,
-    /// Difference of `self_ns`.
-    pub self_difference: Difference,
-    /// Difference of `total_ns`.
-    pub total_difference: Difference,
+    pub calls: Sides<Option<f64>>,
+    /// Its own cost.
+    pub self_cost: Sides<Option<f64>>,
+    /// Its cost with all that it calls.
+    pub total_cost: Sides<Option<f64>>,
+    /// Head minus base of `self_cost`.
+    pub self_difference: Interval,
+    /// Head minus base of `total_cost`.
+    pub total_difference: Interval,
     /// Indices in `nodes`.
     pub children: Vec<usize>,
 }
@@ -130,10 +109,10 @@ impl From<&model::Explanation> for Explanation {
             strategy: strategy(explanation.strategy).to_owned(),
             seconds: finite(explanation.seconds),
             pairs: explanation.pairs,
-            ns: explanation.ns.into(),
+            cost: finite_sides(explanation.ns),
             difference: explanation.change.into(),
             distortion: finite(explanation.distortion),
-            probe_cost_ns: explanation.probe_cost_ns.into(),
+            probe_cost: finite_sides(explanation.probe_cost_ns),
             blamed: explanation.blamed.iter().map(Blamed::from).collect(),
             causes: explanation.causes.iter().map(Cause::from).collect(),
             code_changed: explanation.code_changed,
@@ -153,19 +132,6 @@ fn strategy(strategy: Strategy) -> &'static str {
     }
 }
 
-impl From<model::Sides<f64>> for PerSide {
-    fn from(sides: model::Sides<f64>) -> Self {
-        Self { base: finite(sides.base), head: finite(sides.head) }
-    }
-}
-
-impl From<model::Difference> for Difference {
-    fn from(difference: model::Difference) -> Self {
-        let model::Difference { estimate, low, high } = difference;
-        Self { estimate: finite(estimate), low: finite(low), high: finite(high) }
-    }
-}
-
 impl From<&model::Blamed> for Blamed {
     fn from(blamed: &model::Blamed) -> Self {
         let (kind, callee) = match blamed.blame {
@@ -177,9 +143,9 @@ impl From<&model::Blamed> for Blamed {
             kind: kind.to_owned(),
             difference: blamed.change.into(),
             share: finite(blamed.share),
-            calls: blamed.calls.into(),
+            calls: finite_sides(blamed.calls),
             callee,
-            calls_each: blamed.calls_each.map(PerSide::from),
+            calls_each: blamed.calls_each.map(finite_sides),
             changed: blamed.changed.clone(),
         }
     }
@@ -195,9 +161,9 @@ impl From<&CallNode> for Node {
     fn from(node: &CallNode) -> Self {
         Self {
             function: node.function,
-            calls: node.calls.into(),
-            self_ns: node.self_ns.into(),
-            total_ns: node.total_ns.into(),
+            calls: finite_sides(node.calls),
+            self_cost: finite_sides(node.self_ns),
+            total_cost: finite_sides(node.total_ns),
             self_difference: node.self_change.into(),
             total_difference: node.total_change.into(),
             children: node.children.clone(),

@@ -6,35 +6,11 @@ use super::format::{self, count, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, Text, WARN, test_id};
 use super::text::{TextOptions, heading};
-use super::wire::{SCHEMA_VERSION, Test, Version, finite, pretty};
+use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
 use super::{blame, call_tree};
-use crate::model::{Explanation, Sides, TestId, Verdict, VersionName};
+use crate::model::{Explanations, TestExplained, Verdict, VersionName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// What there is to say.
-#[derive(Debug)]
-pub struct Explanations {
-    /// What was compared.
-    pub versions: Sides<VersionName>,
-    /// The tests.
-    pub tests: Vec<TestExplained>,
-    /// What the user should know.
-    pub warnings: Vec<String>,
-}
-
-/// A test of the last run.
-#[derive(Debug)]
-pub struct TestExplained {
-    /// Which test.
-    pub test: TestId,
-    /// What the run found.
-    pub verdict: Verdict,
-    /// Time of one run on base, ns, and head's change as a fraction of it, where it was measured.
-    pub figures: Option<(f64, f64)>,
-    /// Why, or in words why that is not known.
-    pub answer: std::result::Result<Explanation, String>,
-}
 
 /// For people.
 pub fn text(explanations: &Explanations, options: &TextOptions) -> String {
@@ -46,12 +22,12 @@ pub fn text(explanations: &Explanations, options: &TextOptions) -> String {
     }
     screen.bar();
     for warning in &explanations.warnings {
-        screen.status("Warning", WARN, &Text::plain(one_line(warning)));
+        screen.status("Warning", WARN, &Text::plain(one_line(&warning.to_string())));
     }
     let explained = explanations.tests.iter().filter(|test| test.answer.is_ok()).count();
     let tests = count(explanations.tests.len(), "test");
     let text = if explanations.tests.is_empty() {
-        "no test of the last run got slower or faster; name one to see its calls".to_owned()
+        "no test of the last run got slower or faster; name a test to see its calls".to_owned()
     } else {
         format!("{explained} of {tests} explained")
     };
@@ -79,7 +55,7 @@ fn write(test: &TestExplained, screen: &mut Screen) {
                 screen.below(INDENT, &Text::new(DIM, line));
             }
         }
-        Err(why) => screen.below(INDENT, &Text::plain(format!("not explained: {}", one_line(why)))),
+        Err(why) => screen.below(INDENT, &Text::plain(format!("not explained: {}", one_line(&why.to_string())))),
     }
 }
 
@@ -89,9 +65,9 @@ pub struct Document {
     /// Version of the format.
     pub schema_version: u32,
     /// The version compared against.
-    pub base: Version,
+    pub base: VersionName,
     /// The version under test.
-    pub head: Version,
+    pub head: VersionName,
     /// The tests.
     pub tests: Vec<TestDocument>,
     /// What the user should know.
@@ -105,8 +81,7 @@ pub struct TestDocument {
     #[serde(flatten)]
     pub test: Test,
     /// As in `diff`.
-    #[schemars(with = "Verdict")]
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Time of one run of the test body on base, ns; null unless it was measured.
     pub base_ns: Option<f64>,
     /// Head's change, as a fraction of base.
@@ -121,17 +96,57 @@ pub struct TestDocument {
 pub fn json(explanations: &Explanations) -> String {
     let test = |test: &TestExplained| TestDocument {
         test: Test::from(&test.test),
-        verdict: super::json::verdict(test.verdict).to_owned(),
+        verdict: test.verdict,
         base_ns: test.figures.and_then(|(base_ns, _)| finite(base_ns)),
         change: test.figures.and_then(|(_, change)| finite(change)),
         explanation: test.answer.as_ref().ok().map(explained::Explanation::from),
-        unexplained_because: test.answer.as_ref().err().cloned(),
+        unexplained_because: test.answer.as_ref().err().map(ToString::to_string),
     };
     pretty(&Document {
         schema_version: SCHEMA_VERSION,
-        base: Version::from(&explanations.versions.base),
-        head: Version::from(&explanations.versions.head),
+        base: explanations.versions.base.clone(),
+        head: explanations.versions.head.clone(),
         tests: explanations.tests.iter().map(test).collect(),
-        warnings: explanations.warnings.clone(),
+        warnings: explanations.warnings.iter().map(ToString::to_string).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Sides, Unexplained};
+    use crate::report::format::without_escapes;
+    use crate::report::samples::{self, base, head, whole};
+    use snapbox::{IntoData, assert_data_eq, str};
+
+    #[test]
+    fn each_test_has_its_responsible_functions_and_its_calls_or_why_not() {
+        let explanation = whole().outcomes.swap_remove(2).explanation.unwrap();
+        let test = |name: &str, answer| TestExplained {
+            test: samples::test(name),
+            verdict: Verdict::Slower,
+            figures: Some((1_000.0, 0.41)),
+            answer,
+        };
+        let tests = vec![test("a", Ok(explanation)), test("b", Err(Unexplained::WholeProcesses))];
+        let explanations = Explanations { versions: Sides { base: base(), head: head() }, tests, warnings: Vec::new() };
+        let options = TextOptions { width: 0, verbose: false, unicode: true };
+        assert_data_eq!(without_escapes(&text(&explanations, &options)), str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+────────────
+      Slower  mycrate a  1.00 µs → 1.41 µs  +41.0 %
+              responsible: lexer::word (src/lexer.rs:12): +400 ns [+390 ns, +410 ns], 102 % of the difference: each of its calls calls parser::Parser::line 3 times instead of once (source unchanged)
+              cause: 31 % of the difference is in functions with unchanged source; other changes that can reach them: Cargo.toml: profile.bench.lto
+
+                1.00 µs →   1.41 µs               (the test)
+                 900 ns →   1.30 µs                 parser::Parser::line (src/parser.rs:88) x1
+                 500 ns →    900 ns                   lexer::word (src/lexer.rs:12) x3
+────────────
+      Slower  mycrate b  1.00 µs → 1.41 µs  +41.0 %
+              not explained: whole processes were measured, and only calls can be explained
+────────────
+     Summary  1 of 2 tests explained
+
+"]].raw());
+    }
 }

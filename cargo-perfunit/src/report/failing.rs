@@ -1,4 +1,4 @@
-//! Tests that pass on base and fail on head: worse news than any time, so it stands above all others.
+//! Tests that pass on base and fail on head: worse news than any time, so it comes first.
 
 use super::figures::Detail;
 use super::format::{count, one_line};
@@ -22,7 +22,7 @@ pub fn headline(run: &Run) -> Option<String> {
 pub fn said(outcome: &Outcome) -> String {
     match &outcome.reason {
         Some(Reason::Fails { detail, .. }) => one_line(detail),
-        Some(Reason::Crashes { detail, .. }) => format!("ends its process: {}", one_line(detail)),
+        Some(Reason::Crashes { detail, .. }) => format!("exits or crashes the process: {}", one_line(detail)),
         _ => String::new(),
     }
 }
@@ -41,9 +41,7 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     for outcome in failing.iter().take(shown) {
         screen.below(INDENT + 2, &test_id(&outcome.test).with(DIM, format!("  {}", said(outcome))));
     }
-    if failing.len() > shown {
-        screen.below(INDENT + 2, &Text::new(DIM, format!("... and {} more (-v)", failing.len() - shown)));
-    }
+    screen.more(INDENT + 2, failing.len().saturating_sub(shown));
 }
 
 #[cfg(test)]
@@ -70,7 +68,7 @@ mod tests {
         outcomes.push(unmeasured("b", Some(crash)));
         let expected = "     Failing  2 tests pass on base and fail on head
                 mycrate a  left right
-                mycrate b  ends its process: signal 6 (SIGABRT)
+                mycrate b  exits or crashes the process: signal 6 (SIGABRT)
 ";
         check(&outcomes, expected);
     }

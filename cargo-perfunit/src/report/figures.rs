@@ -63,16 +63,21 @@ impl Words {
 
 /// The status word of a verdict.
 pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
-    match verdict {
-        Verdict::Slower if words == Words::OfAny => ("Worse", BAD),
-        Verdict::Faster if words == Words::OfAny => ("Better", GOOD),
-        Verdict::Slower => ("Slower", BAD),
-        Verdict::Faster => ("Faster", GOOD),
-        Verdict::ChangedBelowThreshold => ("Changed", WARN),
-        Verdict::Same => ("Same", GOOD),
-        Verdict::Inconclusive => ("Inconclusive", WARN),
-        Verdict::NotMeasured => ("Not measured", STRONG),
+    match (verdict, words) {
+        (Verdict::Slower, Words::OfTime) => ("Slower", BAD),
+        (Verdict::Slower, Words::OfAny) => ("Worse", BAD),
+        (Verdict::Faster, Words::OfTime) => ("Faster", GOOD),
+        (Verdict::Faster, Words::OfAny) => ("Better", GOOD),
+        (Verdict::ChangedBelowThreshold, _) => ("Changed", WARN),
+        (Verdict::Same, _) => ("Same", GOOD),
+        (Verdict::Inconclusive, _) => ("Inconclusive", WARN),
+        (Verdict::NotMeasured, _) => ("Not measured", STRONG),
     }
+}
+
+/// The same within a sentence.
+pub(super) fn word(verdict: Verdict, words: Words) -> String {
+    status(verdict, words).0.to_lowercase()
 }
 
 fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
@@ -171,7 +176,7 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
 /// Why nobody is named, unless the explanation itself says it.
 pub fn unexplained(outcome: &Outcome) -> Option<String> {
     let why = outcome.unexplained.as_ref().filter(|_| outcome.explanation.is_none())?;
-    Some(format!("not explained: {}", format::one_line(why)))
+    Some(format!("not explained: {}", format::one_line(&why.to_string())))
 }
 
 /// How sure the figures are, in a line.

@@ -27,7 +27,7 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
     }
     let mut options = Options::default();
     options.title = explanation.test.to_string();
-    options.subtitle = Some("width: time on head; red: takes itself longer than on base; blue: less".to_owned());
+    options.subtitle = Some("width: time on head; red: more self time than on base; blue: less".to_owned());
     unit.clone_into(&mut options.count_name);
     let mut image = Vec::new();
     flamegraph::from_lines(&mut options, stacks.lines(), &mut image).map_err(|error| failed(error.to_string()))?;

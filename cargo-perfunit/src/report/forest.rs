@@ -16,7 +16,7 @@ pub fn write(forest: &Forest, screen: &mut Screen) {
     if forest.nodes.is_empty() {
         return;
     }
-    screen.status("Trees", STRONG, &Text::plain("of all tests in one, a run of each"));
+    screen.status("Trees", STRONG, &Text::plain("all tests merged, one run of each"));
     add(forest, 0, 0, screen);
 }
 

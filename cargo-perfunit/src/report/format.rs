@@ -99,6 +99,11 @@ pub fn difference(ns: f64) -> String {
     signed(ns, "ns")
 }
 
+/// Calls of one run, or a mean of such: a whole number where it is one, as nearly all are.
+pub fn calls(calls: f64) -> String {
+    if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
+}
+
 /// A fraction as a signed percentage with one decimal, two below 1 %: `+30.6 %`, `-0.42 %`.
 pub fn percent(fraction: f64) -> String {
     signed(fraction * 100.0, "%")
@@ -177,16 +182,9 @@ pub fn one_line(text: &str) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Drops ANSI control sequences (`ESC [ parameters final`, ECMA-48 section 5.4).
+/// Without ANSI control sequences.
 pub(super) fn without_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, sequence)) = rest.split_once("\u{1b}[") {
-        plain.push_str(before);
-        let end = sequence.find(|c| ('@'..='~').contains(&c)).map_or(sequence.len(), |at| at + 1);
-        rest = &sequence[end..];
-    }
-    plain + rest
+    anstream::adapter::strip_str(text).to_string()
 }
 
 #[cfg(test)]

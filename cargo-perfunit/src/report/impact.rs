@@ -17,10 +17,8 @@ const SHOWN: usize = 20;
 pub fn text(impact: &explain::Impact, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     if impact.functions.len() > 1 {
-        let text = format!(
-            "{} have this path; more of it tells them apart",
-            format::count(impact.functions.len(), "function")
-        );
+        let text =
+            format!("{} match this path; a longer path selects one", format::count(impact.functions.len(), "function"));
         screen.status("Several", STRONG, &Text::plain(text));
     }
     for function in &impact.functions {
@@ -32,21 +30,19 @@ pub fn text(impact: &explain::Impact, options: &TextOptions) -> String {
 fn write(found: &FunctionImpact, options: &TextOptions, screen: &mut Screen) {
     screen.status("Function", GOOD, &name(&found.function).and(": ").join(summary(found, screen.glyphs())));
     let header =
-        format!("{:>7}  {:>8}  {:<20} {:>9}  {:>8}", "itself", "below it", "of the test's time", "a run", "calls");
+        format!("{:>7}  {:>8}  {:<20} {:>9}  {:>8}", "self", "callees", "of the test's time", "per run", "calls");
     screen.line(&Text::default().pad(INDENT).with(DIM, header));
     let shown = if options.verbose { found.tests.len() } else { SHOWN };
     for test in found.tests.iter().take(shown) {
         screen.line(&row(test, screen.glyphs()));
     }
-    if found.tests.len() > shown {
-        screen.below(INDENT, &Text::new(DIM, format!("... and {} more (-v)", found.tests.len() - shown)));
-    }
+    screen.more(INDENT, found.tests.len().saturating_sub(shown));
 }
 
 fn summary(found: &FunctionImpact, glyphs: Glyphs) -> Text {
     let [max, mean, min] = [found.ns.max, found.ns.mean, found.ns.min].map(|ns| format::duration(ns, glyphs));
     let tests = format::count(found.tests.len(), "test");
-    let spread = if found.tests.len() > 1 { format!(", {min} to {max} a run, mean {mean}") } else { String::new() };
+    let spread = if found.tests.len() > 1 { format!(", {min} to {max} per run, mean {mean}") } else { String::new() };
     Text::plain(tests).and(spread)
 }
 
@@ -63,13 +59,9 @@ pub(super) fn name(function: &Function) -> Text {
     Text::new(STRONG, format::one_line(&function.name)).and(" ").with(DIM, place)
 }
 
-/// Calls of one run, which are whole numbers as a rule.
+/// Calls of one run.
 pub(super) fn calls(calls: f64) -> String {
-    if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 {
-        format!("x{}", format::large_count(calls.round()))
-    } else {
-        format!("x{calls:.2}")
-    }
+    if calls >= 100.0 { format!("x{}", format::large_count(calls)) } else { format!("x{}", format::calls(calls)) }
 }
 
 /// The answer as a document.
@@ -158,7 +150,7 @@ mod tests {
     fn a_function_has_a_bar_for_each_test() {
         let found = impact(&[explanation().profile(Side::Base)], "Parser::line").unwrap();
         let expected = "    Function  parser::Parser::line (src/parser.rs:88): 1 test
-               itself  below it  of the test's time       a run     calls
+                 self   callees  of the test's time     per run     calls
                40.0 %    50.0 %  ########----------      900 ns        x1  mycrate parser::tests::long
 ";
         assert_eq!(without_escapes(&text(&found, &ASCII)), expected);
@@ -169,7 +161,7 @@ mod tests {
         let mut profile = explanation().profile(Side::Head);
         profile.functions[1] = Function { name: "other::Parser::line".into(), ..profile.functions[1].clone() };
         let shown = without_escapes(&text(&impact(&[profile], "line").unwrap(), &ASCII));
-        assert!(shown.contains("2 functions have this path"), "{shown}");
+        assert!(shown.contains("2 functions match this path"), "{shown}");
         assert!(shown.contains("(src/parser.rs:88)") && shown.contains("(src/lexer.rs:12)"), "{shown}");
     }
 

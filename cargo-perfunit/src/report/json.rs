@@ -2,9 +2,11 @@
 
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
-use super::sharding::Sharding;
-use super::wire::{Bound, Change, Reason, SCHEMA_VERSION, Selection, Test, Version, Why, capture, finite, pretty};
-use crate::model::{self, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, Run, Side, TargetId, Verdict};
+use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
+use crate::model::{
+    self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Run, Selection, Side,
+    TargetId, Verdict, VersionName, Why,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,9 +17,9 @@ pub struct Document {
     /// Version of the format.
     pub schema_version: u32,
     /// The version compared against.
-    pub base: Version,
+    pub base: VersionName,
     /// The version under test.
-    pub head: Version,
+    pub head: VersionName,
     /// What the figures depend on besides the code.
     pub environment: Environment,
     /// Which tests were taken, and why.
@@ -60,11 +62,11 @@ pub struct Environment {
 pub struct TargetLayout {
     /// The target.
     pub target: String,
-    /// Functions of one size in both versions.
+    /// Functions of one size in both versions, with loops at the same places.
     pub common: usize,
     /// Those at equal addresses, in the worst of the layouts.
     pub equal: usize,
-    /// Functions of another size in head.
+    /// Functions of another size in head, or with loops at other places.
     pub changed: usize,
     /// Those placed so that most of their loops lie as on base, or that have no loops.
     pub anchored: usize,
@@ -93,12 +95,11 @@ pub struct TestResult {
     #[serde(flatten)]
     pub test: Test,
     /// `slower`, `faster`, `changed-below-threshold`, `same`, `inconclusive` or `not-measured`.
-    #[schemars(with = "Verdict")]
-    pub verdict: String,
+    pub verdict: Verdict,
     /// Why it was not measured, or why it is inconclusive.
     pub reason: Option<Reason>,
-    /// Head against base.
-    pub change: Option<Change>,
+    /// Head against base, as fractions of base; positive is slower.
+    pub change: Option<Interval>,
     /// Time of one run of the test body on base, in nanoseconds.
     pub base_ns: Option<f64>,
     /// The same on head.
@@ -111,9 +112,8 @@ pub struct TestResult {
     /// Layouts of the code behind the interval.
     pub layouts: Option<usize>,
     /// `steady`, `cold` or `process`.
-    #[schemars(with = "Option<Mode>")]
-    pub mode: Option<String>,
-    /// The smallest change that was judged: the run's threshold, or more where less cannot be told.
+    pub mode: Option<Mode>,
+    /// The smallest change that was judged: the run's threshold, or more where less cannot be detected.
     pub threshold: Option<f64>,
     /// The metrics that decide, if the test has its own.
     #[serde(default)]
@@ -129,15 +129,14 @@ pub struct TestResult {
     /// Whether time and work go together: what does not.
     pub cross_check: Option<CrossCheck>,
     /// `macro` or `runner`, once known.
-    #[schemars(with = "Option<model::Capture>")]
-    pub capture: Option<String>,
+    pub capture: Option<Capture>,
     /// Why it was selected, in words; empty if it was not.
     pub selected_because: String,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
-    /// Who is to blame, where that was asked for and found out.
+    /// The responsible functions, where that was asked for and found out.
     pub explanation: Option<Explanation>,
-    /// Why nobody is named, where that was asked for.
+    /// Why no function is named, where that was asked for.
     #[serde(default)]
     pub unexplained_because: Option<String>,
     /// Remarks beside the verdict.
@@ -150,8 +149,7 @@ pub struct CohensD {
     /// (mean of head - mean of base) / pooled standard deviation, over processes.
     pub d: Option<f64>,
     /// `trivial`, `small`, `medium` or `large`.
-    #[schemars(with = "EffectClass")]
-    pub class: String,
+    pub class: EffectClass,
 }
 
 /// The figures of the whole run.
@@ -210,6 +208,34 @@ pub struct Seconds {
     pub explain: f64,
 }
 
+/// How a run was shared out, and what of it is in this document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sharding {
+    /// `slice` or `hash`.
+    pub kind: PartitionKind,
+    /// To how many shards.
+    pub shards: usize,
+    /// All tests that were dealt out, sorted; the error rate is that of so many.
+    pub candidates: Vec<Test>,
+    /// The shards in this document: one, or after `merge` all.
+    pub parts: Vec<Part>,
+}
+
+/// One shard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// Its number, from 1.
+    pub shard: usize,
+    /// Tests that were its to measure.
+    pub tests: usize,
+    /// Where it was measured.
+    pub environment: Environment,
+    /// Wall time of its measuring, in seconds.
+    pub measure_seconds: f64,
+    /// Whether Ctrl-C cut it short.
+    pub interrupted: bool,
+}
+
 /// The document as pretty JSON with a trailing newline.
 pub fn render(run: &Run) -> String {
     pretty(&Document::from(run))
@@ -219,13 +245,13 @@ impl From<&Run> for Document {
     fn from(run: &Run) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
-            base: Version::from(&run.base),
-            head: Version::from(&run.head),
+            base: run.base.clone(),
+            head: run.head.clone(),
             environment: Environment::from(&run.environment),
-            selection: Selection::from(&run.selection),
+            selection: run.selection.clone(),
             tests: run.outcomes.iter().map(TestResult::from).collect(),
             summary: Summary::from(run),
-            warnings: run.warnings.clone(),
+            warnings: run.warnings.iter().map(ToString::to_string).collect(),
             interrupted: run.interrupted,
             sharding: run.sharding.as_ref().map(Sharding::from),
         }
@@ -273,15 +299,15 @@ impl From<&Outcome> for TestResult {
         let measured = outcome.measured.as_ref();
         Self {
             test: Test::from(&outcome.test),
-            verdict: verdict(outcome.verdict).to_owned(),
+            verdict: outcome.verdict,
             reason: outcome.reason.as_ref().map(Reason::from),
-            change: measured.map(|m| Change::from(m.change)),
+            change: measured.map(|m| Interval::from(m.change)),
             base_ns: measured.and_then(|m| finite(m.base_ns)),
             head_ns: measured.and_then(|m| finite(m.head_ns)),
             bound: measured.and_then(|m| m.bound.as_ref()).map(Bound::from),
             pairs: measured.map(|m| m.pairs),
             layouts: measured.map(|m| m.layouts),
-            mode: measured.map(|m| mode(m.mode).to_owned()),
+            mode: measured.map(|m| m.mode),
             threshold: measured.and_then(|m| finite(m.threshold)),
             gates: outcome.gates.as_ref().map(|gates| gates.iter().map(|metric| metric.name().to_owned()).collect()),
             detectable: measured.and_then(|m| finite(m.detectable)),
@@ -289,11 +315,11 @@ impl From<&Outcome> for TestResult {
             cohens_d: measured.map(CohensD::from),
             metrics: metrics(&outcome.metrics),
             cross_check: outcome.cross_check.as_ref().map(CrossCheck::from),
-            capture: outcome.capture.map(capture),
+            capture: outcome.capture,
             selected_because: outcome.selected_because.clone(),
-            why: outcome.why.as_ref().map(Why::from),
+            why: outcome.why.clone(),
             explanation: outcome.explanation.as_ref().map(Explanation::from),
-            unexplained_because: outcome.unexplained.clone(),
+            unexplained_because: outcome.unexplained.as_ref().map(ToString::to_string),
             notes: outcome.notes.iter().map(ToString::to_string).collect(),
         }
     }
@@ -301,13 +327,7 @@ impl From<&Outcome> for TestResult {
 
 impl From<&Measured> for CohensD {
     fn from(measured: &Measured) -> Self {
-        let class = match measured.effect.class {
-            EffectClass::Trivial => "trivial",
-            EffectClass::Small => "small",
-            EffectClass::Medium => "medium",
-            EffectClass::Large => "large",
-        };
-        Self { d: finite(measured.effect.d), class: class.to_owned() }
+        Self { d: finite(measured.effect.d), class: measured.effect.class }
     }
 }
 
@@ -345,7 +365,31 @@ impl From<&Run> for Summary {
     }
 }
 
-pub(super) fn verdict(verdict: Verdict) -> &'static str {
+impl From<&model::Sharding> for Sharding {
+    fn from(sharding: &model::Sharding) -> Self {
+        Self {
+            kind: sharding.kind,
+            shards: sharding.shards,
+            candidates: sharding.candidates.iter().map(Test::from).collect(),
+            parts: sharding.parts.iter().map(Part::from).collect(),
+        }
+    }
+}
+
+impl From<&model::Part> for Part {
+    fn from(part: &model::Part) -> Self {
+        Self {
+            shard: part.shard,
+            tests: part.tests,
+            environment: Environment::from(&part.environment),
+            measure_seconds: part.stages.measure.as_secs_f64(),
+            interrupted: part.interrupted,
+        }
+    }
+}
+
+/// The word for a verdict, the same in all documents.
+pub fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "slower",
         Verdict::Faster => "faster",
@@ -356,19 +400,10 @@ pub(super) fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn mode(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Steady => "steady",
-        Mode::FirstCall => "first-call",
-        Mode::Cold => "cold",
-        Mode::Process => "process",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Between, Note};
+    use crate::model::{Between, Machine, Note, Warning};
     use crate::report::samples::{bounded, full, measured, outcome, run};
     use serde_json::{Value, json};
 
@@ -385,20 +420,20 @@ mod tests {
             (figures.base_ns, figures.head_ns) = (1024.0, 1536.0);
         }
         let text = render(&run);
-        assert!(text.starts_with("{\n  \"schema_version\": 1,\n") && text.ends_with("\n}\n"));
+        assert!(text.starts_with("{\n  \"schema_version\": 2,\n") && text.ends_with("\n}\n"));
         assert_eq!(serde_json::from_str::<Document>(&text).unwrap(), Document::from(&run));
     }
 
     #[test]
     fn the_frame_has_every_promised_field() {
         let mut run = full();
-        run.warnings.push("git is slow today".into());
+        run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
         let mut document = value(&run);
         document["tests"] = json!([]);
         let commit = "3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3";
         let head = "8d01e7b6a5948372615049382716f5e4d3c2b1a0";
         let expected = json!({
-            "schema_version": 1,
+            "schema_version": 2,
             "base": {"label": "main", "commit": commit, "dirty": false},
             "head": {"label": "working tree", "commit": head, "dirty": true},
             "environment": {
@@ -426,7 +461,7 @@ mod tests {
                 "failing_on_head": 0, "failing_on_base": 0, "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
                 "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
             },
-            "warnings": ["git is slow today"],
+            "warnings": ["there is only one core to use: the same certainty takes longer"],
             "interrupted": false,
             "sharding": null,
         });

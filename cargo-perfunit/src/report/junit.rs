@@ -91,7 +91,7 @@ fn why_not(outcome: &Outcome) -> String {
     }
 }
 
-/// The verdict in a line, then what is known besides: how sure it is, work, who is to blame, remarks.
+/// The verdict in a line, then what is known besides: how sure it is, work, responsible functions, remarks.
 fn lines(outcome: &Outcome) -> Vec<String> {
     let glyphs = Glyphs::Unicode;
     let verdict = json::verdict(outcome.verdict);
@@ -102,7 +102,7 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     let sure = outcome
         .measured
         .as_ref()
-        .map(|measured| format!("changes count from {} on; {}", threshold(measured.threshold), statistics(measured)));
+        .map(|measured| format!("threshold {}; {}", threshold(measured.threshold), statistics(measured)));
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let blame = outcome.explanation.iter().flat_map(|explanation| blame::lines(explanation, glyphs));
@@ -122,6 +122,7 @@ mod tests {
     use super::*;
     use crate::model::{FailedOn, Note, Reason, Threshold};
     use crate::report::samples::{full, outcome, run, unmeasured};
+    use snapbox::{IntoData, assert_data_eq, str};
 
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, failing: false };
 
@@ -129,47 +130,65 @@ mod tests {
         Report::deserialize_from_str(&render(run, denied)).unwrap()
     }
 
-    /// What Jenkins' schema allows besides names and counts is little.
-    #[test]
-    fn the_outermost_element_and_the_cases_have_nothing_that_jenkins_does_not_know() {
-        let text = render(&full(), Denied::default());
-        assert!(
-            text.contains("<testsuites name=\"cargo-perfunit\" tests=\"10\" failures=\"2\" errors=\"0\">"),
-            "{text}"
-        );
-        assert!(
-            text.contains("<testsuite name=\"mycrate\" tests=\"10\" skipped=\"3\" errors=\"0\" failures=\"2\">"),
-            "{text}"
-        );
-        assert_eq!(text.matches("<properties>").count(), 1);
-    }
-
     #[test]
     fn every_test_is_a_case_and_the_slower_ones_have_failed() {
-        let report = read(&full(), Denied::default());
-        assert_eq!((report.tests, report.failures, report.errors, report.test_suites.len()), (10, 2, 0, 1));
-        let suite = &report.test_suites[0];
-        assert_eq!((suite.name.as_str(), suite.skipped), ("mycrate", 3));
-        let case = |name: &str| suite.test_cases.iter().find(|case| case.name.as_str() == name).unwrap();
-        let long = case("parser::tests::long");
-        let TestCaseStatus::NonSuccess { ty, message, description, .. } = &long.status else { panic!("{long:?}") };
-        let message = message.as_ref().unwrap().as_str();
-        assert_eq!(message, "slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]");
-        assert_eq!(ty.as_ref().unwrap().as_str(), "slower");
+        assert_data_eq!(render(&full(), Denied::default()), str![[r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="cargo-perfunit" tests="10" failures="2" errors="0">
+    <testsuite name="mycrate" tests="10" skipped="3" errors="0" failures="2">
+        <properties>
+            <property name="base" value="main (3f2a91c)"/>
+            <property name="head" value="working tree (8d01e7b + changes)"/>
+            <property name="threshold" value="0.1"/>
+            <property name="metric" value="time"/>
+        </properties>
+        <testcase name="parser::tests::empty" classname="mycrate" time="0.000">
+            <system-out>same: 310 ns → 310 ns, +0.10 % [-0.90 %, +1.1 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="lexer::tests::tiny" classname="mycrate" time="0.000">
+            <failure message="slower: 8.20 ns → 9.40 ns, +14.6 % (+1.2 ns) [+13.6 %, +15.6 %]" type="slower">slower: 8.20 ns → 9.40 ns, +14.6 % (+1.2 ns) [+13.6 %, +15.6 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</failure>
+        </testcase>
+        <testcase name="parser::tests::long" classname="mycrate" time="0.000">
+            <failure message="slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]" type="slower">slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+differs from call to call</failure>
+        </testcase>
+        <testcase name="cache::tests::first" classname="mycrate" time="0.002">
+            <system-out>faster: 2.05 ms → 1.56 ms, -24.0 % [-25.0 %, -23.0 %] (cold)
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process</system-out>
+        </testcase>
+        <testcase name="parser::tests::short" classname="mycrate" time="0.000">
+            <system-out>changed-below-threshold: 95.0 ns → 98.9 ns, +4.1 % [+3.1 %, +5.1 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="parser::tests::nested" classname="mycrate" time="0.000">
+            <system-out>changed-below-threshold: 950 ns → 928 ns, -2.3 % [-3.3 %, -1.3 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="net::tests::roundtrip" classname="mycrate" time="0.000">
+            <system-out>inconclusive: 48.3 µs → 49.8 µs, +3.1 % [+2.1 %, +4.1 %]
+too noisy to tell within its budget (--per-test-budget)
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="slow::tests::all" classname="mycrate">
+            <skipped message="ignored (--run-ignored measures it)"/>
+        </testcase>
+        <testcase name="net::tests::dns" classname="mycrate">
+            <skipped message="fails on both: no network"/>
+        </testcase>
+        <testcase name="docs::tests::unrelated" classname="mycrate">
+            <skipped message="cannot have changed"/>
+        </testcase>
+    </testsuite>
+</testsuites>
 
-        let description = description.as_ref().unwrap().as_str();
-        assert!(description.ends_with("\nits work differs from call to call"));
-        assert!(description.contains("\nchanges count from 10 % on; p < 0.0001, Cohen's d 4.20 (large), 64 pairs"));
-        assert_eq!(long.classname.as_ref().unwrap().as_str(), "mycrate");
-        let TestCaseStatus::Skipped { message, .. } = &case("net::tests::dns").status else { panic!("not skipped") };
-        assert_eq!(message.as_ref().unwrap().as_str(), "fails on both: no network");
-        let noisy = case("net::tests::roundtrip");
-        assert!(matches!(noisy.status, TestCaseStatus::Success { .. }));
-        assert!(noisy.system_out.as_ref().unwrap().as_str().contains("too noisy"), "{noisy:?}");
+"#]].raw());
     }
 
     #[test]
-    fn what_could_not_be_told_fails_if_that_is_denied() {
+    fn inconclusive_tests_fail_if_that_is_denied() {
         assert_eq!(read(&full(), INCONCLUSIVE).failures, 3);
     }
 

@@ -4,8 +4,8 @@ use super::format::{Glyphs, count, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
-use super::wire::{self, SCHEMA_VERSION, Version, pretty};
-use crate::model::{Capture, Reason, Selection, Sides, TargetId, TestId, VersionName, Why};
+use super::wire::{self, SCHEMA_VERSION, pretty};
+use crate::model::{Capture, ListSeconds, Listed, Listing, Reason, Selection, Sides, TargetId, VersionName, Why};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -16,53 +16,6 @@ const TEST: usize = 4;
 const BELOW: usize = 8;
 /// With fewer columns than this for the reasons, they go below the names.
 const NARROWEST_REASON: usize = 32;
-
-/// What selection found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listing {
-    /// The version compared against.
-    pub base: VersionName,
-    /// The version under test.
-    pub head: VersionName,
-    /// Every test found, in the order to show; within a target those that use changed code directly come first.
-    pub tests: Vec<Listed>,
-    /// What selection did.
-    pub selection: Selection,
-    /// Folders of the executables of both versions; `None` if nothing was built.
-    pub kept: Option<Sides<PathBuf>>,
-    /// The library that gives both processes of a pair the same random numbers, if there is one.
-    pub seeds: Option<PathBuf>,
-    /// Wall time of the stages.
-    pub seconds: ListSeconds,
-}
-
-/// Wall time of the stages of `list`, in seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ListSeconds {
-    /// Versions, source difference, targets reached.
-    pub prepare: f64,
-    /// Both builds; a version that was built before costs next to nothing.
-    pub build: f64,
-    /// From the executables to the tests that can have changed.
-    pub select: f64,
-}
-
-/// One test found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    /// Which test.
-    pub test: TestId,
-    /// Whether names lead from it to a changed item; selects nothing, but tells what a call graph by names would.
-    pub by_name: bool,
-    /// How it was captured, if it was.
-    pub capture: Option<Capture>,
-    /// Why it was selected, in words; `None` if it was not.
-    pub selected_because: Option<String>,
-    /// What of its machine code differs, where that was compared.
-    pub why: Option<Why>,
-    /// Why it was left out, or cannot be measured.
-    pub reason: Option<Reason>,
-}
 
 /// What to show and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +145,7 @@ fn explanation(why: &Why) -> Vec<Text> {
     for function in &why.changed {
         let name = Text::new(DIM, "changed  ").and(one_line(&function.name));
         lines.push(match &function.data {
-            Some(data) => name.and(format!(" (by what it uses: {})", one_line(data))),
+            Some(data) => name.and(format!(" (through data that it uses: {})", one_line(data))),
             None => name,
         });
     }
@@ -242,26 +195,17 @@ pub struct ListDocument {
     /// Version of the format.
     pub schema_version: u32,
     /// The version compared against.
-    pub base: Version,
+    pub base: VersionName,
     /// The version under test.
-    pub head: Version,
+    pub head: VersionName,
     /// What selection did.
-    pub selection: wire::Selection,
+    pub selection: Selection,
     /// Every test found.
     pub tests: Vec<ListedTest>,
     /// Where the executables of both versions lie, if any were built.
-    pub kept: Option<Kept>,
+    pub kept: Option<Sides<PathBuf>>,
     /// Wall time of the stages.
     pub seconds: ListSeconds,
-}
-
-/// Folders of the executables of both versions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Kept {
-    /// Of base.
-    pub base: PathBuf,
-    /// Of head; the same as that of base if the content is.
-    pub head: PathBuf,
 }
 
 /// One test found.
@@ -277,9 +221,9 @@ pub struct ListedTest {
     /// Whether a call graph by names leads from it to a changed item.
     pub by_name: bool,
     /// `macro` or `runner`.
-    pub capture: Option<String>,
+    pub capture: Option<Capture>,
     /// What of its machine code differs, where that was compared.
-    pub why: Option<wire::Why>,
+    pub why: Option<Why>,
     /// Why it was left out, or cannot be measured.
     pub reason: Option<wire::Reason>,
 }
@@ -288,11 +232,11 @@ impl From<&Listing> for ListDocument {
     fn from(listing: &Listing) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
-            base: Version::from(&listing.base),
-            head: Version::from(&listing.head),
-            selection: wire::Selection::from(&listing.selection),
+            base: listing.base.clone(),
+            head: listing.head.clone(),
+            selection: listing.selection.clone(),
             tests: listing.tests.iter().map(ListedTest::from).collect(),
-            kept: listing.kept.clone().map(|Sides { base, head }| Kept { base, head }),
+            kept: listing.kept.clone(),
             seconds: listing.seconds,
         }
     }
@@ -305,8 +249,8 @@ impl From<&Listed> for ListedTest {
             selected: listed.selected_because.is_some(),
             selected_because: listed.selected_because.clone(),
             by_name: listed.by_name,
-            capture: listed.capture.map(wire::capture),
-            why: listed.why.as_ref().map(wire::Why::from),
+            capture: listed.capture,
+            why: listed.why.clone(),
             reason: listed.reason.as_ref().map(wire::Reason::from),
         }
     }

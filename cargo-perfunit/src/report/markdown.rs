@@ -1,4 +1,4 @@
-//! A comment for a pull request: what got slower, how sure that is, who is to blame; the rest folded away.
+//! A comment for a pull request: what got slower, how sure that is, the responsible function; the rest folded away.
 //!
 //! GitHub Flavored Markdown. The same run gives the same text, so that a comment only changes when its content does. All
 //! foreign text (names of tests, functions, versions, messages) stands in code spans: nothing in it is markup, nobody is
@@ -9,7 +9,7 @@ mod escape;
 use self::escape::{code, plain};
 use super::caveats;
 use super::failing;
-use super::figures::{Words, at_least, sorted, times};
+use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::unmeasured::is_no_shortcoming;
@@ -48,10 +48,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
 }
 
 fn heading(run: &Run, words: Words) -> String {
-    let (worse, better) = match words {
-        Words::OfTime => ("slower", "faster"),
-        Words::OfAny => ("worse", "better"),
-    };
+    let [worse, better] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, words));
     let said = |verdict, word: &str| {
         let tests = run.count(verdict);
         (tests > 0).then(|| format!("{} got {word}", count(tests, "test")))
@@ -61,7 +58,7 @@ fn heading(run: &Run, words: Words) -> String {
         1 => Some("1 test fails".to_owned()),
         tests => Some(format!("{} fail", count(tests, "test"))),
     };
-    let changed = [failing, said(Verdict::Slower, worse), said(Verdict::Faster, better)];
+    let changed = [failing, said(Verdict::Slower, &worse), said(Verdict::Faster, &better)];
     let changed: Vec<String> = changed.into_iter().flatten().collect();
     match () {
         () if !changed.is_empty() => changed.join(", "),
@@ -116,26 +113,20 @@ fn failing(run: &Run, page: &mut String) {
 fn section(run: &Run, verdict: Verdict, shown: usize, words: Words, page: &mut String) {
     let tests = sorted(&run.outcomes, verdict);
     let (shown, folded) = tests.split_at(tests.len().min(shown));
-    let word = match (verdict, words) {
-        (Verdict::Slower, Words::OfTime) => "slower",
-        (Verdict::Faster, Words::OfTime) => "faster",
-        (Verdict::Slower, Words::OfAny) => "worse",
-        (Verdict::Faster, Words::OfAny) => "better",
-        _ => "inconclusive",
-    };
+    let word = word(verdict, words);
     if !shown.is_empty() {
         page.push('\n');
-        table(shown, word, page);
+        table(shown, &word, page);
     }
     if !folded.is_empty() {
         let more = if shown.is_empty() { "" } else { " more" };
-        fold(&format!("{}{more} {word}", folded.len()), page, |page| table(folded, word, page));
+        fold(&format!("{}{more} {word}", folded.len()), page, |page| table(folded, &word, page));
     }
 }
 
 /// A row for each test, as long as there is room.
 fn table(tests: &[&Outcome], word: &str, page: &mut String) {
-    let _ = writeln!(page, "| {word} | base | head | change | interval | to blame |");
+    let _ = writeln!(page, "| {word} | base | head | change | interval | responsible |");
     page.push_str("|---|--:|--:|--:|---|---|\n");
     for (index, outcome) in tests.iter().enumerate() {
         let row = row(outcome);
@@ -168,25 +159,25 @@ fn figures(measured: &Measured) -> [String; 4] {
     [base, head, format!("**{}**", percent(measured.change.estimate)), format!("{low} to {high}{mode}")]
 }
 
-/// Who is to blame, and what else is to be known.
+/// The responsible function, and what else to know.
 fn remarks(outcome: &Outcome) -> Vec<String> {
-    let blame = outcome.explanation.as_ref().and_then(culprit);
+    let responsible = outcome.explanation.as_ref().and_then(responsible);
     let work = metrics::changed(outcome, Glyphs::Unicode).map(|work| plain(&work));
     let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
     let suspect = suspect.map(|check| plain(&check.to_string()));
     let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
-    blame.into_iter().chain(work).chain(suspect).chain(reason).collect()
+    responsible.into_iter().chain(work).chain(suspect).chain(reason).collect()
 }
 
-fn culprit(explanation: &Explanation) -> Option<String> {
+fn responsible(explanation: &Explanation) -> Option<String> {
     if let Some(cause) = explanation.outer_cause() {
         return Some(code(&causes::name(cause, Glyphs::Unicode)));
     }
     let blamed = explanation.blamed.first()?;
     let function = &explanation.functions[blamed.function];
     let place = code(&format!("{}:{}", function.file, function.line));
-    let share = format!("{:.0} % of it", 100.0 * blamed.share);
-    let source = if blamed.changed.is_some() { "" } else { ", its source is the same" };
+    let share = format!("{:.0} % of the change", 100.0 * blamed.share);
+    let source = if blamed.changed.is_some() { "" } else { ", source unchanged" };
     Some(format!("{} ({place}), {share}{source}", code(&function.name)))
 }
 
@@ -198,7 +189,7 @@ fn fold(summary: &str, page: &mut String, inside: impl FnOnce(&mut String)) {
 }
 
 fn details(run: &Run, page: &mut String) {
-    fold("Details and how to repeat it", page, |page| {
+    fold("Details and how to reproduce", page, |page| {
         let _ = writeln!(page, "- {}", counts(run));
         if let Some(reasons) = unmeasured(run) {
             let _ = writeln!(page, "- Not measured: {reasons}");
@@ -208,20 +199,20 @@ fn details(run: &Run, page: &mut String) {
         let _ = writeln!(page, "- Both on one machine: {}", code(&format!("{rustc}, {profile} profile, {cpu}")));
         list("Changed", &run.selection.changes, page);
         list("Note", &caveats::notes(run), page);
-        list("Warning", &run.warnings, page);
+        list("Warning", &run.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), page);
         let _ = write!(page, "\n```sh\n{}\n```\n", command(run));
     });
 }
 
 fn counts(run: &Run) -> String {
     let verdicts = [
-        (Verdict::ChangedBelowThreshold, "changed by less"),
-        (Verdict::Same, "the same"),
+        (Verdict::ChangedBelowThreshold, "changed below it"),
+        (Verdict::Same, "same"),
         (Verdict::Inconclusive, "inconclusive"),
     ];
     let counts = verdicts.map(|(verdict, word)| format!("{} {word}", run.count(verdict)));
     let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
-    format!("What counts: {}, from {} on. {}.", gates.join(", "), threshold(run.threshold), counts.join(", "))
+    format!("Decided by {}, threshold {}: {}.", gates.join(", "), threshold(run.threshold), counts.join(", "))
 }
 
 /// How many tests were not measured, by reason, but for those that cannot have changed.

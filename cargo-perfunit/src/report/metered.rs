@@ -1,6 +1,6 @@
 //! Wire types of a test's metrics.
 
-use super::wire::{Change, finite};
+use super::wire::{Interval, finite};
 use crate::model::{self, Basis, Metric, MetricVerdict, Metrics, NotMetered, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,8 @@ pub struct MetricResult {
     pub base: Option<Readings>,
     /// What was read on head.
     pub head: Option<Readings>,
-    /// Head against base; `null` if base has none of it.
-    pub change: Option<Change>,
+    /// Head against base, as fractions of base; `null` if base has none of it.
+    pub change: Option<Interval>,
     /// The smallest change that counts, as a fraction of base.
     pub threshold: Option<f64>,
     /// What was read: `pairs`, `calls` or `first-calls`.
@@ -79,7 +79,7 @@ impl MetricResult {
             unit: unit(metric).to_owned(),
             base: known.map(|known| Readings::from(&known.readings.base)),
             head: known.map(|known| Readings::from(&known.readings.head)),
-            change: known.and_then(|known| known.change).map(Change::from),
+            change: known.and_then(|known| known.change).map(Interval::from),
             threshold: known.and_then(|known| finite(known.threshold)),
             basis: basis.map(|(basis, _)| basis.to_owned()),
             readings: basis.map(|(_, count)| count),

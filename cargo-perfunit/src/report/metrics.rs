@@ -4,7 +4,7 @@ use super::format::{self, Glyphs};
 use crate::model::{Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics that changed by as much as counts: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`.
+/// The metrics that changed by the threshold or more: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`.
 /// Time stands in the row.
 pub fn changed(outcome: &Outcome, glyphs: Glyphs) -> Option<String> {
     let changed = besides_time(outcome).filter_map(|(metric, metered)| {
@@ -66,9 +66,9 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
                 if low == high { low } else { format!("{low} to {high}") }
             };
             let [base, head] = [&metered.readings.base, &metered.readings.head].map(range);
-            format!("{metric} {base} {arrow} {head} (differs from call to call)")
+            format!("{metric} {base} {arrow} {head} (varies from call to call)")
         }
-        MetricVerdict::Inconclusive => format!("{metric} {base} {arrow} {head} (too noisy to tell)"),
+        MetricVerdict::Inconclusive => format!("{metric} {base} {arrow} {head} (inconclusive)"),
         MetricVerdict::More | MetricVerdict::Less | MetricVerdict::ChangedBelowThreshold => {
             let change = change.map(|change| format!(" ({change})")).unwrap_or_default();
             format!("{metric} {base} {arrow} {head}{change}")
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn all_that_is_known_is_said_and_why_the_rest_is_not() {
         let expected = [
-            "metrics: CPU time 1.21 us -> 1.30 us (too noisy to tell), allocations 12 -> 18 (+50.0 %), \
+            "metrics: CPU time 1.21 us -> 1.30 us (inconclusive), allocations 12 -> 18 (+50.0 %), \
              bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %), peak heap 640 B, \
-             page faults 12 -> 10 to 14 (differs from call to call)",
+             page faults 12 -> 10 to 14 (varies from call to call)",
             "no bytes written: further calls would take too much of the test's budget (--per-test-budget)",
         ];
         assert_eq!(all(&sample(), Glyphs::Ascii), expected);

@@ -1,5 +1,5 @@
 //! What people and programs read at the end: a [`Run`](crate::model::Run) becomes a terminal summary, a JSON
-//! document, a comment or whatever else [`Format`] knows, a [`Listing`] the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
+//! document, a comment or whatever else [`Format`] knows, a [`Listing`](crate::model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
 //! `cargo perfunit doctor`.
 //!
 //! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
@@ -42,21 +42,36 @@ pub mod saved;
 pub mod schema;
 mod screen;
 pub mod settings;
-mod sharding;
 mod shards;
 mod style;
 mod table;
 pub mod text;
+mod unexplained;
 mod unmeasured;
+mod warning;
 pub mod wire;
 
-pub use explanations::{Explanations, TestExplained};
 pub use html::HtmlOptions;
-pub use list::{ListOptions, Listed, Listing};
-pub use rendering::{Denied, Format, Rendering, WhenFine, render};
+pub use list::ListOptions;
+pub use rendering::{Denied, Format, Rendering, WhenFine};
 pub use saved::ListFormat;
 pub use schema::DocumentKind;
 pub use text::TextOptions;
+
+use crate::model::Run;
+
+/// The report of a run; text comes with ANSI colours.
+pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
+    match format {
+        Format::Text => text::render(run, &rendering.text),
+        Format::Markdown => markdown::render(run, rendering),
+        Format::Json => json::render(run),
+        Format::Junit => junit::render(run, rendering.denied),
+        Format::Html => html::render(run, &HtmlOptions::default()),
+        Format::Bmf => bmf::render(run),
+        Format::Github => annotations::github(run),
+    }
+}
 
 #[cfg(test)]
 pub(crate) mod samples;

@@ -1,7 +1,9 @@
 //! Remarks on tests, in words.
 
 use super::format;
-use crate::model::{Between, FirstCallsBecause, ForkObstacle, Note, Sides, TestCodeDifference};
+use crate::model::{
+    Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, TestCodeDifference,
+};
 use std::fmt;
 
 impl fmt::Display for Note {
@@ -22,6 +24,16 @@ impl fmt::Display for Note {
             }
             Note::FirstCallOnly { later_ns } => {
                 write!(f, "only the first call changed; later calls: {}", microseconds(later_ns))
+            }
+            Note::FirstCallUnknown { because } => write!(f, "its first calls were not compared apart: {because}"),
+            Note::FirstCallTakenBack => {
+                f.write_str("a change of its first call was seen and did not show again on fresh pairs and layouts")
+            }
+            Note::FirstCallNotConfirmed => {
+                f.write_str("a change of its first call was seen and could not be confirmed on fresh pairs and layouts")
+            }
+            Note::FirstCallNotMeasuredAgain { why } => {
+                write!(f, "a change of its first call was seen and could not be measured again: {why}")
             }
             Note::MostlyStart { share } => {
                 write!(f, "about {:.0} % of its process are start and harness", 100.0 * share)
@@ -81,6 +93,18 @@ impl fmt::Display for FirstCallsBecause {
     }
 }
 
+impl fmt::Display for FirstCallUnknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BudgetUsedUp => write!(f, "{}", Reason::BudgetUsedUp),
+            Self::NotForked { obstacle } => write!(f, "{obstacle}"),
+            Self::OnePairDiffers { why } => {
+                write!(f, "one pair of them differs, and more could not be measured: {why}")
+            }
+        }
+    }
+}
+
 impl fmt::Display for ForkObstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -106,7 +130,7 @@ impl fmt::Display for TestCodeDifference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FailedOn, Reason, Side};
+    use crate::model::{FailedOn, Side};
 
     #[track_caller]
     fn check(note: &Note, expected: &str) {
@@ -134,6 +158,18 @@ mod tests {
         let because = FirstCallsBecause::NotSideBySide;
         let fresh = "base and head do not run side by side, and its process may not fork: first calls are compared, each in a process of its own";
         check(&Note::FirstCalls { because, obstacle: Some(ForkObstacle::Forbidden) }, fresh);
+    }
+
+    #[test]
+    fn first_calls_that_are_not_known_come_with_the_cause() {
+        let unknown = |because| Note::FirstCallUnknown { because };
+        let budget = "its first calls were not compared apart: the run's --budget was used up";
+        check(&unknown(FirstCallUnknown::BudgetUsedUp), budget);
+        let forbidden = "its first calls were not compared apart: its process may not fork";
+        check(&unknown(FirstCallUnknown::NotForked { obstacle: ForkObstacle::Forbidden }), forbidden);
+        let why = Reason::Fails { side: FailedOn::Head, detail: "it is full".to_owned(), intermittent: false };
+        let again = "a change of its first call was seen and could not be measured again: fails on head: it is full";
+        check(&Note::FirstCallNotMeasuredAgain { why }, again);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What a push is told: one line if it is let through, which tests and what now if it is blocked.
+//! The result of a pre-push hook: one line if the push passes, the tests that block it otherwise.
 
 use super::caveats;
-use super::figures::{Words, sorted};
+use super::figures::{self, Words, sorted};
 use super::format::{count, one_line};
 use crate::error::ExitCode;
 use crate::model::{Reason, Run, Side, Verdict};
@@ -10,13 +10,13 @@ use std::fmt::Write as _;
 /// Names of tests shown: the report above has all of them.
 const SHOWN: usize = 5;
 
-/// Why the push of `branch` is let through, compared with `base`.
+/// Why the push of `branch` passes, compared with `base`.
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     if let Some(because) = &run.selection.nothing_because {
         return format!("{branch}: no test can have changed since {base}, because {}", one_line(because));
     }
     let mut line = format!("{branch}: ");
-    let (slower, faster) = (word(Verdict::Slower, run), word(Verdict::Faster, run));
+    let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, run));
     let _ = match caveats::measured(run) {
         0 => write!(line, "no test was measured against {base}"),
         n => write!(line, "{} measured against {base}, none {slower}", count(n, "test")),
@@ -30,14 +30,18 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
             let _ = write!(line, ", {n} {what}");
         }
     };
-    add(run.count(Verdict::Faster), faster);
+    add(run.count(Verdict::Faster), &faster);
     add(run.count(Verdict::Inconclusive), "inconclusive");
-    add(unmeasured(&|reason| *reason == Reason::BudgetUsedUp), "did not fit into the budget");
+    add(unmeasured(&|reason| *reason == Reason::BudgetUsedUp), "beyond the budget");
     let failing = run.failing(Side::Head).count();
     add(failing, if failing == 1 { "fails on head and passes on base" } else { "fail on head and pass on base" });
     let fails = unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. }));
-    add(fails - failing, "could not be run");
+    add(fails - failing, "failed to run");
     line
+}
+
+fn word(verdict: Verdict, run: &Run) -> String {
+    figures::word(verdict, Words::of(&run.gates))
 }
 
 /// Why the push of `branch` is blocked with this exit code, compared with `base`.
@@ -68,15 +72,6 @@ pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
     }
 }
 
-fn word(verdict: Verdict, run: &Run) -> &'static str {
-    match (verdict, Words::of(&run.gates)) {
-        (Verdict::Slower, Words::OfTime) => "slower",
-        (Verdict::Slower, Words::OfAny) => "worse",
-        (_, Words::OfTime) => "faster",
-        (_, Words::OfAny) => "better",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,7 +81,7 @@ mod tests {
     const BASE: &str = "origin/main (1a2b3c4)";
 
     #[test]
-    fn what_was_found_is_told_in_a_line() {
+    fn a_push_that_passes_has_one_line() {
         let same = outcome("a::same", Verdict::Same, Some(measured(1e3, 0.0)));
         let faster = outcome("a::faster", Verdict::Faster, Some(measured(1e3, -0.2)));
         let mut left = outcome("a::left", Verdict::NotMeasured, None);
@@ -94,16 +89,16 @@ mod tests {
         let line = passed("main", BASE, &run(vec![same, faster, left]));
         assert_eq!(
             line,
-            "main: 2 tests measured against origin/main (1a2b3c4), none slower, 1 faster, 1 did not fit into the budget"
+            "main: 2 tests measured against origin/main (1a2b3c4), none slower, 1 faster, 1 beyond the budget"
         );
     }
 
     #[test]
-    fn what_fails_on_head_alone_is_said_in_any_case() {
+    fn tests_that_fail_on_head_only_are_always_named() {
         let fails = |side| Some(Reason::Fails { side, detail: "no".into(), intermittent: false });
         let (broken, both) = (fails(FailedOn::Head), fails(FailedOn::Both));
         let run = run(vec![unmeasured("a::broken", broken), unmeasured("a::both", both)]);
-        let line = "main: no test was measured against origin/main (1a2b3c4), 1 fails on head and passes on base, 1 could not be run";
+        let line = "main: no test was measured against origin/main (1a2b3c4), 1 fails on head and passes on base, 1 failed to run";
         assert_eq!(passed("main", BASE, &run), line);
         let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4), which is denied: mycrate a::broken";
         assert_eq!(blocked("main", BASE, &run, ExitCode::TestsFailOnHead), line);

@@ -30,9 +30,7 @@ pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String
         let row = row(ranked, &screen);
         screen.line(&row);
     }
-    if ranking.len() > shown {
-        screen.below(INDENT, &Text::new(DIM, format!("... and {} more (-v)", ranking.len() - shown)));
-    }
+    screen.more(INDENT, ranking.len().saturating_sub(shown));
     forest::write(trees, &mut screen);
     screen.finish()
 }
@@ -122,7 +120,7 @@ mod tests {
                score      R deviation        max      mean       min  tests  function
                0.500  0.500     0.000     500 ns    500 ns    500 ns      2  lexer::word (src/lexer.rs:12)
                0.400  0.400     0.000     400 ns    400 ns    400 ns      2  parser::Parser::line (src/parser.rs:88)
-       Trees  of all tests in one, a run of each
+       Trees  all tests merged, one run of each
              100.0 %   2.00 us      2  (the tests)
               90.0 %   1.80 us      2    parser::Parser::line (src/parser.rs:88) x2
               50.0 %   1.00 us      2      lexer::word (src/lexer.rs:12) x6

@@ -1,11 +1,10 @@
-//! The formats of a run's report: one name, one function for all of them.
+//! The formats of a run's report, and what they leave open.
 
-use super::text::{self, TextOptions};
-use super::{HtmlOptions, annotations, bmf, html, json, junit, markdown};
+use super::text::TextOptions;
 use crate::model::{Run, Side, Verdict};
 use clap::ValueEnum;
 
-/// How a run is told.
+/// What a report is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Format {
     /// A summary for people.
@@ -69,19 +68,6 @@ pub struct Denied {
     pub inconclusive: bool,
     /// Those that pass on base and fail on head.
     pub failing: bool,
-}
-
-/// The report of a run; text comes with ANSI colours.
-pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
-    match format {
-        Format::Text => text::render(run, &rendering.text),
-        Format::Markdown => markdown::render(run, rendering),
-        Format::Json => json::render(run),
-        Format::Junit => junit::render(run, rendering.denied),
-        Format::Html => html::render(run, &HtmlOptions::default()),
-        Format::Bmf => bmf::render(run),
-        Format::Github => annotations::github(run),
-    }
 }
 
 /// Whether a run holds nothing that somebody should look at.

@@ -1,10 +1,11 @@
-//! Runs that tests render, write down and read.
+//! Runs that tests render, write down and read. `SNAPSHOTS=overwrite cargo test` writes the expected outputs (`str![]`) anew.
 
 use crate::model::{
     Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
-    EffectClass, EffectSize, Engine, Environment, Explanation, FailedOn, Function, LayoutMatch, Measured, Metered,
-    Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason, Run,
-    Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Verdict, VersionName, Why,
+    EffectClass, EffectSize, Engine, Environment, Explanation, FailedOn, Function, LayoutMatch, Machine, Measured,
+    Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason,
+    Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Verdict, VersionName,
+    Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -267,6 +268,6 @@ pub fn whole() -> Run {
     outcome.cross_check = Some(CrossCheck::Suspect);
     outcome.why = Some(Why { path: vec!["f".into()], changed: Vec::new() });
     run.outcomes[7].reason = Some(Reason::TooLong { seconds: 12.3, needed_seconds: 96.1, ns: None });
-    run.warnings.push("git is slow today".into());
+    run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
     run
 }

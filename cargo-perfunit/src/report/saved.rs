@@ -3,9 +3,9 @@
 use super::format::{Glyphs, one_line};
 use super::json::Verdicts;
 use super::text::counts;
-use super::wire::{SCHEMA_VERSION, Version, pretty};
+use super::wire::{SCHEMA_VERSION, pretty};
 use crate::error::Error;
-use crate::model::Run;
+use crate::model::{Run, VersionName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -48,9 +48,9 @@ pub struct SavedRun {
     /// Its file.
     pub path: String,
     /// The version compared against; null if the file cannot be read.
-    pub base: Option<Version>,
+    pub base: Option<VersionName>,
     /// The version under test.
-    pub head: Option<Version>,
+    pub head: Option<VersionName>,
     /// Tests with each verdict.
     pub verdicts: Option<Verdicts>,
     /// Why it cannot be read.
@@ -91,8 +91,8 @@ impl From<&Saved> for SavedRun {
         Self {
             id: saved.id.clone(),
             path: saved.path.display().to_string(),
-            base: run.map(|run| Version::from(&run.base)),
-            head: run.map(|run| Version::from(&run.head)),
+            base: run.map(|run| run.base.clone()),
+            head: run.map(|run| run.head.clone()),
             verdicts: run.map(Verdicts::from),
             problem: saved.run.as_ref().err().map(|error| error.message().to_owned()),
         }

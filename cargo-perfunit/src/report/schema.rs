@@ -99,6 +99,6 @@ mod tests {
         assert!(is_valid(&document));
         document["tests"][0]["verdict"] = "slow".into();
         assert!(!is_valid(&document));
-        assert!(!is_valid(&serde_json::json!({"schema_version": 1})));
+        assert!(!is_valid(&serde_json::json!({"schema_version": 2})));
     }
 }

@@ -56,6 +56,13 @@ impl Screen {
         }
     }
 
+    /// What a list leaves out, if anything.
+    pub fn more(&mut self, indent: usize, left_out: usize) {
+        if left_out > 0 {
+            self.below(indent, &Text::new(DIM, format!("... and {left_out} more (-v)")));
+        }
+    }
+
     /// A short rule between parts; two in a row are one.
     pub fn bar(&mut self) {
         let bar = format!("{}\n", Text::new(DIM, self.glyphs.bar().repeat(STATUS)));

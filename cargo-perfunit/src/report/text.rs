@@ -3,7 +3,7 @@
 use super::blame;
 use super::caveats;
 use super::failing;
-use super::figures::{Detail, Words, phrase, row, sorted};
+use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use super::metrics;
 use super::screen::{INDENT, Screen};
@@ -12,11 +12,20 @@ use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::unmeasured;
 use crate::model::{CrossCheck, LayoutMatch, Outcome, Run, Selection, Side, Stages, Verdict, VersionName};
-use anstyle::Style;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Inconclusive tests shown unless everything is asked for.
 const INCONCLUSIVE: usize = 10;
+/// In the order of the summary.
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Slower,
+    Verdict::Faster,
+    Verdict::ChangedBelowThreshold,
+    Verdict::Same,
+    Verdict::Inconclusive,
+    Verdict::NotMeasured,
+];
 /// Tests shown whose work changed and whose time did not, unless everything is asked for.
 const WORK_ALONE: usize = 5;
 
@@ -98,7 +107,7 @@ fn tests(run: &Run, screen: &mut Screen) {
         text = text.and(format!(", {unaffected} cannot have changed"));
     }
     if idle > 0 {
-        text = text.and(format!(", {idle} do not execute the change"));
+        text = text.and(format!(", {idle} do not execute changed code"));
     }
     let measured = caveats::measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));
@@ -112,7 +121,7 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     );
     screen.status("With", GOOD, &Text::plain(one_line(&text)));
     for (target, state) in &environment.layouts {
-        let state = state.as_ref().map_or_else(|_| "not controlled".to_owned(), layout);
+        let state = state.as_ref().map_or_else(|_| "not controlled".to_owned(), |state| layout(state) + &linked(state));
         screen.status("Layout", GOOD, &Text::plain(format!("{target}: {state}")));
     }
     for missing in metrics::for_none(&run.outcomes) {
@@ -128,20 +137,32 @@ fn circumstances(run: &Run, screen: &mut Screen) {
 }
 
 /// How far base and head are the same to the processor.
-fn layout(state: &LayoutMatch) -> String {
-    let LayoutMatch { common, equal, changed, anchored, loops, held, fixed_addresses, text_bytes, linked_in, .. } =
-        state;
-    let mut text = format!("{equal} of {} at equal addresses", count(*common, "common function"));
-    text = format!("{text}, {} of {} constants and variables", state.data_equal, state.data);
+pub(super) fn layout(state: &LayoutMatch) -> String {
+    let LayoutMatch { common, equal, changed, anchored, data, data_equal, .. } = state;
+    let mut text = format!(
+        "{equal} of {} at equal addresses, {data_equal} of {data} constants and variables",
+        count(*common, "common function")
+    );
     if *changed > 0 {
-        let (functions, loops) = (count(*changed, "changed function"), count(*loops, "loop"));
-        text = format!("{text}, {anchored} of {functions} anchored, {held} of their {loops} in place");
+        let _ = write!(text, ", {anchored} of {} anchored", count(*changed, "changed function"));
     }
-    if *fixed_addresses {
+    if state.fixed_addresses {
         text.push_str(", position-dependent");
     }
+    text
+}
+
+/// What matching it did besides.
+fn linked(state: &LayoutMatch) -> String {
+    let LayoutMatch { loops, held, text_bytes, linked_in, .. } = state;
     let megabytes = *text_bytes as f64 / 1e6;
-    format!("{text}; {megabytes:.1} MB of code linked in {:.2} s", linked_in.as_secs_f64())
+    let seconds = linked_in.as_secs_f64();
+    let loops = if *loops > 0 {
+        format!("; {held} of {} of changed functions in place", count(*loops, "loop"))
+    } else {
+        String::new()
+    };
+    format!("{loops}; {megabytes:.1} MB of code linked in {seconds:.2} s")
 }
 
 /// Why there are no figures, if selection is the reason.
@@ -184,9 +205,7 @@ fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
     for row in &inconclusive {
         layout.write(row, screen);
     }
-    if hidden > 0 {
-        screen.below(INDENT, &Text::new(DIM, format!("... and {hidden} more (-v)")));
-    }
+    screen.more(INDENT, hidden);
     for row in same {
         layout.write(row, screen);
     }
@@ -202,10 +221,10 @@ fn explained_line(run: &Run, screen: &mut Screen) {
     let explained = |outcome: &&&Outcome| outcome.explanation.is_some();
     let slower = sorted(&run.outcomes, Verdict::Slower);
     let known = slower.iter().filter(explained).count();
-    // Of some it is said why not.
+    // Some say why not.
     let is_open = slower.iter().any(|outcome| outcome.explanation.is_none() && outcome.unexplained.is_none());
     if known > 0 && is_open {
-        let text = format!("{known} of {} that got slower: `cargo perfunit explain` tells of all", slower.len());
+        let text = format!("{known} of {} that got slower: `cargo perfunit explain` explains all", slower.len());
         screen.status("Explained", GOOD, &Text::plain(text));
     }
 }
@@ -220,9 +239,7 @@ fn work_alone(run: &Run, screen: &mut Screen) {
         let text = test_id(&outcome.test).and(": ").with(WARN, changed).and(", although its time is about the same");
         screen.status("More work", WARN, &text);
     }
-    if tests.len() > WORK_ALONE {
-        screen.below(INDENT, &Text::new(DIM, format!("... and {} more (-v)", tests.len() - WORK_ALONE)));
-    }
+    screen.more(INDENT, tests.len().saturating_sub(WORK_ALONE));
 }
 
 fn rows(run: &Run, verdict: Verdict, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
@@ -238,7 +255,7 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
     let Some(largest) = changed.first() else { return };
     if Words::of(&run.all_gates()) == Words::OfAny {
-        let text = Text::new(STRONG, count(changed.len(), "test")).and(" by less than counts (-v)");
+        let text = Text::new(STRONG, count(changed.len(), "test")).and(" below the threshold (-v)");
         return screen.status("Changed", WARN, &text);
     }
     let which = if changed.len() == 1 { ": " } else { ", the largest is " };
@@ -254,14 +271,14 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     screen.status("Changed", WARN, &text);
 }
 
-/// Below this all of them changed: the run's threshold, or that of a test where less cannot be told.
+/// Below this all of them changed: the run's threshold, or that of a test where less cannot be detected.
 fn largest_threshold(outcomes: &[&Outcome], run: &Run) -> f64 {
     let thresholds = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.threshold);
     thresholds.fold(run.threshold.fraction(), f64::max)
 }
 
 fn same_line(run: &Run, screen: &mut Screen) {
-    // Where less cannot be told, a test's own threshold is larger than the run's; or the user gave it its own terms.
+    // Where less cannot be detected, a test's own threshold is larger than the run's; or the user gave it its own terms.
     let (mut by_threshold, mut by_gates) = (BTreeMap::<u64, Vec<&Outcome>>::new(), BTreeMap::<_, Vec<&Outcome>>::new());
     for outcome in sorted(&run.outcomes, Verdict::Same) {
         let gates = run.gates_of(outcome);
@@ -310,7 +327,7 @@ fn summary(run: &Run, screen: &mut Screen) {
     let text = if nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counts(run) };
     let failing = run.failing(Side::Head).count();
     let text = if failing > 0 {
-        text.and(format!(", {failing} of them fail{} on head alone", if failing == 1 { "s" } else { "" }))
+        text.and(format!(", {failing} of them fail{} on head only", if failing == 1 { "s" } else { "" }))
     } else {
         text
     };
@@ -319,29 +336,26 @@ fn summary(run: &Run, screen: &mut Screen) {
         () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
         () => GOOD,
     };
-    let blame = blame::culprits(&run.outcomes, screen.glyphs()).map(|culprits| format!("; to blame: {culprits}"));
-    let text = text.and(blame.unwrap_or_default());
-    let text = stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, stages));
+    let responsible = blame::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));
+    let text = text.and(responsible.unwrap_or_default());
+    let text =
+        stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));
     screen.status("Summary", style, &text);
 }
 
 /// How many tests have which verdict.
 pub(super) fn counts(run: &Run) -> Text {
-    let (slower, faster, changed) = match Words::of(&run.all_gates()) {
-        Words::OfTime => ("slower", "faster", format!("changed below {}", thresholds(run))),
-        Words::OfAny => ("worse", "better", "changed by less than counts".to_owned()),
+    let words = Words::of(&run.all_gates());
+    let below = match words {
+        Words::OfTime => format!("changed below {}", thresholds(run)),
+        Words::OfAny => "changed below the threshold".to_owned(),
     };
-    let words: [(Verdict, &str, Style); 6] = [
-        (Verdict::Slower, slower, BAD),
-        (Verdict::Faster, faster, GOOD),
-        (Verdict::ChangedBelowThreshold, &changed, WARN),
-        (Verdict::Same, "same", STRONG),
-        (Verdict::Inconclusive, "inconclusive", WARN),
-        (Verdict::NotMeasured, "not measured", STRONG),
-    ];
     let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_no_shortcoming(outcome)).count();
-    let texts = words.map(|(verdict, word, style)| {
+    let texts = VERDICTS.map(|verdict| {
         let n = if verdict == Verdict::NotMeasured { run.count(verdict) - unaffected } else { run.count(verdict) };
+        // Calm where the status word is green for good news.
+        let style = if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
+        let word = if verdict == Verdict::ChangedBelowThreshold { below.clone() } else { word(verdict, words) };
         Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))
     });
     texts.into_iter().reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
@@ -359,17 +373,13 @@ fn thresholds(run: &Run) -> String {
 }
 
 /// The stages that took place, or nothing.
-fn stages(stages: &Stages) -> Option<String> {
-    let named = [
-        ("prepare", stages.prepare),
-        ("build", stages.build),
-        ("select", stages.select),
-        ("measure", stages.measure),
-        ("explain", stages.explain),
-    ];
+pub(super) fn stages(stages: &Stages) -> Option<String> {
+    let Stages { prepare, build, select, measure, explain } = *stages;
+    let named =
+        [("prepare", prepare), ("build", build), ("select", select), ("measure", measure), ("explain", explain)];
     let taken = named.iter().filter(|(_, time)| !time.is_zero());
     let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
-    (!texts.is_empty()).then(|| format!("[{}]", texts.join(", ")))
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 #[cfg(test)]

@@ -25,14 +25,14 @@ pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
 }
 
 /// Whether a test stands in this section: not if it stands above all others already.
-fn is_told_here(outcome: &Outcome) -> bool {
+fn is_listed(outcome: &Outcome) -> bool {
     outcome.verdict == Verdict::NotMeasured && !is_no_shortcoming(outcome) && !is_failing(outcome)
 }
 
 /// Writes all groups, then the targets that are never measured.
 pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     let mut groups: BTreeMap<usize, Vec<&Outcome>> = BTreeMap::new();
-    for outcome in run.outcomes.iter().filter(|outcome| is_told_here(outcome)) {
+    for outcome in run.outcomes.iter().filter(|outcome| is_listed(outcome)) {
         groups.entry(kind(outcome.reason.as_ref()).0).or_default().push(outcome);
     }
     let mut section = Section { screen, started: false };
@@ -107,13 +107,13 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(reason) if reason.failing_side() == Some(Side::Head) => (0, "pass on base and fail on head"),
         Some(reason) if reason.failing_side() == Some(Side::Base) => (1, "fail on base and pass on head"),
         Some(Reason::Fails { .. }) => (2, "fail"),
-        Some(Reason::Crashes { .. }) => (3, "end their process"),
-        Some(Reason::TimedOut { .. }) => (4, "did not end in time (--timeout)"),
+        Some(Reason::Crashes { .. }) => (3, "exit or crash the process"),
+        Some(Reason::TimedOut { .. }) => (4, "timed out (--timeout)"),
         Some(Reason::TooLong { .. }) => (5, "too long for the budget (--per-test-budget)"),
         Some(Reason::BudgetUsedUp) => (6, "the run's --budget was used up"),
         Some(Reason::Interrupted) => (7, "interrupted"),
         Some(Reason::NotCaptured { .. }) => (8, "not captured"),
-        Some(Reason::TestChanged { .. }) => (9, "own code changed, and neither old nor new works on both versions"),
+        Some(Reason::TestChanged { .. }) => (9, "changed test code: neither version of it works on both sides"),
         Some(Reason::New) => (10, "new"),
         Some(Reason::Removed) => (11, "removed"),
         Some(Reason::FoldedAway { .. }) => (12, "nothing left to measure: the optimiser removed the work"),
@@ -122,12 +122,12 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::Ignored) => (15, "ignored"),
         Some(Reason::Filtered) => (16, "excluded by the filter"),
         Some(Reason::Skipped { .. }) => (23, "skipped"),
-        Some(Reason::DataChanged { .. }) => (17, "the same code, other data files"),
-        Some(Reason::SameExecutable) => (18, "cannot have changed: the same executable"),
-        Some(Reason::SameCode) => (19, "cannot have changed: the same machine code"),
-        Some(Reason::NotExecuted { .. }) => (20, "do not execute what changed"),
-        Some(Reason::MetricUnknown { .. }) => (21, "what decides is not known"),
-        Some(Reason::LostInStart { .. }) => (22, "lost in the start of their processes"),
+        Some(Reason::DataChanged { .. }) => (17, "unchanged code, changed data files"),
+        Some(Reason::SameExecutable) => (18, "cannot have changed: unchanged executable"),
+        Some(Reason::SameCode) => (19, "cannot have changed: unchanged machine code"),
+        Some(Reason::NotExecuted { .. }) => (20, "do not execute changed code"),
+        Some(Reason::MetricUnknown { .. }) => (21, "a deciding metric is not available"),
+        Some(Reason::LostInStart { .. }) => (22, "dominated by process start"),
         Some(Reason::OtherShard { .. }) => (24, "for other shards (--partition)"),
         None => (25, "no reason was recorded; please report this"),
     }

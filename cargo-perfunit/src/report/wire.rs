@@ -2,100 +2,13 @@
 //!
 //! Described field by field in `docs/json.md`. A figure that is not a finite number is `null`.
 
-use crate::model::{self, FailedOn, TargetKind, TestId};
+use crate::decide;
+use crate::model::{self, FailedOn, Sides, TargetKind, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Version of all documents. It grows when a field is removed or changes its meaning; new fields do not count.
-pub const SCHEMA_VERSION: u32 = 1;
-
-/// One of the two versions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Version {
-    /// As people name it.
-    pub label: String,
-    /// Commit id in full.
-    pub commit: String,
-    /// Whether the working tree differs from `commit`.
-    pub dirty: bool,
-}
-
-impl From<&model::VersionName> for Version {
-    fn from(version: &model::VersionName) -> Self {
-        Self { label: version.label.clone(), commit: version.commit.clone(), dirty: version.dirty }
-    }
-}
-
-/// What selection did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Selection {
-    /// Tests found in the built targets.
-    pub found: usize,
-    /// Targets of the workspace that hold tests.
-    pub targets: usize,
-    /// Targets that the change can reach.
-    pub targets_reached: usize,
-    /// Tests that can reach changed machine code, whether they execute it or not.
-    pub reachable: usize,
-    /// Tests taken: those that can reach changed machine code and were not seen to run without it.
-    pub executed: usize,
-    /// Tests left out before measuring, by kind of reason; with `executed` they add up to `found`.
-    pub left_out: BTreeMap<String, usize>,
-    /// Changed items and inputs, in words.
-    pub changes: Vec<String>,
-    /// What became of each change, in words.
-    pub effects: Vec<String>,
-    /// Why nothing was selected, if nothing was.
-    pub nothing_because: Option<String>,
-    /// What is never measured, each with its reason.
-    pub unmeasured_targets: Vec<String>,
-}
-
-impl From<&model::Selection> for Selection {
-    fn from(selection: &model::Selection) -> Self {
-        Self {
-            found: selection.found,
-            targets: selection.targets,
-            targets_reached: selection.targets_reached,
-            reachable: selection.reachable,
-            executed: selection.executed,
-            left_out: selection.left_out.clone(),
-            changes: selection.changes.clone(),
-            effects: selection.effects.clone(),
-            nothing_because: selection.nothing_because.clone(),
-            unmeasured_targets: selection.unmeasured_targets.clone(),
-        }
-    }
-}
-
-/// What of a test's machine code differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Why {
-    /// Functions from the test to the nearest changed one, demangled.
-    pub path: Vec<String>,
-    /// Where the two versions can first part.
-    pub changed: Vec<ChangedFunction>,
-}
-
-/// A function whose machine code, or whose data, differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ChangedFunction {
-    /// Demangled name.
-    pub name: String,
-    /// What it uses that differs, if it is not its own code.
-    pub data: Option<String>,
-}
-
-impl From<&model::Why> for Why {
-    fn from(why: &model::Why) -> Self {
-        let function = |changed: &model::ChangedFunction| ChangedFunction {
-            name: changed.name.clone(),
-            data: changed.data.clone(),
-        };
-        Self { path: why.path.clone(), changed: why.changed.iter().map(function).collect() }
-    }
-}
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Which test; flattened into the objects about tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,8 +18,7 @@ pub struct Test {
     /// `package`, `package::test`, `package::bin/name`: the binary id of cargo-nextest.
     pub target: String,
     /// `lib`, `bin`, `test`, `example` or `bench`.
-    #[schemars(with = "TargetKind")]
-    pub target_kind: String,
+    pub target_kind: TargetKind,
     /// Path inside the crate, as libtest prints it.
     pub name: String,
 }
@@ -116,20 +28,20 @@ impl From<&TestId> for Test {
         Self {
             package: test.target.package.clone(),
             target: test.target.to_string(),
-            target_kind: test.target.kind.to_string(),
+            target_kind: test.target.kind,
             name: test.name.clone(),
         }
     }
 }
 
-/// A relative change as fractions of base; positive is slower.
+/// A figure with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
+pub struct Interval {
     /// Best estimate.
     pub estimate: Option<f64>,
-    /// Lower end of the confidence interval.
+    /// Lower end.
     pub low: Option<f64>,
-    /// Upper end of the confidence interval.
+    /// Upper end.
     pub high: Option<f64>,
 }
 
@@ -143,26 +55,16 @@ pub struct Bound {
     /// After this time calls of the slower version were stopped, in nanoseconds; null if all of them ended.
     pub limit_ns: Option<f64>,
     /// Calls of each version.
-    pub calls: CallsPerSide,
-}
-
-/// Calls of each version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CallsPerSide {
-    /// Of base.
-    pub base: usize,
-    /// Of head.
-    pub head: usize,
+    pub calls: Sides<usize>,
 }
 
 impl From<&model::Bound> for Bound {
     fn from(bound: &model::Bound) -> Self {
-        let model::Sides { base, head } = bound.calls;
         Self {
             kind: "at-least".to_owned(),
             ratio: finite(bound.ratio),
             limit_ns: bound.limit_ns.and_then(finite),
-            calls: CallsPerSide { base, head },
+            calls: bound.calls,
         }
     }
 }
@@ -212,11 +114,17 @@ pub struct Reason {
     pub shard: Option<usize>,
 }
 
-impl From<model::Change> for Change {
-    fn from(change: model::Change) -> Self {
-        Self { estimate: finite(change.estimate), low: finite(change.low), high: finite(change.high) }
-    }
+/// Figures of another type that has the same three.
+macro_rules! intervals_from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Interval {
+            fn from(figure: $type) -> Self {
+                Self { estimate: finite(figure.estimate), low: finite(figure.low), high: finite(figure.high) }
+            }
+        }
+    )*};
 }
+intervals_from!(model::Change, model::Difference, decide::Interval);
 
 impl From<&model::Reason> for Reason {
     fn from(reason: &model::Reason) -> Self {
@@ -264,19 +172,14 @@ impl Reason {
     }
 }
 
-/// How a test was captured: `macro` or `runner`.
-pub fn capture(capture: model::Capture) -> String {
-    match capture {
-        model::Capture::Macro => "macro",
-        model::Capture::Runner => "runner",
-        model::Capture::Process => "process",
-    }
-    .to_owned()
-}
-
 /// A figure, or `None` where there is no number to give.
 pub fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
+}
+
+/// A figure of each version, or `None` where there is no number to give.
+pub fn finite_sides(figures: Sides<f64>) -> Sides<Option<f64>> {
+    figures.map(finite)
 }
 
 /// A document as pretty JSON with a trailing newline.

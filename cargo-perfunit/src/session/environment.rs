@@ -1,16 +1,16 @@
 //! What the figures depend on, for the report.
 
 use super::options::Options;
-use super::setup::Setup;
+use crate::cargo::Context;
 use crate::measure::{Bench, kernel};
 use crate::model::Environment;
 use std::collections::BTreeMap;
 
 /// Describes toolchain and machine; core and address space are those of the bench.
-pub fn describe(setup: &Setup, options: &Options, bench: Option<&Bench>) -> Environment {
+pub fn describe(context: &Context, options: &Options, bench: Option<&Bench>) -> Environment {
     Environment {
-        rustc: setup.rustc(),
-        host: setup.cargo.host.clone(),
+        rustc: context.rustc(),
+        host: context.cargo.host.clone(),
         profile: options.build.profile.clone(),
         cpu: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
         core: bench.map_or(0, Bench::core),

@@ -1,35 +1,46 @@
-//! Measures the candidates of a pairing on the same data files, first on those of the version that the tests are from.
+//! Measures the tests of a pairing on the same data files, first on those of the version that the tests are from.
 
-use super::build::BuiltSides;
-use super::candidates::{Candidate, Candidates, not_measured};
 use super::environment;
-use super::options::{Measuring, Options};
-use super::setup::Setup;
-use crate::build::{InPlace, TestExecutable, share_libraries};
+use super::options::Options;
+use super::shared::Session;
+use crate::build::{Builder, BuiltSides, InPlace, Place, Seeds, TestExecutable, share_libraries};
+use crate::config::Terms;
 use crate::error::{Error, Result};
+use crate::explain::explain_outcomes;
 use crate::measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Metering, Seeds, Subject, Terms, cross_check, find_valgrind, gate,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Subject, cross_check, find_valgrind, gate,
     measure_all, verdicts_of_pairs,
 };
 use crate::model::{
     Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side,
-    Sides, TargetId,
+    Sides, TargetId, Warning,
 };
+use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What the run found out.
+/// What was found out about tests.
 #[derive(Debug)]
 pub struct Measured {
     /// One for each test, measured or not.
     pub outcomes: Vec<Outcome>,
     pub environment: Environment,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Time spent on explaining afterwards.
     pub explaining: Duration,
+}
+
+impl Measured {
+    /// Adds the tests of another pairing.
+    pub fn add(&mut self, more: Self) {
+        self.explaining += more.explaining;
+        self.outcomes.extend(more.outcomes);
+        self.warnings.extend(more.warnings);
+        self.environment.layouts.extend(more.environment.layouts);
+    }
 }
 
 /// Paths named in the warning about tests that write into the tree.
@@ -48,48 +59,68 @@ pub fn check(measuring: &Measuring) -> Result<()> {
     Ok(())
 }
 
-/// Measures all candidates; `others` are the tests that the whole run may measure besides them.
-pub fn measure(
-    setup: &mut Setup,
-    options: &Options,
+/// Measures tests of a pairing and explains them; `others` are those that the whole run may measure besides them.
+pub fn run_pairing(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
     built: &BuiltSides,
-    candidates: Candidates,
+    tests: Vec<Candidate>,
     others: usize,
-    deadline: Option<Instant>,
 ) -> Result<Measured> {
-    let measuring = &options.measuring;
-    let config = Config {
+    let mut measured = measure(session, builder, built, tests, others)?;
+    let started = Instant::now();
+    let warnings = explain_outcomes(builder, &session.inquiry(built), &mut measured.outcomes);
+    measured.warnings.extend(warnings);
+    measured.explaining = started.elapsed();
+    Ok(measured)
+}
+
+fn measure(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    built: &BuiltSides,
+    tests: Vec<Candidate>,
+    others: usize,
+) -> Result<Measured> {
+    let Session { context, options, .. } = session;
+    let mut bench = Bench::open(&context.ours)?;
+    let mut warnings = Vec::new();
+    bench.seeds = Seeds::new(built.seeds.clone());
+    bench.gauges = Gauges::new(built.meter.clone(), find_valgrind(), bench.callgrind());
+    warnings.extend(bench.seeds.shortcoming(programs(built, &tests)));
+    let data = built.pairing.tests_of;
+    checkout(builder, built, data)?;
+    share_libraries(&built.sides)?;
+    bench.made = Some(InPlace::put(&built.sides, &context.ours)?);
+    let round = Round { session, built, bench: &bench };
+    let config = config(session, others);
+    let AllEnded { tests: mut ended, layouts } = round.measure(&config, &tests)?;
+    warnings.extend(undo_writes(builder, built, data)?);
+    let again = round.fail_on_other_data(&ended);
+    if !again.is_empty() && !interrupt::requested() {
+        checkout(builder, built, data.other())?;
+        round.measure_again(&config, &tests, &again, &mut ended)?;
+        warnings.extend(undo_writes(builder, built, data.other())?);
+    }
+    let outcomes = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
+    let environment = Environment { layouts, ..environment::describe(context, options, Some(&bench)) };
+    warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
+    Ok(Measured { outcomes, environment, warnings, explaining: Duration::ZERO })
+}
+
+fn config(session: &Session<'_>, others: usize) -> Config {
+    let measuring = &session.options.measuring;
+    Config {
         timeout: measuring.timeout,
         per_test_budget: measuring.per_test_budget,
-        deadline,
+        deadline: session.deadline,
         threshold: measuring.threshold,
         alpha: measuring.alpha,
-        others: others * most_verdicts(options),
+        others: others * most_verdicts(session.options),
         seed: measuring.seed,
         placement: measuring.placement,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
-    };
-    let mut bench = Bench::open(&setup.ours)?;
-    let mut warnings = Vec::new();
-    bench.seeds = Seeds::new(built.seeds.clone().filter(|_| measuring.equal_seeds));
-    bench.gauges = Gauges::new(built.meter.clone(), find_valgrind(), bench.callgrind());
-    if measuring.equal_seeds {
-        warnings.extend(bench.seeds.shortcoming(programs(built, &candidates.chosen)));
     }
-    // Both sides see the same files: otherwise two workloads would be compared.
-    let data = built.pairing.tests_of;
-    checkout(setup, built, data)?;
-    share_libraries(&built.sides)?;
-    bench.made = Some(InPlace::put(&built.sides, &setup.ours)?);
-    let AllEnded { tests: mut ended, layouts } = round(setup, &bench, &config, built, &candidates.chosen)?;
-    note_writes(setup, built, data, &mut warnings)?;
-    with_other_files(setup, &bench, &config, built, &candidates.chosen, &mut ended, &mut warnings)?;
-    let outcome = |(candidate, end)| outcome(candidate, end, data);
-    let mut outcomes: Vec<Outcome> = candidates.chosen.into_iter().zip(ended).map(outcome).collect();
-    outcomes.extend(candidates.excluded);
-    let environment = Environment { layouts, ..environment::describe(setup, options, Some(&bench)) };
-    warnings.extend(bench.remarks());
-    Ok(Measured { outcomes, environment, warnings, explaining: Duration::ZERO })
 }
 
 /// As many verdicts as pairs may give on one test, whatever the rules say of it.
@@ -106,87 +137,74 @@ fn programs<'a>(built: &'a BuiltSides, candidates: &[Candidate]) -> impl Iterato
     both.filter(move |executable| targets.contains(&executable.target))
 }
 
-fn round(
-    setup: &Setup,
-    bench: &Bench,
-    config: &Config,
-    built: &BuiltSides,
-    candidates: &[Candidate],
-) -> Result<AllEnded> {
-    let executable = |side: Side, candidate: &Candidate| {
-        built.sides.get(side).executables.iter().find(|executable| executable.target == candidate.test.target)
-    };
-    let subjects: Vec<Subject<'_>> = candidates
-        .iter()
-        .filter_map(|candidate| {
-            let executables =
-                Sides { base: executable(Side::Base, candidate)?, head: executable(Side::Head, candidate)? };
-            Some(Subject {
-                test: candidate.test.clone(),
-                executables,
-                terms: Some(&candidate.terms),
-                ignored: candidate.ignored,
+/// A pairing, ready to be measured.
+struct Round<'a> {
+    session: &'a Session<'a>,
+    built: &'a BuiltSides,
+    bench: &'a Bench,
+}
+
+impl Round<'_> {
+    fn measure(&self, config: &Config, tests: &[Candidate]) -> Result<AllEnded> {
+        let executable = |side: Side, test: &Candidate| {
+            let mut executables = self.built.sides.get(side).executables.iter();
+            executables.find(|executable| executable.target == test.test.target)
+        };
+        let subject = |test: &'_ Candidate| {
+            let executables = Sides { base: executable(Side::Base, test)?, head: executable(Side::Head, test)? };
+            Some((executables, test.ignored))
+        };
+        let subjects: Vec<Subject<'_>> = tests
+            .iter()
+            .filter_map(|test| {
+                let (executables, ignored) = subject(test)?;
+                Some(Subject { test: test.test.clone(), executables, terms: Some(&test.terms), ignored })
             })
-        })
-        .collect();
-    let progress = Progress::bar(setup.terminal, "Measuring", subjects.len());
-    measure_all(bench, config, &built.sides.as_ref(), &subjects, &progress)
-}
-
-/// Tests that fail on one version with the other's data files get a second chance on both sides with its own.
-fn with_other_files(
-    setup: &mut Setup,
-    bench: &Bench,
-    config: &Config,
-    built: &BuiltSides,
-    candidates: &[Candidate],
-    ended: &mut [Ended],
-    warnings: &mut Vec<String>,
-) -> Result<()> {
-    let data = built.pairing.tests_of;
-    let other = data.other();
-    let fails_there =
-        |end: &Ended| matches!(&end.result, Err(reason @ Reason::Fails { .. }) if reason.failing_side() == Some(other));
-    let again: Vec<usize> = (0..ended.len()).filter(|index| fails_there(&ended[*index])).collect();
-    let data_differs = setup
-        .files
-        .base
-        .changed(&setup.files.head)
-        .iter()
-        .any(|path| path.extension().is_none_or(|extension| extension != "rs"));
-    if again.is_empty() || !data_differs || interrupt::requested() {
-        return Ok(());
+            .collect();
+        let progress = Progress::bar(self.session.context.terminal, "Measuring", subjects.len());
+        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, &progress)
     }
-    checkout(setup, built, other)?;
-    let done = candidates.iter().zip(&*ended).filter(|(_, end)| end.result.is_ok());
-    let done: usize = done.map(|(candidate, _)| verdicts_of_pairs(&candidate.terms.gates)).sum();
-    let config = &Config { others: config.others + done, ..config.clone() };
-    let subset: Vec<Candidate> = again.iter().map(|index| candidates[*index].clone()).collect();
-    for (index, mut end) in again.into_iter().zip(round(setup, bench, config, built, &subset)?.tests) {
-        if let Ok(figures) = &mut end.result {
-            figures.notes.push(Note::DataFiles { of: other });
-            ended[index] = end;
+
+    /// The tests that fail on the version whose data files are not there, and may not fail with them.
+    fn fail_on_other_data(&self, ended: &[Ended]) -> Vec<usize> {
+        let other = self.built.pairing.tests_of.other();
+        let fails_there = |end: &Ended| matches!(&end.result, Err(reason @ Reason::Fails { .. }) if reason.failing_side() == Some(other));
+        let failed: Vec<usize> = (0..ended.len()).filter(|index| fails_there(&ended[*index])).collect();
+        let files = &self.session.versions.files;
+        let is_data = |path: &std::path::PathBuf| path.extension().is_none_or(|extension| extension != "rs");
+        if failed.is_empty() || !files.base.changed(&files.head).iter().any(is_data) { Vec::new() } else { failed }
+    }
+
+    /// Measures these once more on the data files that are in the tree now.
+    fn measure_again(&self, config: &Config, tests: &[Candidate], again: &[usize], ended: &mut [Ended]) -> Result<()> {
+        let data = self.built.pairing.tests_of;
+        let done = tests.iter().zip(&*ended).filter(|(_, end)| end.result.is_ok());
+        let done: usize = done.map(|(test, _)| verdicts_of_pairs(&test.terms.gates)).sum();
+        let config = Config { others: config.others + done, ..config.clone() };
+        let subset: Vec<Candidate> = again.iter().map(|index| tests[*index].clone()).collect();
+        for (index, mut end) in again.iter().zip(self.measure(&config, &subset)?.tests) {
+            if let Ok(figures) = &mut end.result {
+                figures.notes.push(Note::DataFiles { of: data.other() });
+                ended[*index] = end;
+            }
         }
+        Ok(())
     }
-    note_writes(setup, built, other, warnings)
 }
 
-/// Puts one version's files into the tree.
-pub fn checkout(setup: &mut Setup, built: &BuiltSides, side: Side) -> Result<()> {
-    setup.tree.checkout(&setup.repository, built.pairing.files.get(side), &built.injections).map(drop)
+/// Puts one version's files into the tree: both sides see the same, or two workloads would be compared.
+fn checkout(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<()> {
+    builder.checkout(Place::Measured, built.pairing.files.get(side), &built.injections)
 }
 
 /// Undoes what tests wrote into the tree, and says so: the next run of such a test may find another world.
-fn note_writes(setup: &mut Setup, built: &BuiltSides, side: Side, warnings: &mut Vec<String>) -> Result<()> {
-    let written = setup.tree.restore(&setup.repository, built.pairing.files.get(side), &built.injections)?;
-    if !written.is_empty() {
-        let named: Vec<_> = written.iter().take(NAMED_PATHS).map(|path| path.display().to_string()).collect();
-        let more = written.len().saturating_sub(NAMED_PATHS);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        warnings
-            .push(format!("tests wrote into their package's folder (in our copy of it): {}{more}", named.join(", ")));
+fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<Option<Warning>> {
+    let written = builder.restore(built.pairing.files.get(side), &built.injections)?;
+    if written.is_empty() {
+        return Ok(None);
     }
-    Ok(())
+    let more = written.len().saturating_sub(NAMED_PATHS);
+    Ok(Some(Warning::WritesIntoTree { files: written.into_iter().take(NAMED_PATHS).collect(), more }))
 }
 
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {

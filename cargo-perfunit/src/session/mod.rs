@@ -1,80 +1,66 @@
-//! The whole story on one screen: from what the user asked to a [`Run`].
+//! One comparison, from what the user asked for to a [`Run`].
 //!
-//! Each step is a function of the one before; there is no way back. The steps live in the files beside this one, the
-//! thinking in the modules above.
+//! [`compare`] tells the story: open the repository, select targets, build and list the tests of the [`pairings`], measure
+//! them. What all steps share is a [`Session`](shared::Session), made once and lent; the one thing that changes is the
+//! tree of files, which a [`Builder`] owns. A comparison leaves nothing behind in the process: any number of them can be
+//! made in a row, and what is kept in our folder is used again.
 
 mod archived;
-mod build;
-mod candidates;
-mod causes;
-mod code;
-mod confirm;
-mod data;
 mod environment;
 mod explain;
-mod instructions;
 mod measure;
 mod merge;
-mod names;
+mod open;
 mod options;
-mod other_inputs;
-mod pairing;
+mod pairings;
 mod partition;
-mod probes;
-mod recorded;
-mod rounds;
-mod rules;
 pub mod runs;
-mod scope;
-mod select;
-mod selection_cache;
-mod setup;
+mod shared;
 mod summary;
-mod toolchains;
-mod units;
-mod unused_filters;
 
+pub use crate::explain::{Explaining, Goal};
+pub use crate::measure::Measuring;
+pub use crate::select::{Filter, Scope};
 pub use archived::{Archived, archive};
-pub use explain::Question;
+pub use explain::{ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};
-pub use options::{Explaining, Filter, Goal, Measuring, Options, Scope};
-pub use recorded::{ExplainRequest, Profiles, explain, profiles};
+pub use open::{Lock, home, lock};
+pub use options::Options;
 pub use runs::Record;
-pub use setup::{Setup, home, lock};
-pub use units::Units;
 
-use names::Names;
-
-use crate::error::{Error, Result};
-use crate::model::{Run, Selection, Stages, TestId, VersionName};
-use crate::report::list::{ListSeconds, Listing};
+use crate::build::Builder;
+use crate::cargo::Context;
+use crate::error::Result;
+use crate::git::Versions;
+use crate::model::{ListSeconds, Listing, Run, Selection, Sides, Stages, Warning};
+use crate::select::{select, unused_filters};
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
-use std::path::Path;
+use open::{Opened, open};
+use shared::Session;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+/// Compares two versions, and keeps the run for `explain` and `report`.
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
-    let started = Instant::now();
-    measure::check(&options.measuring)?;
-    instructions::check(options.explaining)?;
+    let _span = tracing::info_span!("diff").entered();
+    check(options)?;
     if let Some(output) = &options.output {
         make_folder_of_results(output)?;
     }
     let options = &archived::adopt(options)?;
-    let mut setup = setup::open(options, terminal)?;
-    let contents = runs::contents(&setup);
-    let run = compare(&mut setup, options, started)?;
+    let Compared { run, contents, ours, lock: _lock } = compare(options, terminal, None)?;
     let mut record = Record::new(options.clone(), contents, run);
     if let Some(output) = &options.output
         && let Err(error) = runs::save(&output.join(runs::FILE), &record)
     {
-        record.run.warnings.push(format!("the run is not in {}: {}", output.display(), error.message()));
+        let (folder, why) = (output.clone(), error.message().to_owned());
+        record.run.warnings.push(Warning::NotWritten { folder, why });
     }
     // What was measured is shown even where nothing can be written down.
-    if let Err(error) = runs::keep(&setup.ours, &mut record) {
-        let warning = format!("`explain` and `report` will not know this run: {}", error.message());
-        record.run.warnings.push(warning);
+    if let Err(error) = runs::keep(&ours, &mut record) {
+        record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
     }
     Ok(record.run)
 }
@@ -88,80 +74,111 @@ fn make_folder_of_results(folder: &Path) -> Result<()> {
     fs::write(&folder.join(".gitignore"), "*\n")
 }
 
-fn compare(setup: &mut Setup, options: &Options, started: Instant) -> Result<Run> {
-    let selected = select::select(setup, options)?;
-    let prepared = started.elapsed();
-    let mut run = empty_run(setup, options, selected.summary());
-    run.stages.prepare = prepared;
-    run.warnings.append(&mut setup.warnings);
-    if selected.targets.is_empty() {
-        run.sharding = partition::sharding(options.partition, None, &run);
-        return Ok(run);
+/// A comparison that was made.
+pub struct Compared {
+    pub run: Run,
+    /// Keys of the versions' contents.
+    pub contents: Sides<String>,
+    /// Our folder.
+    pub ours: PathBuf,
+    /// Unless the caller holds it.
+    pub lock: Option<Lock>,
+}
+
+/// Whether what the user wants to know can be had here: nothing is built before that is clear.
+fn check(options: &Options) -> Result<()> {
+    measure::check(&options.measuring)?;
+    crate::explain::check(options.explaining)
+}
+
+/// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
+pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Result<Compared> {
+    let started = Instant::now();
+    check(options)?;
+    let Opened { context, mut versions, archive, warnings, lock } = open(options, terminal, held)?;
+    let contents = versions.contents();
+    let mut builder = Builder::open(&context, &versions)?;
+    let mut selected = select(&mut builder, &versions, &options.wanted())?;
+    let mut run = empty_run(&context, &versions, options, selected.summary());
+    run.warnings = warnings;
+    run.warnings.append(&mut selected.warnings);
+    run.stages.prepare = started.elapsed();
+    let mut dealt = None;
+    if !selected.targets.is_empty() {
+        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+        let deadline = options.measuring.budget.map(|budget| started + budget);
+        let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
+        dealt = measure_all(&session, &mut builder, &mut run, started)?;
+        run.interrupted = interrupt::requested();
     }
-    setup::settle_lock_file(setup, &selected.workspace.root)?;
-    let names = Names::of_versions(setup, &selected);
-    let deadline = options.measuring.budget.map(|budget| started + budget);
-    let rounds = rounds::prepare(setup, options, &selected, &names, deadline)?;
-    run.stages.select = rounds.selecting();
-    run.stages.build = started.elapsed().saturating_sub(prepared + run.stages.select);
-    run.selection = rounds.describe(run.selection, &selected);
-    run.warnings.extend(rounds.warnings());
-    run.warnings.extend(unused_filters::warn(setup, options, &selected, &rounds));
-    let dealt = rounds.dealt();
-    let measured = rounds.measure(setup, options, &selected, &names, deadline)?;
+    run.sharding = partition::sharding(options.partition, dealt, &run);
+    Ok(Compared { run, contents, ours: context.ours, lock })
+}
+
+/// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them.
+fn measure_all(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    run: &mut Run,
+    started: Instant,
+) -> Result<Option<partition::Dealt>> {
+    let plan = pairings::prepare(session, builder)?;
+    run.stages.select = plan.selecting();
+    run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
+    run.selection = plan.describe(std::mem::take(&mut run.selection), session.selected);
+    run.warnings.extend(plan.warnings());
+    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests());
+    show(&unused, session.context.terminal);
+    run.warnings.extend(unused);
+    let dealt = plan.dealt();
+    let measured = plan.measure(session, builder)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
     run.warnings.extend(measured.warnings);
     run.stages.explain = measured.explaining;
     let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
     run.stages.measure = started.elapsed().saturating_sub(others);
-    run.interrupted = interrupt::requested();
-    run.sharding = partition::sharding(options.partition, dealt, &run);
-    Ok(run)
+    Ok(dealt)
 }
 
 /// `cargo perfunit list`: everything of `diff` but the measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
-    let mut setup = setup::open(options, terminal)?;
-    let selected = select::select(&mut setup, options)?;
-    setup.warnings.iter().for_each(|warning| terminal.warning(warning));
-    let (base, head) = names(&setup);
+    let Opened { context, mut versions, archive, mut warnings, lock: _lock } = open(options, terminal, None)?;
+    let mut builder = Builder::open(&context, &versions)?;
+    let mut selected = select(&mut builder, &versions, &options.wanted())?;
+    warnings.append(&mut selected.warnings);
+    show(&warnings, terminal);
+    let Sides { base, head } = versions.names();
     let mut seconds = ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() };
     if selected.targets.is_empty() {
         let selection = selected.summary();
         return Ok(Listing { base, head, tests: Vec::new(), selection, kept: None, seeds: None, seconds });
     }
-    setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-    let names = Names::of_versions(&setup, &selected);
-    let rounds = rounds::prepare(&mut setup, options, &selected, &names, None)?;
-    unused_filters::warn(&setup, options, &selected, &rounds);
-    seconds.select = rounds.selecting().as_secs_f64();
+    builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+    let session = Session::new(&context, &versions, &selected, options).archive(&archive);
+    let plan = pairings::prepare(&session, &mut builder)?;
+    let unused = unused_filters(&selected, &options.scope, &plan.tests());
+    show(&unused, terminal);
+    seconds.select = plan.selecting().as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
-    let selection = rounds.describe(selected.summary(), &selected);
-    let (kept, seeds) = (Some(rounds.kept()), rounds.seeds());
-    Ok(Listing { base, head, tests: rounds.into_listed(), selection, kept, seeds, seconds })
+    let selection = plan.describe(selected.summary(), &selected);
+    let (kept, seeds) = (Some(plan.kept()), plan.seeds());
+    Ok(Listing { base, head, tests: plan.into_listed(), selection, kept, seeds, seconds })
 }
 
-/// Stops between steps after Ctrl-C.
-fn not_interrupted() -> Result<()> {
-    if interrupt::requested() {
-        return Err(Error::new(crate::error::ExitCode::Interrupted, "interrupted before anything was measured"));
+fn show(warnings: &[Warning], terminal: Terminal) {
+    for warning in warnings {
+        terminal.warning(&warning.to_string());
     }
-    Ok(())
 }
 
-fn names(setup: &Setup) -> (VersionName, VersionName) {
-    let versions = &setup.comparison.versions;
-    (versions.base.name.clone(), versions.head.name.clone())
-}
-
-fn empty_run(setup: &Setup, options: &Options, selection: Selection) -> Run {
-    let (base, head) = names(setup);
+fn empty_run(context: &Context, versions: &Versions, options: &Options, selection: Selection) -> Run {
+    let Sides { base, head } = versions.names();
     Run {
         base,
         head,
-        environment: environment::describe(setup, options, None),
+        environment: environment::describe(context, options, None),
         selection,
         outcomes: Vec::new(),
         warnings: Vec::new(),
@@ -172,9 +189,4 @@ fn empty_run(setup: &Setup, options: &Options, selection: Selection) -> Run {
         interrupted: false,
         sharding: None,
     }
-}
-
-/// The key under which a test is found on both sides.
-fn id(target: &crate::model::TargetId, name: &str) -> TestId {
-    TestId { target: target.clone(), name: name.to_owned() }
 }

@@ -2,14 +2,13 @@
 
 use crate::build;
 use crate::config::Rules;
+use crate::explain::Explaining;
 use crate::git::Request;
-use crate::measure::Terms;
-use crate::model::{
-    Engine, Explain, Ignored, Instructions, Metric, Partition, Placement, Strategy, TargetKind, Threshold,
-};
+use crate::measure::Measuring;
+use crate::model::Partition;
+use crate::select::{Filter, Scope, Wanted};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// A comparison to make.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -40,152 +39,28 @@ pub struct Options {
     pub all_tests: bool,
     /// Cargo's options.
     pub build: build::Options,
-    /// Keep constants in test bodies opaque to the optimiser.
-    pub opaque_constants: bool,
-    /// Begin loops of the workspace's code at multiples of a cache line: for experiments on what that is worth.
-    pub aligned_loops: bool,
     /// How to measure and decide.
     pub measuring: Measuring,
     /// How to find out who is to blame.
     pub explaining: Explaining,
 }
 
-/// How to find out which functions are to blame.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Explaining {
-    pub explain: Explain,
-    /// What is counted; chosen for each test if absent.
-    pub engine: Option<Engine>,
-    /// By which functions are timed; chosen for each test if absent.
-    pub strategy: Option<Strategy>,
-    #[serde(skip)]
-    pub goal: Goal,
-}
-
-/// What probes are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Goal {
-    /// Who is to blame for a difference.
-    #[default]
-    Blame,
-    /// Where the time goes, whether it differs or not.
-    Profile,
-}
-
-/// Cargo's package and target selection.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Scope {
-    /// `-p`; empty for cargo's default.
-    pub packages: Vec<String>,
-    pub workspace: bool,
-    pub exclude: Vec<String>,
-    /// The kinds and names that were asked for; empty for all.
-    pub targets: Vec<(TargetKind, Option<String>)>,
-}
-
-impl Scope {
-    /// True if nothing of the workspace was left out.
-    pub fn is_everything(&self) -> bool {
-        self.workspace && self.exclude.is_empty() && self.targets.is_empty()
+impl Options {
+    /// As without any option.
+    pub fn new(folder: PathBuf, request: Request) -> Self {
+        let build = build::Options { profile: "bench".to_owned(), arguments: Vec::new() };
+        Self { folder, request, build, ..Self::default() }
     }
-}
 
-/// Test names to take.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Filter {
-    /// Take tests that contain one of these; all if empty.
-    pub names: Vec<String>,
-    /// Of those, tests that one of these filtersets takes; all if empty.
-    pub expressions: Vec<String>,
-    /// The names must be equal, not contained.
-    pub exact: bool,
-    /// Leave out tests that contain one of these.
-    pub skip: Vec<String>,
-    pub ignored: Ignored,
-}
-
-impl Filter {
-    /// True if the name passes.
-    pub fn takes(&self, name: &str) -> bool {
-        let is = |filter: &String| if self.exact { name == filter } else { name.contains(filter.as_str()) };
-        (self.names.is_empty() || self.names.iter().any(is)) && !self.skip.iter().any(is)
-    }
-}
-
-/// How to measure and decide.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Measuring {
-    pub threshold: Threshold,
-    /// Probability of a false verdict per test before confirmation.
-    pub alpha: f64,
-    /// Longest life of one measured process.
-    pub timeout: Duration,
-    pub budget: Option<Duration>,
-    /// Longest measuring of one test.
-    pub per_test_budget: Duration,
-    /// Seed of the random shifts and of what tests draw.
-    pub seed: u64,
-    /// Give both processes of a pair the same random numbers.
-    pub equal_seeds: bool,
-    /// Tests that other runs measure, with which this one shares its error rate.
-    #[serde(default)]
-    pub others: usize,
-    /// Whether layouts are matched.
-    pub placement: Placement,
-    /// The metrics that decide the verdicts, each once.
-    pub gates: Vec<Metric>,
-    /// Where instructions come from.
-    pub instructions: Instructions,
-}
-
-impl Measuring {
-    /// The terms of a test of which nothing else is said.
-    pub fn terms(&self) -> Terms {
-        Terms {
-            threshold: self.threshold,
-            per_test_budget: self.per_test_budget,
-            timeout: self.timeout,
-            gates: self.gates.clone(),
-            threshold_from: None,
-            gates_from: None,
+    /// Which tests are wanted.
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            is_head_live: matches!(self.request, Request::Against { head: None, .. }),
+            scope: &self.scope,
+            filter: &self.filter,
+            rules: &self.rules,
+            all_tests: self.all_tests,
+            terms: self.measuring.terms(),
         }
-    }
-}
-
-impl Default for Measuring {
-    /// As without any option, but for the seed, which is then drawn.
-    fn default() -> Self {
-        Self {
-            threshold: Threshold::default(),
-            alpha: 0.01,
-            timeout: Duration::from_secs(10),
-            budget: None,
-            per_test_budget: Duration::from_secs(10),
-            seed: 0,
-            equal_seeds: true,
-            others: 0,
-            placement: Placement::default(),
-            gates: vec![Metric::Time],
-            instructions: Instructions::default(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filters_are_substrings_or_whole_names() {
-        let filter = |exact| Filter {
-            names: vec!["a::b".to_owned()],
-            exact,
-            skip: vec!["slow".to_owned()],
-            ..Filter::default()
-        };
-        assert!(filter(false).takes("x::a::bc"));
-        assert!(!filter(false).takes("a::b_slow"));
-        assert!(filter(true).takes("a::b") && !filter(true).takes("a::bc"));
-        assert!(Filter::default().takes("anything"));
     }
 }

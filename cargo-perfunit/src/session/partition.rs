@@ -3,8 +3,8 @@
 //! A shard is dealt before tests are traced: what a run of a test shows may differ between machines, and what the
 //! compiler made of the sources does not. All shards see the same candidates, so that each test is in one of them.
 
-use super::candidates::{Candidate, Candidates, not_measured};
 use crate::model::{Part, Partition, PartitionKind, Reason, Run, Sharding, TestId};
+use crate::select::{Candidate, Candidates, not_measured};
 use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
@@ -70,8 +70,8 @@ fn hash(test: &TestId) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Measuring;
     use crate::model::{TargetId, TargetKind};
-    use crate::session::Measuring;
 
     fn candidates(names: &[String]) -> Candidates {
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };

@@ -2,9 +2,7 @@
 //! below `runs`, named by its time, with a `run.json` in it.
 
 use super::options::Options;
-use super::setup::Setup;
 use crate::error::{Error, Result};
-use crate::git::FileSet;
 use crate::model::{Explanation, Run, Sides, Strategy, TestId};
 use crate::system::date;
 use crate::system::fs;
@@ -14,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Changes with the format; a run of another one cannot be read.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 const KEPT: usize = 20;
 /// Older ones are not kept, but for the last.
 const OLDEST: Duration = Duration::from_hours(30 * 24);
@@ -68,11 +66,6 @@ impl Record {
         };
         self.profiles.get(test).or_else(explained)
     }
-}
-
-/// The keys by which versions are known again.
-pub fn contents(setup: &Setup) -> Sides<String> {
-    setup.files.as_ref().map(FileSet::key)
 }
 
 /// Writes a new run down, and removes those that are too many or too old.

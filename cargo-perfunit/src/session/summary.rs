@@ -1,12 +1,11 @@
 //! What selection did, summed up.
 
-use super::candidates::Candidate;
-use crate::model::{Outcome, Reason, Selection, TestId};
-use crate::report::list::Listed;
+use crate::model::{Listed, Outcome, Reason, Selection, TestId};
+use crate::select::Candidate;
 use std::collections::BTreeSet;
 
 /// Adds to the summary what the built targets have shown; `targets` of them were built.
-pub fn describe(mut selection: Selection, chosen: usize, excluded: &[Outcome], targets: usize) -> Selection {
+pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], targets: usize) -> Selection {
     selection.found = chosen + excluded.len();
     selection.executed = chosen;
     for reason in excluded.iter().filter_map(|outcome| outcome.reason.as_ref()) {

@@ -6,9 +6,9 @@
 
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::os::unix::fs::PermissionsExt as _;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of the note, the first entry.
@@ -94,7 +94,7 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         let stays_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !stays_inside || entry.header().entry_type() != tar::EntryType::Regular {
             return Err(Error::usage(format!(
-                "{} is not of our making: `{}` in it is no file below a folder",
+                "{} was not made by cargo-perfunit: its entry `{}` is not a file below a folder",
                 archive.display(),
                 name.display()
             ))
@@ -139,12 +139,12 @@ fn open<'a>(archive: &Path) -> Result<Tar<'a>> {
 fn damaged(archive: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     move |error| {
         Error::usage(format!("{} is damaged or cut short: {error}", archive.display()))
-            .hint("copy it again, or make it anew with `cargo perfunit archive`")
+            .hint("copy it again, or make it again with `cargo perfunit archive`")
     }
 }
 
 fn none(archive: &Path) -> Error {
-    Error::usage(format!("{} is no archive of cargo-perfunit", archive.display()))
+    Error::usage(format!("{} is not an archive of cargo-perfunit", archive.display()))
         .hint("`cargo perfunit archive --archive-file FILE` makes one")
 }
 
@@ -202,9 +202,9 @@ mod tests {
         fs::write(&other, &flipped).unwrap();
         refused(&other, "damaged or cut short");
         fs::write(&other, "something else altogether").unwrap();
-        refused(&other, "other is no archive of cargo-perfunit");
+        refused(&other, "other is not an archive of cargo-perfunit");
         fs::write(&other, "").unwrap();
-        refused(&other, "no archive");
+        refused(&other, "not an archive");
     }
 
     /// An archive with an entry that [`pack`] does not make.
@@ -227,10 +227,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let names: [&[u8]; 3] = [b"../outside", b"/tmp/outside", b"sides/../../outside"];
         for name in names {
-            refused(&crafted(folder.path(), name, tar::EntryType::Regular), "is not of our making");
+            refused(&crafted(folder.path(), name, tar::EntryType::Regular), "was not made by cargo-perfunit");
         }
         for kind in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Fifo, tar::EntryType::Char] {
-            refused(&crafted(folder.path(), b"sides/a", kind), "`sides/a` in it is no file");
+            refused(&crafted(folder.path(), b"sides/a", kind), "entry `sides/a` is not a file");
         }
     }
 }

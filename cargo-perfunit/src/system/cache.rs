@@ -2,35 +2,36 @@
 
 use crate::error::{Error, Result};
 use crate::system::fs;
-use git2::{ObjectType, Oid};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use crate::system::os;
+use crate::system::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// A key made of content: equal parts in equal order give the same key on every machine.
 #[derive(Debug, Default)]
-pub struct KeyBuilder(Vec<u8>);
+pub struct KeyBuilder(blake3::Hasher);
 
 impl KeyBuilder {
     /// Adds a part; its length is included, so that parts cannot run into each other.
     #[must_use]
     pub fn with(mut self, part: impl AsRef<[u8]>) -> Self {
         let part = part.as_ref();
-        self.0.extend((part.len() as u64).to_le_bytes());
-        self.0.extend(part);
+        self.0.update(&(part.len() as u64).to_le_bytes()).update(part);
         self
     }
 
     pub fn finish(&self) -> Result<String> {
-        hash(&self.0)
+        Ok(digits(self.0.finalize()))
     }
 }
 
-/// 16 hexadecimal digits that stand for these bytes. git's object hash: it is at hand, and we need no secrecy.
+/// 16 hexadecimal digits that stand for these bytes.
 pub fn hash(bytes: &[u8]) -> Result<String> {
-    let oid = Oid::hash_object(ObjectType::Blob, bytes)
-        .map_err(|error| Error::setup(format!("cannot hash: {}", error.message())))?;
-    Ok(oid.to_string()[..16].to_owned())
+    Ok(digits(blake3::hash(bytes)))
+}
+
+fn digits(hash: blake3::Hash) -> String {
+    hash.to_hex()[..16].to_owned()
 }
 
 /// The folder for what is built once per toolchain: that of the user, or the given fallback (below the target folder) if
@@ -51,7 +52,7 @@ pub fn users_folder() -> Result<Option<PathBuf>> {
     let chosen = var("PERFUNIT_CACHE_DIR")
         .or_else(|| var("XDG_CACHE_HOME").map(|dir| dir.join("cargo-perfunit")))
         .or_else(|| var("HOME").map(|dir| dir.join(".cache/cargo-perfunit")))
-        .filter(|dir| private_dir(dir).is_ok() && is_writable(dir));
+        .filter(|dir| private_dir(dir).is_ok() && os::is_writable(dir));
     chosen.map(|dir| trust(&dir).map(|()| dir)).transpose()
 }
 
@@ -61,7 +62,7 @@ pub fn trust(dir: &Path) -> Result<()> {
     for data in [dir.symlink_metadata(), dir.metadata()] {
         let data = data.map_err(fs::failed("look at", dir))?;
         let mode = if data.is_symlink() { 0 } else { data.mode() };
-        if let Some(why) = distrust(data.uid(), mode, nix::unistd::geteuid().as_raw()) {
+        if let Some(why) = distrust(data.uid(), mode, os::user()) {
             return Err(Error::setup(format!("no programs are run from the folder {}: {why}", dir.display()))
                 .hint("give it to yourself alone (chown, chmod go-w), or name another folder in PERFUNIT_CACHE_DIR"));
         }
@@ -75,11 +76,6 @@ fn distrust(owner: u32, mode: u32, us: u32) -> Option<String> {
         return Some(format!("it belongs to another user (id {owner}, and you are {us})"));
     }
     (mode & 0o022 != 0).then(|| format!("others may write to it (mode {:o})", mode & 0o7777))
-}
-
-/// Permissions and read-only file systems alike.
-fn is_writable(dir: &Path) -> bool {
-    nix::unistd::access(dir, nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK).is_ok()
 }
 
 /// Creates a folder that only this user can enter.

@@ -1,9 +1,9 @@
 //! `std::fs` with errors that name the path and say what we tried.
 
 use crate::error::{Error, Result};
+use crate::system::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use tempfile::{NamedTempFile, TempDir};
 

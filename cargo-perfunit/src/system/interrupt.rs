@@ -1,25 +1,24 @@
 //! Ctrl-C, or the end of the time that a hook may take: the run ends early and still reports what it finished; a second
 //! Ctrl-C ends the tool at once.
 
-use crate::error::{Error, Result};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use crate::error::{Error, ExitCode, Result};
+use crate::system::os;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Set if it was the clock that interrupted.
 static BY_CLOCK: AtomicBool = AtomicBool::new(false);
 /// The process group of everything we started; 0 while there is none.
-static GROUP: AtomicI32 = AtomicI32::new(0);
+static GROUP: AtomicU32 = AtomicU32::new(0);
 
 /// Installs the handler for SIGINT, SIGTERM and SIGHUP; once per process.
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(i32::from(crate::error::ExitCode::Interrupted as u8));
+            std::process::exit(i32::from(ExitCode::Interrupted as u8));
         }
-        end_group(Signal::SIGTERM);
+        end_group();
     })
     .map_err(|error| Error::setup(format!("cannot install the Ctrl-C handler: {error}")))
 }
@@ -30,7 +29,7 @@ pub fn stop_after(time: Duration) {
         std::thread::sleep(time);
         if !INTERRUPTED.swap(true, Ordering::SeqCst) {
             BY_CLOCK.store(true, Ordering::SeqCst);
-            end_group(Signal::SIGTERM);
+            end_group();
         }
     });
 }
@@ -45,16 +44,23 @@ pub fn requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
+/// Stops between steps after Ctrl-C.
+pub fn check() -> Result<()> {
+    if requested() {
+        return Err(Error::new(ExitCode::Interrupted, "interrupted before anything was measured"));
+    }
+    Ok(())
+}
+
 /// Tells the handler which process group to end.
-pub fn watch_group(group: Pid) {
-    GROUP.store(group.as_raw(), Ordering::SeqCst);
+pub fn watch_group(group: u32) {
+    GROUP.store(group, Ordering::SeqCst);
 }
 
 /// Signals everything we started; the group's leader, the keeper, ignores all but SIGKILL.
-fn end_group(signal: Signal) {
+fn end_group() {
     let group = GROUP.load(Ordering::SeqCst);
     if group > 0 {
-        // It may have ended already.
-        let _ = kill(Pid::from_raw(-group), signal);
+        os::end_group(group);
     }
 }

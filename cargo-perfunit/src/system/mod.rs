@@ -5,6 +5,8 @@ pub mod cache;
 pub mod date;
 pub mod fs;
 pub mod interrupt;
+pub mod log;
+pub mod os;
 pub mod process;
 pub mod progress;
 pub mod suggest;

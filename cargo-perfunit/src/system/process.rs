@@ -6,12 +6,10 @@
 
 use crate::error::{Error, Result};
 use crate::system::interrupt;
-use nix::sys::signal::{SigHandler, Signal, kill, signal};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::Pid;
+use crate::system::os;
+use crate::system::os::unix::process::{CommandExt, ExitStatusExt};
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -37,11 +35,17 @@ static KEEPER: OnceLock<Child> = OnceLock::new();
 ///
 /// Without code of ours between fork and exec, so that std need not copy our page tables (`posix_spawn`).
 pub fn spawn(command: &mut Command) -> Result<Child> {
-    let group = group()?;
-    command.process_group(group.as_raw());
+    command.process_group(group()?.cast_signed());
+    tracing::debug!(?command, "started");
     command
         .spawn()
         .map_err(|error| Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy())))
+}
+
+/// Runs a command that ends by itself, and reads all that it prints.
+pub fn output(command: &mut Command) -> std::io::Result<std::process::Output> {
+    tracing::debug!(?command, "run");
+    command.output()
 }
 
 /// What of a process's output is read.
@@ -108,24 +112,9 @@ fn read_end(mut reader: impl Read) -> String {
     String::from_utf8_lossy(&end[surplus..]).into_owned()
 }
 
-/// Whether a process has ended; leaves it to be reaped.
-pub fn is_over(child: &Child) -> bool {
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-    waitid(Id::Pid(Pid::from_raw(child.id().cast_signed())), flags).is_ok_and(|status| status != WaitStatus::StillAlive)
-}
-
 /// How a process ended, and the processor time that it took, its threads and the children that it waited for included.
 pub fn reap(child: &Child) -> Result<(ExitStatus, Duration)> {
-    let mut status = 0;
-    // SAFETY: plain numbers, for which zeros are valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both places live through the call. Nobody else waits for this child.
-    if unsafe { libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage) } < 0 {
-        let error = std::io::Error::last_os_error();
-        return Err(Error::setup(format!("cannot wait for a measured process: {error}")));
-    }
-    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
-    Ok((ExitStatus::from_raw(status), time(usage.ru_utime) + time(usage.ru_stime)))
+    os::reap(child).map_err(|error| Error::setup(format!("cannot wait for a measured process: {error}")))
 }
 
 /// Marks a command whose descendants are all to end with us, even those that leave the keeper's group (`setsid`).
@@ -139,7 +128,7 @@ static SPARED: OnceLock<BTreeSet<u32>> = OnceLock::new();
 
 /// Lets what is there now live: it was not a test that left it. Takes effect once.
 pub fn spare_children() {
-    let _ = SPARED.set(children());
+    let _ = SPARED.set(os::children());
 }
 
 /// Kills what finished tests left behind (children that were re-parented to us), and reaps it. Returns how many.
@@ -151,7 +140,7 @@ pub fn kill_leftovers() -> usize {
     // A leftover's own children come to us when it ends, so there may be more each time; a process that forks faster
     // than this is the keeper's.
     for _ in 0..LEFTOVER_ROUNDS {
-        let leftovers: Vec<u32> = children()
+        let leftovers: Vec<u32> = os::children()
             .into_iter()
             .filter(|id| *id != keeper && !SPARED.get().is_some_and(|spared| spared.contains(id)))
             .collect();
@@ -159,36 +148,26 @@ pub fn kill_leftovers() -> usize {
             break;
         }
         for child in leftovers {
-            let child = Pid::from_raw(child.cast_signed());
-            let _ = kill(child, Signal::SIGKILL);
-            let _ = nix::sys::wait::waitpid(child, None);
+            os::kill_adopted(child);
             killed += 1;
         }
     }
     killed
 }
 
-/// Our children, adopted ones included.
-fn children() -> BTreeSet<u32> {
-    let path = format!("/proc/self/task/{}/children", std::process::id());
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
-}
-
 /// The keeper's group, started on first use.
-fn group() -> Result<Pid> {
+fn group() -> Result<u32> {
     if KEEPER.get().is_none() {
         let keeper = start_keeper()?;
         let _ = KEEPER.set(keeper);
     }
     let keeper = KEEPER.get().ok_or_else(|| Error::setup("the keeper process did not start"))?;
-    Ok(Pid::from_raw(keeper.id().cast_signed()))
+    Ok(keeper.id())
 }
 
 fn start_keeper() -> Result<Child> {
-    // Orphans come to us instead of init; where that is refused they are left to the keeper.
-    // SAFETY: takes no pointers.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    // Where that is refused they are left to the keeper.
+    os::adopt_orphans();
     let executable =
         std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
     let keeper = Command::new(executable)
@@ -200,16 +179,13 @@ fn start_keeper() -> Result<Child> {
         .process_group(0)
         .spawn()
         .map_err(|error| Error::setup(format!("cannot start the keeper process: {error}")))?;
-    interrupt::watch_group(Pid::from_raw(keeper.id().cast_signed()));
+    interrupt::watch_group(keeper.id());
     Ok(keeper)
 }
 
 /// The keeper's whole life: ends its group, itself included, when the tool is gone.
 pub fn keep() -> ! {
-    for ignored in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
-        // SAFETY: installs no handler of ours, only "ignore".
-        let _ = unsafe { signal(ignored, SigHandler::SigIgn) };
-    }
+    os::ignore_signals();
     let mut rest = Vec::new();
     let _ = std::io::stdin().read_to_end(&mut rest);
     // More than once: what is about to be killed may start others meanwhile.
@@ -218,26 +194,19 @@ pub fn keep() -> ! {
             break;
         }
     }
-    let _ = kill(Pid::from_raw(0), Signal::SIGKILL);
+    os::kill_own_group();
     std::process::exit(0)
 }
 
 /// Kills the processes that carry our mark. Returns how many there were.
 fn kill_marked() -> usize {
-    let mark = format!("{MARK_VARIABLE}={}", std::process::id());
-    let is_marked = |id: &u32| {
-        let environment = std::fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
-    };
-    let names = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let marked = names.filter_map(|name| name.to_str()?.parse().ok()).filter(is_marked);
-    marked.filter(|id| kill(Pid::from_raw(id.cast_signed()), Signal::SIGKILL).is_ok()).count()
+    let marked = os::processes_with(&format!("{MARK_VARIABLE}={}", std::process::id()));
+    marked.into_iter().filter(|id| os::kill_process(*id)).count()
 }
 
 /// Starts a command that we stand for, on our standard streams and in our group: it ends when we are killed.
 pub fn start_in_our_place(command: &mut Command) -> std::io::Result<Child> {
-    // SAFETY: a system call that is safe between fork and exec; no allocation.
-    unsafe { command.pre_exec(die_with_parent) };
+    os::bind_to_us(command);
     command.spawn()
 }
 
@@ -261,22 +230,8 @@ pub fn restart_without(variables: &[&str]) -> Error {
 /// Ends this process the way another one ended, by the same signal if it was one.
 pub fn end_like(status: ExitStatus) -> std::process::ExitCode {
     let number = status.signal().unwrap_or_default();
-    if let Ok(by) = Signal::try_from(number) {
-        // SAFETY: installs no handler of ours, only the default action.
-        let _ = unsafe { signal(by, SigHandler::SigDfl) };
-        let _ = nix::sys::signal::raise(by);
-    }
+    os::end_by(number);
     std::process::ExitCode::from(status.code().unwrap_or(128 + number) as u8)
-}
-
-/// Has the kernel kill this process when its parent thread ends. Survives exec.
-pub fn die_with_parent() -> std::io::Result<()> {
-    // SAFETY: takes no pointers.
-    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } == 0 {
-        Ok(())
-    } else {
-        Err(std::io::Error::last_os_error())
-    }
 }
 
 #[cfg(test)]

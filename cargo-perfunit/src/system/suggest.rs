@@ -37,6 +37,13 @@ pub fn hint(near: &[&str]) -> Option<String> {
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
 }
 
+/// What is wrong with a word that is none of those known.
+pub fn none_of(text: &str, known: &[&str]) -> String {
+    let meant = hint(&near(text, known.iter().copied(), "\0")).unwrap_or_default();
+    let what = format!("invalid value `{text}`, expected one of {}", known.join(", "));
+    if meant.is_empty() { what } else { format!("{what}: {meant}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

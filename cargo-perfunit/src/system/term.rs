@@ -1,7 +1,7 @@
 //! The terminal: the only module that prints. Results go to stdout, notes to stderr; colours degrade by themselves.
 
 use anstyle::{AnsiColor, Style};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 /// Verbosity and colour as the user chose them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,16 +39,7 @@ pub fn stderr_has_color() -> bool {
 
 /// Columns of the terminal on stdout; 0 if it is none.
 pub fn width() -> usize {
-    if !std::io::stdout().is_terminal() {
-        return 0;
-    }
-    // SAFETY: the kernel fills in the structure that it is given.
-    let columns = unsafe {
-        let mut size: libc::winsize = std::mem::zeroed();
-        libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size);
-        size.ws_col
-    };
-    columns.into()
+    terminal_size::terminal_size_of(std::io::stdout()).map_or(0, |(width, _)| width.0.into())
 }
 
 /// True if the locale can show µ and →.

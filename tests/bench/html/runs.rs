@@ -3,9 +3,9 @@
 use super::explained;
 use cargo_perfunit::model::{
     Basis, Between, Capture, Change, ChangedFunction, CrossCheck, EffectClass, EffectSize, Environment, FailedOn,
-    LayoutMatch, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note,
-    Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold, Verdict,
-    VersionName, Why,
+    LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered,
+    Note, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold,
+    Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub fn few() -> Run {
     outcomes.push(unmeasured("slow::tests::all", Reason::Ignored));
     outcomes.push(unmeasured("docs::tests::unrelated", Reason::SameCode));
     let mut run = run(outcomes);
-    run.warnings = vec!["the machine was busy: 12 % of the core's time went elsewhere".into(), HOSTILE.into()];
+    run.warnings = vec![Warning::Machine(Machine::Steal { percent: 12 }), Warning::NotTraced { why: HOSTILE.into() }];
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
     let other = TargetId { name: "cli".into(), kind: TargetKind::Test, ..target(0) };
     run.environment.layouts.insert(other, Err(NoLayout::Refused { linker: "ld".into(), message: HOSTILE.into() }));

@@ -5,6 +5,7 @@ use super::comparison::{self, Answer};
 use super::program::{self, Claim, Said};
 use super::project::WORKLOADS;
 use super::tool::Tool;
+use cargo_perfunit::model::Verdict;
 use cargo_perfunit::report::json::{Document, TestResult};
 use std::path::Path;
 
@@ -44,9 +45,9 @@ fn said(result: &TestResult) -> Said {
     Said {
         change: change.and_then(|change| change.estimate),
         interval: change.and_then(|change| Some([change.low?, change.high?])),
-        claim: match result.verdict.as_str() {
-            "slower" => Some(Claim::Slower),
-            "faster" => Some(Claim::Faster),
+        claim: match result.verdict {
+            Verdict::Slower => Some(Claim::Slower),
+            Verdict::Faster => Some(Claim::Faster),
             _ => None,
         },
         ..nothing(workload)

@@ -34,7 +34,7 @@ pub fn show() -> Result<()> {
         trees.reset().map_err(|error| error.to_string())?;
         for side in Side::BOTH {
             // The copy is inherited, unlike the original.
-            served::run(BATCHES, dup(trees.descriptor(side))?.as_fd())?;
+            served::run(BATCHES, dup(trees.file(side))?.as_fd())?;
         }
         let started = Instant::now();
         let runs = trees.read(1).ok_or("nothing was recorded")?.map(|run| run.tree);

@@ -3,8 +3,8 @@
 use super::record::{Input, LinkRecord, executable_of, folder_of};
 use crate::error::Result;
 use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt;
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Gives a test executable's kept inputs a place in a side's folder. None if there are none, or those of another link.

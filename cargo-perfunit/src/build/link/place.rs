@@ -7,8 +7,8 @@ use super::super::rustc_role::WRAPPER_NAME;
 use crate::error::{Error, Result};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// Name of the folder beside the wrapper.
@@ -54,7 +54,7 @@ pub fn place_for(wrapper_folder: &Path, linker: &OsStr) -> Option<PathBuf> {
 fn fill(draft: &Path, name: &OsStr, linker: &OsStr) -> Result<()> {
     fs::write(&note_of(&draft.join(name)), linker.as_bytes())?;
     let wrapper = Path::new("../..").join(WRAPPER_NAME);
-    std::os::unix::fs::symlink(wrapper, draft.join(name)).map_err(|error| Error::setup(error.to_string()))
+    crate::system::os::unix::fs::symlink(wrapper, draft.join(name)).map_err(|error| Error::setup(error.to_string()))
 }
 
 /// True if this is a place that [`place_for`] made.

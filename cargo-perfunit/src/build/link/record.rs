@@ -97,7 +97,7 @@ pub(super) struct Output {
 
 impl Output {
     pub fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
+        use crate::system::os::unix::fs::MetadataExt;
         let data = path.metadata().ok()?;
         let modified_ns = data.mtime().checked_mul(1_000_000_000)?.checked_add(data.mtime_nsec())?;
         Some(Self { path: path.to_owned(), bytes: data.len(), modified_ns })

@@ -7,6 +7,7 @@ use super::place::{behind, is_place};
 use super::record::{LinkRecord, Output, VARIABLES, VERSION, folder_of};
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::os;
 use crate::system::process;
 use crate::system::term;
 use std::ffi::{OsStr, OsString};
@@ -23,7 +24,7 @@ pub fn is_link(name: &OsStr) -> bool {
 
 /// The role's main: ends as the real linker ends.
 pub fn link(place: &OsStr, arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let _ = process::die_with_parent();
+    let _ = os::die_with_parent();
     let arguments: Vec<OsString> = arguments.collect();
     match run(Path::new(place), &arguments) {
         Ok(code) => code,

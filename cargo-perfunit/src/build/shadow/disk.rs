@@ -3,12 +3,12 @@
 
 use crate::error::{Error, Result};
 use crate::git::Mode;
+use crate::system::os::unix::ffi::OsStrExt as _;
+use crate::system::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -76,7 +76,7 @@ pub(super) fn put(path: &Path, staging: &Path, mode: Mode, contents: &[u8]) -> R
     crate::system::fs::remove_file(staging)?;
     if mode == Mode::Symlink {
         let target = Path::new(std::ffi::OsStr::from_bytes(contents));
-        std::os::unix::fs::symlink(target, staging).map_err(failed("create the link", path))?;
+        crate::system::os::unix::fs::symlink(target, staging).map_err(failed("create the link", path))?;
     } else {
         let bits = if mode == Mode::Executable { 0o755 } else { 0o644 };
         let mut file = crate::system::fs::create(staging)?;

@@ -30,7 +30,7 @@ pub fn problem(place: &str, errors: &FiltersetParseErrors, known: &Known) -> Err
     let words = label.as_ref().and_then(LabeledSpan::label).unwrap_or_default();
     let (what, words) = match first {
         // Said in nextest's words, which are about its own configuration.
-        ParseSingleError::BannedPredicate { .. } => ("this predicate means nothing here".to_owned(), ""),
+        ParseSingleError::BannedPredicate { .. } => ("this predicate is not supported here".to_owned(), ""),
         first => (first.to_string(), words),
     };
     let (text, column) = marked(&errors.input, label.as_ref(), words);

@@ -123,7 +123,7 @@ fn contradictions_and_rules_that_say_nothing_are_refused() {
     refused("[[data]]\npaths = [\"a\"]\n", "ci", &["p.toml:2: this rule says nothing"]);
     refused("[[data]]\npaths = []\nignore = true\n", "ci", &["p.toml:2: this rule has no paths"]);
     refused("[[data]]\npaths = [\"a\"]\nignore = true\nreaches = \"all()\"\n", "ci", &["p.toml:4", "as well"]);
-    refused("[[data]]\npaths = [\"a[\"]\nignore = true\n", "ci", &["p.toml:2", "`a[` is no pattern"]);
+    refused("[[data]]\npaths = [\"a[\"]\nignore = true\n", "ci", &["p.toml:2", "invalid pattern `a[`"]);
 }
 
 #[test]

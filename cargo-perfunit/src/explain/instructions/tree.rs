@@ -8,7 +8,7 @@ use super::components::components;
 use super::groups::{Code, Grouped, grouped};
 use super::owners::Owner;
 use super::profile::{Call, Profile};
-use crate::explain::recorded::{ROOT, Recorded, RecordedNode, THREADS};
+use crate::measure::{ROOT, Recorded, RecordedNode, THREADS};
 use std::collections::HashMap;
 
 /// Calls that execute less than this part of the whole are not looked into: they are their callers' own.

@@ -54,7 +54,7 @@ fn what_has_no_commits_to_compare_is_said() {
     let head = fixture.commit(&[("a", "2")]);
     check(&fixture, &pushed(NONE, "refs/heads/main", head), "is deleted");
     check(&fixture, &pushed(head, "refs/tags/v1", NONE), "is a tag");
-    check(&fixture, &pushed(head, "refs/notes/commits", NONE), "is no branch");
+    check(&fixture, &pushed(head, "refs/notes/commits", NONE), "is not a branch");
     check(&fixture, &pushed(head, "refs/heads/main", NONE), "is the first branch there");
 }
 

@@ -3,7 +3,7 @@ use crate::measure::bench::Metering;
 use crate::measure::work::Comparison;
 use crate::model::{Capture, Placement, Threshold};
 
-fn config() -> Config {
+pub fn config() -> Config {
     Config {
         timeout: Duration::from_secs(10),
         per_test_budget: Duration::from_secs(10),
@@ -17,11 +17,10 @@ fn config() -> Config {
     }
 }
 
-fn settled(base: f64, head: f64) -> Settled {
+pub fn settled(base: f64, head: f64) -> Settled {
     Settled {
         task: Task::Cold,
         capture: Capture::Macro,
-        pairs_per_layout: 1,
         matched: true,
         notes: Vec::new(),
         equal_seeds: true,
@@ -59,7 +58,7 @@ fn single_calls_come_first_where_pairs_take_long_and_would_tell_no_more() {
 #[track_caller]
 fn check_plan(quick: f64, slow: Option<f64>, expected: std::result::Result<(usize, usize, f64), Option<f64>>) {
     let left = (config().per_test_budget * BUDGETS).as_secs_f64();
-    let plan = plan(&config(), 0.001, SEPARATION, quick, slow, left);
+    let plan = plan(&config(), 0.001, SEPARATION, &Seconds { quick, slow }, left);
     let found = plan.map(|plan| (plan.calls.slow, plan.calls.quick, plan.limit.as_secs_f64()));
     match (found, expected) {
         (Err(Some(found)), Err(Some(expected))) => assert!((found - expected).abs() < 0.5, "{found} s"),

@@ -15,15 +15,15 @@ const SMALL_STEP: u64 = 16;
 /// The functions of two executables, sorted out.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blocks {
-    /// Of one size in both versions, by base's addresses.
+    /// Of one size in both versions and with loops at the same places, by base's addresses.
     pub common: Vec<Common>,
-    /// Of another size in head.
+    /// Of another size in head, or with loops at other places.
     pub changed: Vec<Changed>,
     /// Functions that only one version has. Several functions of one name are not among them: the linker cannot tell them
     /// apart.
     pub single: Sides<Vec<Single>>,
-    /// Whether the linker did not place some changed function as wanted.
-    pub gave_up: bool,
+    /// Changed functions that the linker did not place as wanted.
+    pub given_up: Vec<Sides<String>>,
 }
 
 /// A function that only one version has.
@@ -44,7 +44,7 @@ pub(super) struct Common {
     pub copies: usize,
 }
 
-/// A function of two lengths.
+/// A function of two lengths, or with loops at two places.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Changed {
     pub names: Sides<String>,
@@ -84,7 +84,7 @@ impl Blocks {
                 name: function.name.clone(),
                 size: function.size,
                 step: step(function, function),
-                has_loops: !can_decode(image) || !loops_of(image, function).is_empty(),
+                has_loops: has_loops(image, function),
             })
             .collect()
         };
@@ -99,7 +99,8 @@ impl Blocks {
 
     fn pair(&mut self, images: &Sides<Image>, base: &[&Function], head: &[&Function]) {
         let names = Sides { base: base[0].name.clone(), head: head[0].name.clone() };
-        if base.iter().map(|function| function.size).eq(head.iter().map(|function| function.size)) {
+        let take_equal_room = base.iter().map(|function| function.size).eq(head.iter().map(|function| function.size));
+        if take_equal_room && (base.len() > 1 || has_loops_alike(images, base[0], head[0])) {
             self.common.push(Common { names, copies: base.len() });
         } else if let ([base], [head]) = (base, head) {
             let sizes = Sides { base: base.size, head: head.size };
@@ -115,17 +116,66 @@ impl Blocks {
 
     /// Gives up pairs that the linker does not place as wanted.
     pub fn give_up(&mut self, base_names: &BTreeSet<String>) {
-        self.changed.retain(|changed| !base_names.contains(&changed.names.base));
-        self.gave_up |= !base_names.is_empty();
+        let given_up = self.changed.extract_if(.., |changed| base_names.contains(&changed.names.base));
+        self.given_up.extend(given_up.map(|changed| changed.names));
     }
 
-    /// Whether all that changed lies where base's does, as far as that matters.
-    pub fn are_anchored(&self) -> bool {
-        let Sides { base, head } = &self.single;
-        !self.gave_up
-            && self.changed.iter().all(|changed| changed.anchor.shift.is_some() && changed.anchor.left == 0)
-            && !base.iter().chain(head).any(|single| single.has_loops)
+    /// The functions with loops that do not lie where the other version has them, in these executables that were linked as
+    /// planned; by all of their names. They are few: of each the code is decoded.
+    pub fn unplaced(&self, linked: &Sides<Image>) -> Sides<BTreeSet<String>> {
+        let placed = self.placed(linked);
+        let of_side = |side: Side| {
+            let (image, placed) = (linked.get(side), placed.get(side));
+            let given_up: BTreeSet<&str> = self.given_up.iter().map(|names| names.get(side).as_str()).collect();
+            let is_unplaced = |function: &&Function| {
+                let name = function.name.as_str();
+                given_up.contains(name) || !placed.contains(name) && has_loops(image, function)
+            };
+            image.functions.iter().filter(is_unplaced).flat_map(|function| image.names(function)).cloned().collect()
+        };
+        Sides { base: of_side(Side::Base), head: of_side(Side::Head) }
     }
+
+    /// The functions that lie where they should, as far as their loops are concerned.
+    fn placed(&self, linked: &Sides<Image>) -> Sides<BTreeSet<&str>> {
+        let addresses = linked.as_ref().map(Image::addresses);
+        let is_anchored = |changed: &&Changed| changed.anchor.shift.is_some() && changed.anchor.left == 0;
+        let by_name = linked.as_ref().map(by_name);
+        let lies_alike = |common: &&Common| {
+            let (base, head) = (common.names.base.as_str(), common.names.head.as_str());
+            let addresses = Sides { base: addresses.base.get(base), head: addresses.head.get(head) };
+            let (Some(base), Some(head)) = (by_name.base.get(base), by_name.head.get(head)) else { return false };
+            addresses.base == addresses.head && base.iter().zip(head).all(|(base, head)| is_alike(linked, base, head))
+        };
+        let changed = self.changed.iter().filter(is_anchored).map(|changed| &changed.names);
+        let common = self.common.iter().filter(lies_alike).map(|common| &common.names);
+        let mut placed: Sides<BTreeSet<&str>> = Sides::default();
+        for names in changed.chain(common) {
+            placed.base.insert(&names.base);
+            placed.head.insert(&names.head);
+        }
+        placed
+    }
+}
+
+/// Whether a function of equal size in both versions has its loops at the same places in it, as far as can be told.
+fn has_loops_alike(images: &Sides<Image>, base: &Function, head: &Function) -> bool {
+    let places = |image: &Image, function: &Function| -> Vec<(u64, u64)> {
+        loops_of(image, function).iter().map(|each| (each.start, each.end)).collect()
+    };
+    !can_decode(&images.base)
+        || images.base.code(base) == images.head.code(head)
+        || places(&images.base, base) == places(&images.head, head)
+}
+
+/// The same of executables whose functions lie at the same addresses, so that code which did not change is the same bytes.
+fn is_alike(linked: &Sides<Image>, base: &Function, head: &Function) -> bool {
+    linked.base.code(base) == linked.head.code(head) || can_decode(&linked.base) && has_loops_alike(linked, base, head)
+}
+
+/// Whether a function has loops, as far as can be told: their place is what matters.
+fn has_loops(image: &Image, function: &Function) -> bool {
+    !can_decode(image) || !loops_of(image, function).is_empty()
 }
 
 /// The loops of a function, as far as we can decode it.
@@ -164,4 +214,69 @@ fn by_readable_name<'a>(functions: &[&'a Function]) -> BTreeMap<String, Option<&
         found.entry(name).and_modify(|known| *known = None).or_insert(Some(function));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `dec edi`, `jne` back to it, `ret`.
+    const LOOP: [u8; 5] = [0xff, 0xcf, 0x75, 0xfc, 0xc3];
+    /// The same behind two bytes that do nothing.
+    const LATER: [u8; 7] = [0x66, 0x90, 0xff, 0xcf, 0x75, 0xfc, 0xc3];
+    const STRAIGHT: [u8; 7] = [0x66, 0x90, 0x66, 0x90, 0x66, 0x90, 0xc3];
+    /// A loop of other instructions, `inc edi` twice, behind which nothing is left of it.
+    const OTHER: [u8; 7] = [0xff, 0xc7, 0xff, 0xc7, 0x75, 0xfa, 0xc3];
+
+    type Code<'a> = (&'a str, &'a [u8]);
+
+    /// Names of what has no common place if both versions lie as they are here, in pairs of base and head.
+    #[track_caller]
+    fn check(base: &[Code<'_>], head: &[Code<'_>], expected: [&[&str]; 2]) {
+        let images = Sides { base: Image::with(base, 0x1000), head: Image::with(head, 0x1000) };
+        let unplaced = Blocks::of(&images).unplaced(&images);
+        let names = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>();
+        assert_eq!([names(&unplaced.base), names(&unplaced.head)], expected.map(<[&str]>::to_vec));
+    }
+
+    #[test]
+    fn what_is_the_same_has_its_place_and_what_has_no_loops_needs_none() {
+        check(&[("a", &LOOP), ("b", &STRAIGHT)], &[("a", &LOOP), ("b", &STRAIGHT)], [&[], &[]]);
+        check(&[("a", &LOOP), ("gone", &STRAIGHT)], &[("a", &LOOP), ("new", &STRAIGHT)], [&[], &[]]);
+    }
+
+    #[test]
+    fn a_loop_that_one_version_has_alone_or_otherwise_has_no_common_place() {
+        check(&[("a", &LOOP)], &[("a", &LOOP), ("new", &LATER)], [&[], &["new"]]);
+        check(&[("a", &LOOP)], &[("a", &OTHER)], [&["a"], &["a"]]);
+    }
+
+    #[test]
+    fn equal_size_is_not_enough_if_the_loops_lie_elsewhere() {
+        // By two bytes, which no multiple of 16 puts right.
+        let padded = [LOOP.as_slice(), &[0x66, 0x90]].concat();
+        check(&[("a", &padded)], &[("a", &LATER)], [&["a"], &["a"]]);
+        check(&[("a", &LATER)], &[("a", &LATER)], [&[], &[]]);
+    }
+
+    #[test]
+    fn functions_of_one_name_count_where_the_linker_puts_them() {
+        let twice: [Code<'_>; 2] = [("a", &LOOP), ("a", &LOOP)];
+        check(&twice, &twice, [&[], &[]]);
+        // What stands in front of the second one is longer.
+        let head: [Code<'_>; 3] = [("a", &LOOP), ("new", &STRAIGHT), ("a", &LOOP)];
+        check(&twice, &head, [&["a"], &["a"]]);
+        // One of them has another length, and which is which nobody knows.
+        check(&twice, &[("a", &LOOP), ("a", &LATER)], [&["a"], &["a"]]);
+    }
+
+    #[test]
+    fn what_the_linker_did_not_place_as_told_has_no_common_place() {
+        let code: [Code<'_>; 1] = [("a", &STRAIGHT)];
+        let images = Sides { base: Image::with(&code, 0x1000), head: Image::with(&[("a", &STRAIGHT[2..])], 0x1000) };
+        let mut blocks = Blocks::of(&images);
+        assert!(blocks.unplaced(&images).base.is_empty());
+        blocks.give_up(&["a".to_owned()].into());
+        assert_eq!(blocks.unplaced(&images).map(|names| names.len()), Sides { base: 1, head: 1 });
+    }
 }

@@ -3,6 +3,7 @@
 use crate::model::NoLayout;
 use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// The functions of an executable, in the order of their addresses, and its sections.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub struct Image {
     pub(super) architecture: Architecture,
     /// Whether it is loaded at the addresses that it names, and nowhere else.
     pub(super) has_fixed_addresses: bool,
+    /// Other names of functions, by address.
+    aliases: BTreeMap<u64, Vec<String>>,
     text: Content,
     constants: Content,
 }
@@ -49,6 +52,7 @@ impl Image {
         let constants = file.section_by_name(".rodata").map(|section| Content::of(&section)).transpose()?;
         // Merged functions share an address.
         let mut functions: BTreeMap<u64, Function> = BTreeMap::new();
+        let mut aliases: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for symbol in file.symbols() {
             let is_function = symbol.kind() == SymbolKind::Text && symbol.size() > 0;
             let (true, Ok(name)) = (is_function && symbol.section_index() == Some(text.index()), symbol.name()) else {
@@ -56,9 +60,15 @@ impl Image {
             };
             let (address, size) = (symbol.address(), symbol.size());
             let function = Function { name: name.to_owned(), address, size };
-            let known = functions.entry(address).or_insert_with(|| function.clone());
-            if function.name < known.name {
-                *known = function;
+            match functions.entry(address) {
+                Entry::Vacant(entry) => {
+                    entry.insert(function);
+                }
+                Entry::Occupied(mut entry) => {
+                    let is_first = function.name < entry.get().name;
+                    let other = if is_first { entry.insert(function) } else { function };
+                    aliases.entry(address).or_default().push(other.name);
+                }
             }
         }
         let sections = file.sections().filter_map(|section| {
@@ -69,6 +79,7 @@ impl Image {
             sections: sections.collect(),
             architecture: file.architecture(),
             has_fixed_addresses: file.kind() == ObjectKind::Executable,
+            aliases,
             text: code,
             constants: constants.unwrap_or_default(),
         })
@@ -77,9 +88,22 @@ impl Image {
     /// Without anything in it.
     #[cfg(test)]
     pub fn empty() -> Self {
-        let (functions, sections, text, constants) = Default::default();
+        let (functions, sections, aliases, text, constants) = Default::default();
         let (architecture, has_fixed_addresses) = (Architecture::X86_64, false);
-        Self { functions, sections, architecture, has_fixed_addresses, text, constants }
+        Self { functions, sections, architecture, has_fixed_addresses, aliases, text, constants }
+    }
+
+    /// With these functions, one behind the other from this address on.
+    #[cfg(test)]
+    pub fn with(functions: &[(&str, &[u8])], address: u64) -> Self {
+        let mut image = Self { text: Content { address, bytes: Vec::new() }, ..Self::empty() };
+        for (name, code) in functions {
+            let address = address + image.text.bytes.len() as u64;
+            image.functions.push(Function { name: (*name).to_owned(), address, size: code.len() as u64 });
+            image.text.bytes.extend_from_slice(code);
+            image.text.bytes.resize(image.text.bytes.len().next_multiple_of(16), 0xcc);
+        }
+        image
     }
 
     /// The machine code of a function; empty if the file lies about it.
@@ -90,6 +114,11 @@ impl Image {
     /// A constant; empty if it is not in `.rodata`.
     pub(super) fn constant(&self, address: u64, size: u64) -> &[u8] {
         self.constants.at(address, size)
+    }
+
+    /// All names of a function.
+    pub(super) fn names<'a>(&'a self, function: &'a Function) -> impl Iterator<Item = &'a String> {
+        std::iter::once(&function.name).chain(self.aliases.get(&function.address).into_iter().flatten())
     }
 
     /// By name, the addresses of the functions that have it, ascending.

@@ -48,6 +48,8 @@ pub struct Matched {
     position: Position,
     /// Data that stands in the way.
     leaving: Sides<Leaving>,
+    /// The functions with loops that have no common place in both versions, as the linker knows them.
+    unplaced: Sides<BTreeSet<String>>,
 }
 
 impl Matched {
@@ -68,8 +70,9 @@ impl Matched {
         let blocks = Blocks::of(&images);
         let pins = pins(&images, &blocks, position);
         let links = links.map(Path::to_owned);
-        let leaving = Sides::default();
-        let mut this = Self { links, folder: folder.to_owned(), blocks, architecture, pins, position, leaving };
+        let (leaving, unplaced) = <(Sides<Leaving>, Sides<BTreeSet<String>>)>::default();
+        let folder = folder.to_owned();
+        let mut this = Self { links, folder, blocks, architecture, pins, position, leaving, unplaced };
         let mut prepared = this.first(outputs)?;
         if prepared.is_err() && position != Position::AsBuilt {
             this.position = Position::AsBuilt;
@@ -91,6 +94,7 @@ impl Matched {
             let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
             // Some data may stay in the way: how much lies at equal addresses is in the figures.
             if misplaced.is_empty() && (is_in_place || left == 0) {
+                self.unplaced = self.blocks.unplaced(&linked.images);
                 return Ok(Ok(figures(&self.blocks, &linked)));
             }
             self.blocks.give_up(&misplaced);
@@ -101,9 +105,10 @@ impl Matched {
         Ok(Err(NoLayout::Disobeyed))
     }
 
-    /// Whether all that changed lies where base's does, as far as that matters: otherwise one layout says little.
-    pub fn is_anchored(&self) -> bool {
-        self.blocks.are_anchored()
+    /// The functions with loops that have no common place in both versions, as the linker knows them: of who comes by them
+    /// one layout says little.
+    pub fn unplaced(&self) -> &Sides<BTreeSet<String>> {
+        &self.unplaced
     }
 
     /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.

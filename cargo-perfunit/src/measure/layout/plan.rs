@@ -167,7 +167,7 @@ mod tests {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
             changed: vec![Changed { names: names("edited"), sizes, step: 16, anchor }],
             single: Sides { base: vec![gone], head: Vec::new() },
-            gave_up: false,
+            given_up: Vec::new(),
         }
     }
 

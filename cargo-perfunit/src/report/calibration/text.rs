@@ -1,10 +1,11 @@
 //! A calibration as tables: how often verdicts are right, by effect size, and what they cost.
 
-use super::{ALL, Compared, Document, Interval, Rate, Workload};
+use super::{ALL, Compared, Document, Rate, Workload};
 use crate::report::format::{self, one_line, percent, threshold};
 use crate::report::screen::Screen;
 use crate::report::style::{GOOD, PLAIN, STRONG, Text, WARN};
 use crate::report::text::TextOptions;
+use crate::report::wire::Interval;
 use std::time::Duration;
 
 const GAP: usize = 2;
@@ -66,8 +67,8 @@ fn heading(document: &Document, screen: &mut Screen) {
     screen.status("Machine", GOOD, &Text::plain(one_line(&text)));
     let share = document.levels.first().map_or(0.0, |level| level.threshold / level.effect);
     let text = format!(
-        "threshold {} of the effect, error probability {}, at most {} s for a verdict; what is flagged is confirmed at \
-         {}, in as much time again",
+        "threshold {} of the effect, error probability {}, at most {} s for a verdict; flagged tests are confirmed at \
+         {}, within the same time again",
         threshold(share),
         threshold(terms.alpha),
         terms.verdict_seconds,
@@ -203,23 +204,23 @@ fn notes(document: &Document, screen: &mut Screen) {
     let mut note = |text: &str| screen.status("Note", WARN, &Text::plain(text));
     note(&format!(
         "rates are of verdicts over consecutive, disjoint stretches of recorded pairs, [intervals] at {}; F1 is of as \
-         many changed as equal tests; missed is also what was inconclusive",
+         many changed as equal tests; inconclusive counts as missed",
         threshold(document.terms.confidence)
     ));
     note(
-        "all versions have the same machine code in the same places: what another layout of the code does to the time \
-         is not in these figures",
+        "all versions have the same machine code at the same addresses: effects of code layout are not in these \
+         figures",
     );
     if document.levels.iter().any(|level| !level.compared.is_empty()) {
         note(&format!(
-            "other rules decide at {} and have as much wall time as our verdicts took; lockstep: 10 % quantiles of the \
+            "other rules decide at {} with the wall time that our verdicts took; lockstep: 10 % quantiles of the \
              very same processes; sequential: means of processes run one after the other, as in Peass; plain mean: \
-             changed is what differs by half of the effect",
+             changed means a difference of half the effect",
             threshold(document.terms.alpha)
         ));
     }
     if !document.circumstances.paired_address_space {
-        note("this system does not let us switch off address space randomisation");
+        note("this system does not allow switching off address space randomisation");
     }
     if document.interrupted {
         note("interrupted: not all tests were recorded as long as planned, and nothing is kept");

@@ -1,9 +1,10 @@
 //! How long a run took in the batches of each side: where most of them lie, and how far they reach.
 
 use super::axis::Axis;
-use super::markup::{Markup, percent};
+use super::percent;
 use crate::model::{Measured, Mode, Sample, Side};
 use crate::report::format::{self, Glyphs};
+use maud::{Markup, html};
 use std::fmt::Write;
 
 /// Most figures below the line.
@@ -23,38 +24,37 @@ const THREE_QUARTERS: usize = 15;
 /// A bin of the hill counts as at least so wide, as a part of the picture: equal quantiles would make it infinitely high.
 const NARROWEST: f64 = 0.008;
 
-/// Writes the picture, and the table that says the same.
-pub fn write(measured: &Measured, out: &mut Markup) {
+/// The picture, and the table that says the same.
+pub fn picture(measured: &Measured) -> Markup {
     let batches = &measured.sample.batches;
     let known = Side::BOTH.into_iter().all(|side| {
         let quantiles = batches.get(side);
         quantiles.len() == Sample::QUANTILES && quantiles.iter().all(|ns| ns.is_finite())
     });
     let shown = Side::BOTH.into_iter().flat_map(|side| batches.get(side).iter().take(LAST + 1).copied());
-    let Some(axis) = Axis::around(shown).filter(|_| known) else { return };
-    let of = match measured.mode {
-        Mode::Steady => "runs, by batches",
-        Mode::FirstCall | Mode::Cold => "first calls",
-        Mode::Process => "whole processes",
+    let Some(axis) = Axis::around(shown).filter(|_| known) else { return Markup::default() };
+    let (of, caption) = match measured.mode {
+        Mode::Steady => ("runs, by batches", "Time of a run in a batch"),
+        Mode::FirstCall | Mode::Cold => ("first calls", "Time of a first call"),
+        Mode::Process => ("whole processes", "Time of a process"),
     };
-    out.element("figure", &[], |out| {
-        let height = (2.0 * ROW + FOOT).to_string();
-        let label = format!("Time of {of}, on base and on head. The table below has the figures.");
-        out.element(
-            "svg",
-            &[("class", "plot"), ("role", "img"), ("aria-label", &label), ("width", "100%"), ("height", &height)],
-            |out| {
-                let tallest = Side::BOTH.map(|side| densities(batches.get(side), &axis).fold(0.0, f64::max));
-                let tallest = tallest[0].max(tallest[1]);
-                for side in Side::BOTH {
-                    row(side, batches.get(side), &axis, tallest, out);
+    let label = format!("Time of {of}, on base and on head. The table below has the figures.");
+    let tallest = Side::BOTH.into_iter().flat_map(|side| densities(batches.get(side), &axis)).fold(0.0, f64::max);
+    html! {
+        figure {
+            svg.plot role="img" aria-label=(label) width="100%" height=(2.0 * ROW + FOOT) {
+                @for side in Side::BOTH {
+                    (row(side, batches.get(side), &axis, tallest))
                 }
-                foot(&axis, out);
-            },
-        );
-        out.words("figcaption", "", "Hill: where the batches lie; bar: the middle half of them; bold line: the median. The slowest 5 % are not drawn.");
-    });
-    table(measured, out);
+                (foot(&axis))
+            }
+            figcaption {
+                "Hill: where the batches lie; bar: the middle half of them; bold line: the median. "
+                "The slowest 5 % are not drawn."
+            }
+        }
+        (table(measured, caption))
+    }
 }
 
 /// How dense the batches lie between neighbouring quantiles that are shown, in batches per width.
@@ -65,51 +65,19 @@ fn densities<'a>(quantiles: &'a [f64], axis: &'a Axis) -> impl Iterator<Item = f
     })
 }
 
-fn row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64, out: &mut Markup) {
+fn row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64) -> Markup {
     let top = side.index() as f64 * ROW;
-    let name = side.to_string();
     let ground = top + NAME + HILL;
-    let y = |offset: f64| format!("{}", top + offset);
-    // Of its own, so that its width of 1000 becomes the picture's, whatever that is.
-    out.element(
-        "svg",
-        &[
-            ("y", &y(NAME)),
-            ("width", "100%"),
-            ("height", &HILL.to_string()),
-            ("viewBox", "0 0 1000 100"),
-            ("preserveAspectRatio", "none"),
-        ],
-        |out| out.empty("path", &[("class", class(side, Part::Hill)), ("d", &hill(quantiles, axis, tallest))]),
-    );
     let [low, middle, high] = [QUARTER, HALF, THREE_QUARTERS].map(|index| axis.place(quantiles[index]));
-    let (x, width) = (percent(low), percent(high - low));
-    out.empty(
-        "rect",
-        &[("class", class(side, Part::Bar)), ("x", &x), ("y", &ground.to_string()), ("width", &width), ("height", "5")],
-    );
-    let x = percent(middle);
-    let (from, to) = (y(NAME), (ground + 7.0).to_string());
-    out.empty("line", &[("class", class(side, Part::Median)), ("x1", &x), ("x2", &x), ("y1", &from), ("y2", &to)]);
-    out.element("text", &[("class", "side"), ("x", "0"), ("y", &y(NAME - 4.0))], |out| out.text(&name));
-}
-
-/// What is drawn of a side.
-#[derive(Clone, Copy)]
-enum Part {
-    Hill,
-    Bar,
-    Median,
-}
-
-fn class(side: Side, part: Part) -> &'static str {
-    match (side, part) {
-        (Side::Base, Part::Hill) => "hill base",
-        (Side::Head, Part::Hill) => "hill head",
-        (Side::Base, Part::Bar) => "bar base",
-        (Side::Head, Part::Bar) => "bar head",
-        (Side::Base, Part::Median) => "median base",
-        (Side::Head, Part::Median) => "median head",
+    let name = side.to_string();
+    html! {
+        // Of its own, so that its width of 1000 becomes the picture's, whatever that is.
+        svg y=(top + NAME) width="100%" height=(HILL) viewBox="0 0 1000 100" preserveAspectRatio="none" {
+            path.hill.(name) d=(hill(quantiles, axis, tallest)) {}
+        }
+        rect.bar.(name) x=(percent(low)) y=(ground) width=(percent(high - low)) height="5" {}
+        line.median.(name) x1=(percent(middle)) x2=(percent(middle)) y1=(top + NAME) y2=(ground + 7.0) {}
+        text.side x="0" y=(top + NAME - 4.0) { (name) }
     }
 }
 
@@ -127,47 +95,42 @@ fn hill(quantiles: &[f64], axis: &Axis, tallest: f64) -> String {
     path + "V100Z"
 }
 
-fn foot(axis: &Axis, out: &mut Markup) {
-    let (end, below) = ((2.0 * ROW).to_string(), (2.0 * ROW + FOOT - 5.0).to_string());
-    out.empty("line", &[("class", "axis"), ("x1", "0"), ("x2", "100%"), ("y1", &end), ("y2", &end)]);
-    for tick in axis.ticks(TICKS) {
-        let x = percent(axis.place(tick));
-        out.element("text", &[("x", &x), ("y", &below)], |out| out.text(&format::duration(tick, Glyphs::Unicode)));
+fn foot(axis: &Axis) -> Markup {
+    html! {
+        line.axis x1="0" x2="100%" y1=(2.0 * ROW) y2=(2.0 * ROW) {}
+        @for tick in axis.ticks(TICKS) {
+            text x=(percent(axis.place(tick))) y=(2.0 * ROW + FOOT - 5.0) { (format::duration(tick, Glyphs::Unicode)) }
+        }
     }
 }
 
-fn table(measured: &Measured, out: &mut Markup) {
+fn table(measured: &Measured, caption: &str) -> Markup {
     let columns = [("fastest", 0), ("5 %", 1), ("median", HALF), ("95 %", LAST), ("slowest", Sample::QUANTILES - 1)];
-    let scroll = [("class", "scroll"), ("tabindex", "0"), ("role", "group"), ("aria-label", "Times as figures")];
-    out.element("div", &scroll, |out| {
-        out.element("table", &[("class", "figures")], |out| {
-            let caption = match measured.mode {
-                Mode::Steady => "Time of a run in a batch",
-                Mode::FirstCall | Mode::Cold => "Time of a first call",
-                Mode::Process => "Time of a process",
-            };
-            out.words("caption", "", caption);
-            out.element("thead", &[], |out| {
-                out.element("tr", &[], |out| {
-                    out.words("td", "", "");
-                    for (name, _) in columns {
-                        out.element("th", &[("scope", "col")], |out| out.text(name));
-                    }
-                });
-            });
-            out.element("tbody", &[], |out| {
-                for side in Side::BOTH {
-                    out.element("tr", &[], |out| {
-                        out.element("th", &[("scope", "row")], |out| out.text(&side.to_string()));
-                        for (_, index) in columns {
-                            let ns = measured.sample.batches.get(side)[index];
-                            out.words("td", "", &format::duration(ns, Glyphs::Unicode));
+    html! {
+        div.scroll tabindex="0" role="group" aria-label="Times as figures" {
+            table.figures {
+                caption { (caption) }
+                thead {
+                    tr {
+                        td {}
+                        @for (name, _) in columns {
+                            th scope="col" { (name) }
                         }
-                    });
+                    }
                 }
-            });
-        });
-    });
+                tbody {
+                    @for side in Side::BOTH {
+                        tr {
+                            th scope="row" { (side.to_string()) }
+                            @for (_, index) in columns {
+                                td { (format::duration(measured.sample.batches.get(side)[index], Glyphs::Unicode)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -183,9 +146,7 @@ mod tests {
     fn drawn(base: Vec<f64>, head: Vec<f64>) -> String {
         let mut measured = measured(1e3, 0.3);
         measured.sample.batches = Sides { base, head };
-        let mut out = Markup::default();
-        write(&measured, &mut out);
-        out.finish()
+        picture(&measured).0
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! All that is known of one test, below its row.
 
-use super::markup::{Markup, sentence};
-use super::{batches, explained, metrics, strip};
-use crate::model::{Capture, LayoutMatch, Measured, Metric, Outcome, Run, Verdict, Why};
+use super::{batches, explained, metrics, sentence, strip};
+use crate::model::{Capture, ChangedFunction, Measured, Metric, Outcome, Run, Verdict, Why};
 use crate::report::figures::{Words, phrase, statistics, times, unexplained};
-use crate::report::format::{Glyphs, count, one_line, threshold};
+use crate::report::format::{Glyphs, one_line, threshold};
+use crate::report::text;
+use maud::{Markup, html};
 
 /// Functions named on the way to a change, and changed ones.
 const NAMED: usize = 12;
@@ -16,21 +17,21 @@ pub fn is_worth(outcome: &Outcome) -> bool {
 
 /// The details of a test.
 pub fn of(run: &Run, outcome: &Outcome) -> Markup {
-    let mut out = Markup::default();
-    out.element("h3", &[], |out| out.words("code", "", &one_line(&outcome.test.to_string())));
-    out.words("p", "", &verdict(run, outcome));
-    if let Some(measured) = &outcome.measured {
-        pictures(run, outcome, measured, &mut out);
+    html! {
+        h3 { code { (one_line(&outcome.test.to_string())) } }
+        p { (verdict(run, outcome)) }
+        @if let Some(measured) = &outcome.measured {
+            (pictures(run, outcome, measured))
+        }
+        @if let Some(explanation) = &outcome.explanation {
+            (explained::section(explanation))
+        }
+        @if let Some(text) = unexplained(outcome) {
+            p.note { (sentence(&text)) }
+        }
+        (metrics::section(run, outcome))
+        (selected(outcome))
     }
-    if let Some(explanation) = &outcome.explanation {
-        explained::write(explanation, &mut out);
-    }
-    if let Some(text) = unexplained(outcome) {
-        out.words("p", "note", &sentence(&text));
-    }
-    metrics::write(run, outcome, &mut out);
-    selected(outcome, &mut out);
-    out
 }
 
 /// The verdict in words.
@@ -41,8 +42,7 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
         sentences.push(format!("A run takes {head} instead of {base}: {}.", phrase(measured)));
         // What is open has a reason, which says more.
         if measured.bound.is_some() {
-            let bound =
-                "Each call of the slower version took so many times as long as the longest call of the other one.";
+            let bound = "Each call of the slower version took at least that many times as long as the longest call of the other one.";
             sentences.push(bound.to_owned());
         } else if outcome.verdict != Verdict::Inconclusive || outcome.reason.is_none() {
             sentences.push(meaning(run.gates_of(outcome), outcome.verdict, measured));
@@ -60,126 +60,121 @@ fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
         let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
         let gates = gates.join(", ");
         return match verdict {
-            Verdict::Slower => format!("Worse by what decides: {gates}."),
-            Verdict::Faster => format!("Better by what decides: {gates}."),
-            Verdict::ChangedBelowThreshold => format!("What decides ({gates}) changed by less than counts."),
-            Verdict::Same => format!("What decides ({gates}) is the same."),
-            Verdict::Inconclusive | Verdict::NotMeasured => format!("What decides ({gates}) does not tell."),
+            Verdict::Slower => format!("Worse by the deciding metrics: {gates}."),
+            Verdict::Faster => format!("Better by the deciding metrics: {gates}."),
+            Verdict::ChangedBelowThreshold => format!("The deciding metrics ({gates}) changed below the threshold."),
+            Verdict::Same => format!("No change of the deciding metrics ({gates})."),
+            Verdict::Inconclusive | Verdict::NotMeasured => format!("The deciding metrics ({gates}) are inconclusive."),
         };
     }
     match verdict {
         Verdict::Slower => format!("Slower by {threshold} or more, and fresh pairs confirmed it."),
         Verdict::Faster => format!("Faster by {threshold} or more, and fresh pairs confirmed it."),
-        Verdict::ChangedBelowThreshold => format!("It certainly changed, but by less than {threshold}."),
+        Verdict::ChangedBelowThreshold => format!("Changed for certain, but by less than {threshold}."),
         Verdict::Same => format!("No change of {threshold} or more."),
-        Verdict::Inconclusive | Verdict::NotMeasured => "The interval is too wide to tell.".to_owned(),
+        Verdict::Inconclusive | Verdict::NotMeasured => "The interval is too wide for a verdict.".to_owned(),
     }
 }
 
-fn pictures(run: &Run, outcome: &Outcome, measured: &Measured, out: &mut Markup) {
-    out.element("div", &[("class", "two")], |out| {
-        out.element("div", &[], |out| {
-            let is_bound = measured.bound.is_some();
-            out.words(
-                "h4",
-                "",
-                if is_bound {
-                    "Single calls"
-                } else if measured.layouts > 1 {
-                    "Change in each layout"
-                } else {
-                    "Change in each pair"
-                },
-            );
-            strip::write(measured, outcome.verdict, out);
-            if measured.sample.estimates.is_empty() && !is_bound {
-                out.words("p", "note", "The estimates were not kept.");
+fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
+    let title = match (&measured.bound, measured.layouts) {
+        (Some(_), _) => "Single calls",
+        (None, 0 | 1) => "Change in each pair",
+        (None, _) => "Change in each layout",
+    };
+    html! {
+        div.two {
+            div {
+                h4 { (title) }
+                (strip::picture(measured, outcome.verdict))
+                @if measured.sample.estimates.is_empty() && measured.bound.is_none() {
+                    p.note { "The estimates were not kept." }
+                }
+                p.note { (statistics(measured)) "." }
+                @if let Some(layout) = layout(run, outcome) {
+                    p.note { (layout) }
+                }
+                @for note in &outcome.notes {
+                    p.note { (sentence(&one_line(&note.to_string()))) }
+                }
             }
-            out.words("p", "note", &format!("{}.", statistics(measured)));
-            if let Some(text) = layout(run, outcome) {
-                out.words("p", "note", &text);
+            @if !measured.sample.batches.base.is_empty() {
+                div {
+                    h4 { "Time of a run" }
+                    (batches::picture(measured))
+                }
             }
-            for note in &outcome.notes {
-                out.words("p", "note", &sentence(&one_line(&note.to_string())));
-            }
-        });
-        if !measured.sample.batches.base.is_empty() {
-            out.element("div", &[], |out| {
-                out.words("h4", "", "Time of a run");
-                batches::write(measured, out);
-            });
         }
-    });
+    }
 }
 
 /// How far the code of both versions lay at the same places.
 fn layout(run: &Run, outcome: &Outcome) -> Option<String> {
     Some(match run.environment.layouts.get(&outcome.test.target)? {
-        Ok(LayoutMatch { common, equal, changed, anchored, .. }) => {
-            let changed = match changed {
-                0 => String::new(),
-                changed => format!("; {anchored} of {} anchored", count(*changed, "changed function")),
-            };
-            format!("Matched layout: {equal} of {} at equal addresses{changed}.", count(*common, "common function"))
-        }
-        Err(why) => format!("Code lies where the linker put it: {}.", one_line(&why.to_string())),
+        Ok(layout) => format!("Matched layout: {}.", text::layout(layout)),
+        Err(why) => format!("Code layout not controlled: {}.", one_line(&why.to_string())),
     })
 }
 
-fn selected(outcome: &Outcome, out: &mut Markup) {
-    if outcome.selected_because.is_empty() && outcome.why.is_none() {
-        return;
-    }
-    out.words("h4", "", "Why it was selected");
-    if !outcome.selected_because.is_empty() {
-        out.words("p", "", &sentence(&one_line(&outcome.selected_because)));
-    }
-    if let Some(why) = &outcome.why {
-        reached(why, out);
-    }
-    match outcome.capture {
-        Some(Capture::Macro) => out.words("p", "note", "Its body is measured."),
-        Some(Capture::Runner) => {
-            out.words("p", "note", "The whole test function is measured, as another macro made it.");
+fn selected(outcome: &Outcome) -> Markup {
+    let captured = outcome.capture.map(|capture| match capture {
+        Capture::Macro => "Its body is measured.",
+        Capture::Runner => "The whole test function is measured, because another macro generated it.",
+        Capture::Process => "Whole processes are measured, because its target has its own test harness.",
+    });
+    html! {
+        @if !outcome.selected_because.is_empty() || outcome.why.is_some() {
+            h4 { "Why it was selected" }
+            @if !outcome.selected_because.is_empty() {
+                p { (sentence(&one_line(&outcome.selected_because))) }
+            }
+            @if let Some(why) = &outcome.why {
+                (reached(why))
+            }
+            @if let Some(captured) = captured {
+                p.note { (captured) }
+            }
         }
-        Some(Capture::Process) => {
-            out.words("p", "note", "Whole processes are measured, as its target has a test harness of its own.");
-        }
-        None => {}
     }
 }
 
 /// The way to the nearest change, and where the versions part.
-fn reached(why: &Why, out: &mut Markup) {
-    if why.path.len() > 1 {
-        out.words("p", "", "Its machine code leads to a change:");
-        names(why.path.iter().map(|name| one_line(name)), why.path.len(), "path", out);
-    }
-    if !why.changed.is_empty() {
-        out.words("p", "", "Machine code that differs:");
-        let names_with_data = why.changed.iter().map(|function| match &function.data {
-            Some(data) => one_line(&format!("{} (by what it uses: {data})", function.name)),
-            None => one_line(&function.name),
-        });
-        names(names_with_data, why.changed.len(), "", out);
+fn reached(why: &Why) -> Markup {
+    html! {
+        @if why.path.len() > 1 {
+            p { "Call path to the nearest change:" }
+            ul.path { (first(&why.path, |name| one_line(name))) }
+        }
+        @if !why.changed.is_empty() {
+            p { "Changed machine code:" }
+            ul { (first(&why.changed, changed)) }
+        }
     }
 }
 
-fn names(names: impl Iterator<Item = String>, all: usize, class: &'static str, out: &mut Markup) {
-    out.element("ul", &[("class", class)], |out| {
-        for name in names.take(NAMED) {
-            out.element("li", &[], |out| out.words("code", "", &name));
+fn changed(function: &ChangedFunction) -> String {
+    one_line(&match &function.data {
+        Some(data) => format!("{} (through data that it uses: {data})", function.name),
+        None => function.name.clone(),
+    })
+}
+
+/// The first few of a list, and how many more there are.
+fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
+    html! {
+        @for item in items.iter().take(NAMED) {
+            li { code { (name(item)) } }
         }
-        if all > NAMED {
-            out.words("li", "note", &format!("{} more", all - NAMED));
+        @if items.len() > NAMED {
+            li.note { (items.len() - NAMED) " more" }
         }
-    });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ChangedFunction, Reason};
+    use crate::model::Reason;
     use crate::report::samples::{measured, outcome, run, unmeasured};
 
     fn told(verdict: Verdict, gates: &[Metric]) -> String {
@@ -196,7 +191,7 @@ mod tests {
         let slower = format!("{figures} Slower by 10 % or more, and fresh pairs confirmed it.");
         assert_eq!(told(Verdict::Slower, &time), slower);
         assert!(told(Verdict::Same, &time).ends_with("No change of 10 % or more."));
-        assert!(told(Verdict::Slower, &[Metric::Allocations]).ends_with("Worse by what decides: allocations."));
+        assert!(told(Verdict::Slower, &[Metric::Allocations]).ends_with("Worse by the deciding metrics: allocations."));
     }
 
     #[test]
@@ -213,9 +208,9 @@ mod tests {
         let changed = ChangedFunction { name: "c::Vec<&str>::f".into(), data: Some("a table".into()) };
         outcome.why =
             Some(Why { path: vec!["a".into(), "b".into(), "c::Vec<&str>::f".into()], changed: vec![changed; 14] });
-        let page = of(&run(Vec::new()), &outcome).finish();
+        let page = of(&run(Vec::new()), &outcome).0;
         assert!(page.contains("<li><code>c::Vec&lt;&amp;str&gt;::f</code></li>"), "{page}");
-        assert!(page.contains("(by what it uses: a table)") && page.contains(">2 more<"), "{page}");
+        assert!(page.contains("(through data that it uses: a table)") && page.contains(">2 more<"), "{page}");
     }
 
     #[test]

@@ -1,32 +1,34 @@
-//! Why a test got slower or faster: who is to blame, what else changed, and the calls that show it.
+//! Why a test got slower or faster: the responsible functions, what else changed, and the calls that show it.
 
-use super::markup::{Markup, sentence};
-use super::{calls, flame};
+use super::{calls, flame, sentence};
 use crate::model::{Blamed, Engine, Explanation, Strategy};
 use crate::report::format::{self, Glyphs, one_line};
 use crate::report::{blame, causes};
+use maud::{Markup, html};
 
 const NAMED: usize = 12;
 
-/// Writes the whole explanation.
-pub fn write(explanation: &Explanation, out: &mut Markup) {
-    let faster = explanation.change.estimate < 0.0;
-    out.words("h4", "", if faster { "Why it got faster" } else { "Why it got slower" });
-    out.words("p", "", &found(explanation));
-    let causes = causes::lines(explanation, Glyphs::Unicode);
-    if explanation.outer_cause().is_some() {
-        paragraphs(&causes, out);
-        blamed(explanation, out);
-    } else {
-        blamed(explanation, out);
-        paragraphs(&causes, out);
+/// The whole explanation.
+pub fn section(explanation: &Explanation) -> Markup {
+    let causes = html! {
+        @for text in causes::lines(explanation, Glyphs::Unicode) {
+            p { (sentence(&text)) }
+        }
+    };
+    let is_outer = explanation.outer_cause().is_some();
+    html! {
+        h4 { "Why it got " (if explanation.change.estimate < 0.0 { "faster" } else { "slower" }) }
+        p { (found(explanation)) }
+        @if is_outer { (causes) }
+        (blamed(explanation))
+        @if !is_outer { (causes) }
+        @for note in &explanation.notes {
+            p.note { (sentence(&one_line(note))) }
+        }
+        (flame::picture(explanation))
+        (calls::tree(explanation))
+        p.note { (how(explanation)) }
     }
-    for note in &explanation.notes {
-        out.words("p", "note", &sentence(&one_line(note)));
-    }
-    flame::write(explanation, out);
-    calls::write(explanation, out);
-    out.words("p", "note", &how(explanation));
 }
 
 /// The difference that is explained.
@@ -49,50 +51,37 @@ fn found(explanation: &Explanation) -> String {
     )
 }
 
-fn paragraphs(texts: &[String], out: &mut Markup) {
-    for text in texts {
-        out.words("p", "", &sentence(text));
-    }
-}
-
-fn blamed(explanation: &Explanation, out: &mut Markup) {
-    if explanation.blamed.is_empty() {
-        return;
-    }
-    out.element("ol", &[("class", "blamed")], |out| {
-        for blamed in explanation.blamed.iter().take(NAMED) {
-            out.element("li", &[], |out| function(explanation, blamed, out));
-        }
-    });
+fn blamed(explanation: &Explanation) -> Markup {
     let more = explanation.blamed.len().saturating_sub(NAMED);
-    if more > 0 {
-        out.words("p", "note", &format!("{} more with smaller parts.", format::count(more, "function")));
+    html! {
+        @if !explanation.blamed.is_empty() {
+            ol.blamed {
+                @for blamed in explanation.blamed.iter().take(NAMED) {
+                    li { (function(explanation, blamed)) }
+                }
+            }
+            @if more > 0 {
+                p.note { (format::count(more, "function")) " more with smaller shares." }
+            }
+        }
     }
 }
 
-fn function(explanation: &Explanation, blamed: &Blamed, out: &mut Markup) {
+fn function(explanation: &Explanation, blamed: &Blamed) -> Markup {
     let function = &explanation.functions[blamed.function];
-    let signed = |cost| blame::signed(cost, explanation.engine, Glyphs::Unicode);
     let change = blamed.change;
-    let class = if change.estimate < 0.0 { "faster" } else { "slower" };
-    out.words("code", "", &one_line(&function.name));
-    out.text(" ");
-    out.words("span", "place", &one_line(&format!("{}:{}", function.file, function.line)));
-    out.text(" ");
-    out.words("b", class, &signed(change.estimate));
-    let part = format!(
-        "{} [{}, {}], {:.0} % of the difference: {}.",
-        blame::unit(explanation.engine),
-        signed(change.low),
-        signed(change.high),
-        100.0 * blamed.share,
-        blame::how(explanation, blamed)
-    );
-    out.text(&part);
-    out.text(" ");
-    match &blamed.changed {
-        Some(changed) => out.words("span", "hunk", &sentence(&one_line(changed))),
-        None => out.words("span", "note", "Its source is the same."),
+    let [estimate, low, high] =
+        [change.estimate, change.low, change.high].map(|cost| blame::signed(cost, explanation.engine, Glyphs::Unicode));
+    html! {
+        code { (one_line(&function.name)) } " "
+        span.place { (one_line(&function.file)) ":" (function.line) } " "
+        b class=(if change.estimate < 0.0 { "faster" } else { "slower" }) { (estimate) }
+        (blame::unit(explanation.engine)) " [" (low) ", " (high) "], "
+        (format!("{:.0}", 100.0 * blamed.share)) " % of the difference: " (blame::how(explanation, blamed)) ". "
+        @match &blamed.changed {
+            Some(changed) => { span.hunk { (sentence(&one_line(changed))) } }
+            None => { span.note { "Source unchanged." } }
+        }
     }
 }
 
@@ -105,7 +94,7 @@ fn how(explanation: &Explanation) -> String {
     };
     let by = match explanation.engine {
         Engine::Probes => format!(
-            "Found by probes ({strategy}) in {}; with probes base takes {} times as long, their cost subtracted",
+            "Found by probes ({strategy}) in {}; base takes {} times as long with probes, their cost subtracted",
             format::count(explanation.pairs, "pair"),
             format::number(explanation.distortion)
         ),
@@ -121,9 +110,7 @@ mod tests {
     use crate::report::samples::explanation;
 
     fn written(explanation: &Explanation) -> String {
-        let mut out = Markup::default();
-        write(explanation, &mut out);
-        out.finish()
+        section(explanation).0
     }
 
     fn blamed() -> Explanation {
@@ -136,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn the_culprit_has_a_place_a_part_and_what_changed() {
+    fn a_responsible_function_has_a_place_a_part_and_what_changed() {
         let text = written(&blamed());
         assert!(text.contains("<code>lexer::word</code> <span class=\"place\">src/lexer.rs:12</span>"), "{text}");
-        assert!(text.contains("<b class=\"slower\">+400 ns</b> [+390 ns, +410 ns], 98 % of the difference: takes longer, 3 calls a run."), "{text}");
+        assert!(text.contains("<b class=\"slower\">+400 ns</b> [+390 ns, +410 ns], 98 % of the difference: takes longer, 3 calls per run."), "{text}");
         assert!(
             text.contains("Changed fn word (src/lexer.rs:12).") && text.contains("+410 ns [+400 ns, +420 ns]."),
             "{text}"
@@ -147,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outer_cause_is_told_before_the_functions() {
+    fn an_outer_cause_comes_before_the_functions() {
         let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
         let causes = vec![Cause { changed, share: 0.97 }];
         let text = written(&Explanation { causes, code_changed: Some(false), ..blamed() });

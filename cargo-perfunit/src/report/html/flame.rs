@@ -1,9 +1,10 @@
 //! The flamegraph of an explanation (Gregg): as wide as head's time, red where a function itself takes longer than on
 //! base, blue where it takes less. What only base does has no width in it.
 
-use super::markup::{Markup, percent};
+use super::percent;
 use crate::model::{CallNode, Explanation};
 use crate::report::format::{self, Glyphs};
+use maud::{Markup, html};
 
 /// Frames narrower than this part of the whole would not be seen.
 const NARROWEST: f64 = 0.002;
@@ -23,28 +24,29 @@ struct Frame {
     depth: usize,
 }
 
-/// Writes the picture; nothing if head has no time to show.
-pub fn write(explanation: &Explanation, out: &mut Markup) {
+/// The picture; nothing if head has no time to show.
+pub fn picture(explanation: &Explanation) -> Markup {
     let frames = frames(explanation);
-    let Some(deepest) = frames.iter().map(|frame| frame.depth).max() else { return };
+    let deepest = frames.iter().map(|frame| frame.depth).max();
     let largest = frames.iter().map(|frame| certain_change(&explanation.nodes[frame.node]).abs()).fold(0.0, f64::max);
-    out.element("figure", &[], |out| {
-        let style = format!("height:{}px", (deepest + 1) * ROW);
-        let label = "Flamegraph of head. The calls below say the same in words.";
-        out.element("div", &[("class", "flame"), ("role", "img"), ("aria-label", label), ("style", &style)], |out| {
-            for frame in &frames {
-                draw(explanation, frame, largest, out);
+    html! {
+        @if let Some(deepest) = deepest {
+            figure {
+                div.flame role="img" aria-label="Flamegraph of head. The calls below say the same in words."
+                    style={ "height:" ((deepest + 1) * ROW) "px" } {
+                    @for frame in &frames {
+                        (draw(explanation, frame, largest))
+                    }
+                }
+                figcaption {
+                    "Width: time on head; ▲ red: more self time than on base; ▼ blue: less."
+                    span.scripted {
+                        " Click a frame to zoom in, the first one to zoom out."
+                    }
+                }
             }
-        });
-        out.element("figcaption", &[], |out| {
-            out.text("As wide as head's time; ▲ red: takes itself longer than on base; ▼ blue: takes itself less.");
-            out.words(
-                "span",
-                "scripted",
-                " A click makes a frame as wide as the picture; one on the first puts it back.",
-            );
-        });
-    });
+        }
+    }
 }
 
 /// All boxes that can be seen, callers first.
@@ -91,7 +93,7 @@ fn certain_change(node: &CallNode) -> f64 {
     if node.self_change.is_certain() { node.self_change.estimate } else { 0.0 }
 }
 
-fn draw(explanation: &Explanation, frame: &Frame, largest: f64, out: &mut Markup) {
+fn draw(explanation: &Explanation, frame: &Frame, largest: f64) -> Markup {
     let node = &explanation.nodes[frame.node];
     let change = certain_change(node);
     let name = match (node.function, frame.node) {
@@ -104,26 +106,21 @@ fn draw(explanation: &Explanation, frame: &Frame, largest: f64, out: &mut Markup
         change if change < 0.0 => "▼ ",
         _ => "",
     };
-    let style = format!(
-        "left:{};width:{};top:{}px",
-        percent(100.0 * frame.left),
-        percent(100.0 * frame.width),
-        frame.depth * ROW
-    );
-    let attributes = [("class", class(change, largest)), ("style", &style), ("title", &title(explanation, node, name))];
-    out.element("span", &attributes, |out| {
-        if frame.width >= NAMED {
-            out.text(sign);
-            out.text(&format::one_line(name));
+    let [left, width] = [frame.left, frame.width].map(|part| percent(100.0 * part));
+    html! {
+        span class=(class(change, largest))
+            style={ "left:" (left) ";width:" (width) ";top:" (frame.depth * ROW) "px" }
+            title=(title(explanation, node, name)) {
+            @if frame.width >= NAMED { (sign) (format::one_line(name)) }
         }
-    });
+    }
 }
 
 /// What the pointer brings up.
 fn title(explanation: &Explanation, node: &CallNode, name: &str) -> String {
     let cost = |ns: f64| format::cost(ns, explanation.engine, Glyphs::Unicode);
     let [base, head] = [node.self_ns.base, node.self_ns.head].map(cost);
-    format!("{}: {} on head; itself {base} → {head}", format::one_line(name), cost(node.total_ns.head))
+    format!("{}: {} on head; self {base} → {head}", format::one_line(name), cost(node.total_ns.head))
 }
 
 /// The stronger the colour, the larger the part of the largest difference.
@@ -179,9 +176,7 @@ mod tests {
         explanation.nodes[2].self_change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         explanation.nodes[1].self_change = Difference { estimate: -90.0, low: -95.0, high: -85.0 };
         explanation.nodes[0].self_change = Difference { estimate: 10.0, low: -1.0, high: 21.0 };
-        let mut out = Markup::default();
-        write(&explanation, &mut out);
-        let picture = out.finish();
+        let picture = picture(&explanation).0;
         assert!(picture.contains(">▲ lexer::word<") && picture.contains("class=\"f r3\""), "{picture}");
         assert!(picture.contains(">▼ parser::Parser::line<") && picture.contains("class=\"f b2\""), "{picture}");
         assert!(picture.contains("class=\"f\" style=\"left:0%;width:100%;top:0px\""), "{picture}");
@@ -191,8 +186,6 @@ mod tests {
     fn no_time_is_no_picture() {
         let mut explanation = explanation();
         explanation.nodes.clear();
-        let mut out = Markup::default();
-        write(&explanation, &mut out);
-        assert!(out.is_empty());
+        assert!(picture(&explanation).0.is_empty());
     }
 }

@@ -1,7 +1,8 @@
 //! A test's interval as a bar in its row, all rows on one line of figures.
 
-use super::markup::{Markup, percent};
+use super::percent;
 use crate::model::{Measured, Run};
+use maud::{Markup, html};
 
 /// Figures on a line that is even up to the threshold and logarithmic beyond, so that +0.3 % and +300 % can both be read.
 #[derive(Debug, Clone, Copy)]
@@ -33,18 +34,17 @@ impl Scale {
     }
 
     /// Draws one test. Figures beside it say the same.
-    pub fn write(&self, measured: &Measured, out: &mut Markup) {
+    pub fn bar(&self, measured: &Measured) -> Markup {
         let change = measured.change;
-        if ![change.low, change.estimate, change.high].iter().all(|x| x.is_finite()) {
-            return;
+        let [low, estimate, high] = [change.low, change.estimate, change.high].map(|change| self.place(change));
+        html! {
+            @if [change.low, change.estimate, change.high].iter().all(|x| x.is_finite()) {
+                div.iv aria-hidden="true" {
+                    i style={ "left:" (percent(low)) ";width:" (percent(high - low)) } {}
+                    b style={ "left:" (percent(estimate)) } {}
+                }
+            }
         }
-        out.element("div", &[("class", "iv"), ("aria-hidden", "true")], |out| {
-            let (low, high) = (self.place(change.low), self.place(change.high));
-            let style = format!("left:{};width:{}", percent(low), percent(high - low));
-            out.element("i", &[("style", &style)], |_| ());
-            let style = format!("left:{}", percent(self.place(change.estimate)));
-            out.element("b", &[("style", &style)], |_| ());
-        });
     }
 }
 
@@ -68,8 +68,6 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_drawn() {
-        let mut out = Markup::default();
-        Scale::of(&run(Vec::new())).write(&measured(1e3, f64::NAN), &mut out);
-        assert!(out.is_empty());
+        assert!(Scale::of(&run(Vec::new())).bar(&measured(1e3, f64::NAN)).0.is_empty());
     }
 }

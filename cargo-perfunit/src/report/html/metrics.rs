@@ -1,13 +1,13 @@
 //! What a test costs besides time, as a table.
 
-use super::markup::Markup;
 use crate::model::{Basis, Metered, Metric, MetricVerdict, Outcome, Readings, Run};
 use crate::report::format::{self, Glyphs};
 use crate::report::metrics::{amount, besides_time};
+use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Writes all that is known, and why the rest is not.
-pub fn write(run: &Run, outcome: &Outcome, out: &mut Markup) {
+/// All that is known, and why the rest is not.
+pub fn section(run: &Run, outcome: &Outcome) -> Markup {
     let mut known = Vec::new();
     let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (metric, metered) in besides_time(outcome) {
@@ -16,42 +16,37 @@ pub fn write(run: &Run, outcome: &Outcome, out: &mut Markup) {
             Err(why) => unknown.entry(why.to_string()).or_default().push(metric.to_string()),
         }
     }
-    if known.is_empty() && unknown.is_empty() {
-        return;
-    }
-    out.words("h4", "", "Other costs of a run");
-    if !known.is_empty() {
-        table(run, &known, out);
-    }
-    for (why, metrics) in unknown {
-        out.words("p", "note", &format::one_line(&format!("No {}: {why}.", metrics.join(", no "))));
-    }
-}
-
-fn table(run: &Run, known: &[(Metric, &Metered)], out: &mut Markup) {
-    let scroll = [("class", "scroll"), ("tabindex", "0"), ("role", "group"), ("aria-label", "Other costs as figures")];
-    out.element("div", &scroll, |out| {
-        out.element("table", &[("class", "figures")], |out| {
-            out.element("thead", &[], |out| {
-                out.element("tr", &[], |out| {
-                    for name in ["", "base", "head", "change", ""] {
-                        match name {
-                            "" => out.words("td", "", ""),
-                            name => out.element("th", &[("scope", "col")], |out| out.text(name)),
+    html! {
+        @if !known.is_empty() || !unknown.is_empty() {
+            h4 { "Other metrics of a run" }
+            @if !known.is_empty() {
+                div.scroll tabindex="0" role="group" aria-label="Other metrics as figures" {
+                    table.figures {
+                        thead {
+                            tr {
+                                td {}
+                                @for name in ["base", "head", "change"] {
+                                    th scope="col" { (name) }
+                                }
+                                td {}
+                            }
+                        }
+                        tbody {
+                            @for (metric, metered) in known {
+                                (row(run, metric, metered))
+                            }
                         }
                     }
-                });
-            });
-            out.element("tbody", &[], |out| {
-                for (metric, metered) in known {
-                    row(run, *metric, metered, out);
                 }
-            });
-        });
-    });
+            }
+            @for (why, metrics) in unknown {
+                p.note { (format::one_line(&format!("No {}: {why}.", metrics.join(", no ")))) }
+            }
+        }
+    }
 }
 
-fn row(run: &Run, metric: Metric, metered: &Metered, out: &mut Markup) {
+fn row(run: &Run, metric: Metric, metered: &Metered) -> Markup {
     let figure = |readings: &Readings| {
         let [low, high, value] =
             [readings.low, readings.high, readings.value].map(|value| amount(metric.unit(), value, Glyphs::Unicode));
@@ -62,31 +57,32 @@ fn row(run: &Run, metric: Metric, metered: &Metered, out: &mut Markup) {
             let [estimate, low, high] = [change.estimate, change.low, change.high].map(format::percent);
             format!("{estimate} [{low}, {high}]")
         }
-        Some(change) if change.estimate == 0.0 => String::new(),
-        Some(change) => format::percent(change.estimate),
-        None => String::new(),
+        Some(change) if change.estimate != 0.0 => format::percent(change.estimate),
+        _ => String::new(),
     };
     let (class, word) = verdict(metered.verdict);
-    let gates = if run.gates.contains(&metric) { "; decides" } else { "" };
-    out.element("tr", &[], |out| {
-        out.element("th", &[("scope", "row")], |out| out.text(&metric.to_string()));
-        out.words("td", "", &figure(&metered.readings.base));
-        out.words("td", "", &figure(&metered.readings.head));
-        out.words("td", class, &change);
-        out.element("td", &[("class", "words"), ("title", &basis(metered.basis))], |out| {
-            out.text(&format!("{word}{gates}"));
-        });
-    });
+    html! {
+        tr {
+            th scope="row" { (metric.to_string()) }
+            td { (figure(&metered.readings.base)) }
+            td { (figure(&metered.readings.head)) }
+            td class=[class] { (change) }
+            td.words title=(basis(metered.basis)) {
+                (word)
+                @if run.gates.contains(&metric) { "; decides" }
+            }
+        }
+    }
 }
 
-fn verdict(verdict: MetricVerdict) -> (&'static str, &'static str) {
+fn verdict(verdict: MetricVerdict) -> (Option<&'static str>, &'static str) {
     match verdict {
-        MetricVerdict::More => ("slower", "▲ more"),
-        MetricVerdict::Less => ("faster", "▼ less"),
-        MetricVerdict::ChangedBelowThreshold => ("changed", "less than counts"),
-        MetricVerdict::Same => ("", "same"),
-        MetricVerdict::Inconclusive => ("", "too noisy to tell"),
-        MetricVerdict::Varies => ("", "differs from call to call"),
+        MetricVerdict::More => (Some("slower"), "▲ more"),
+        MetricVerdict::Less => (Some("faster"), "▼ less"),
+        MetricVerdict::ChangedBelowThreshold => (Some("changed"), "below the threshold"),
+        MetricVerdict::Same => (None, "same"),
+        MetricVerdict::Inconclusive => (None, "inconclusive"),
+        MetricVerdict::Varies => (None, "varies from call to call"),
     }
 }
 
@@ -114,9 +110,7 @@ mod tests {
         outcome.metrics.insert(Metric::WrittenBytes, Err(NotMetered::SwitchedOff));
         let mut run = run(Vec::new());
         run.gates = vec![Metric::Allocations];
-        let mut out = Markup::default();
-        write(&run, &outcome, &mut out);
-        let table = out.finish();
+        let table = section(&run, &outcome).0;
         assert!(table.contains("<td>12</td><td>18</td><td class=\"slower\">+50.0 %</td>"), "{table}");
         assert!(table.contains(">▲ more; decides<") && table.contains(">same<"), "{table}");
         assert!(table.contains("No bytes written, no instructions: not asked for."), "{table}");

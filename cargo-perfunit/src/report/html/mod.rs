@@ -1,7 +1,8 @@
 //! A run as one HTML page that opens from disk: no network, no fonts, no other files.
 //!
 //! Everything is in the markup and can be read without scripts; the script sorts, filters and folds. Names and messages
-//! come from foreign code: whatever is not a literal of ours is escaped by [`markup`], which has no way around that.
+//! come from foreign code: the templates (maud's `html!`) escape whatever is not a literal of ours, and
+//! [`page::render`] replaces characters that could hide or reorder text.
 
 mod axis;
 mod batches;
@@ -11,10 +12,30 @@ mod explained;
 mod flame;
 mod head;
 mod interval;
-mod markup;
 mod metrics;
 mod page;
 mod rows;
 mod strip;
 
 pub use page::{HtmlOptions, render};
+
+/// A place or a length as a part of the whole width: `12.34%`.
+fn percent(part: f64) -> String {
+    let text = format!("{part:.2}");
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn places_have_no_idle_digits() {
+        assert_eq!([0.0, 50.0, 12.345, 33.1, -1.5].map(super::percent), ["0%", "50%", "12.35%", "33.1%", "-1.5%"]);
+    }
+}

@@ -1,8 +1,8 @@
 //! The page as a whole.
 
-use super::markup::Markup;
 use super::{head, rows};
 use crate::model::Run;
+use maud::{DOCTYPE, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -24,42 +24,48 @@ impl Default for HtmlOptions {
 }
 
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
-    let mut out = Markup::document();
-    out.element("html", &[("lang", "en")], |out| {
-        out.element("head", &[], |out| {
-            out.empty("meta", &[("charset", "utf-8")]);
-            out.empty("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
-            out.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
-            out.words("title", "", &head::title(run));
-            out.embed("style", STYLE);
-            out.embed("script", EARLY);
-        });
-        out.element("body", &[], |out| {
-            head::header(run, out);
-            out.element("main", &[], |out| {
-                head::failing(run, out);
-                head::remarks(run, out);
-                tests(run, options.most_bytes, out);
-                head::unmeasured(run, out);
-                head::about(run, out);
-            });
-        });
-    });
-    out.line();
-    out.finish()
+    let header = head::header(run);
+    let remarks = html! { (head::failing(run)) (head::remarks(run)) };
+    let filter = head::filter(run);
+    let above = STYLE.len() + header.0.len() + remarks.0.len() + filter.0.len();
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (head::title(run)) }
+                style { "\n" (PreEscaped(STYLE)) } "\n"
+                script { "\n" (PreEscaped(EARLY)) } "\n"
+            }
+            body {
+                (header) "\n"
+                main {
+                    (remarks)
+                    @if !run.outcomes.is_empty() {
+                        section aria-labelledby="tests-title" {
+                            h2 id="tests-title" { "Tests" }
+                            (filter)
+                            (rows::table(run, options.most_bytes.saturating_sub(above)))
+                            // Right behind the table: it is filtered before it is first drawn.
+                            script { "\n" (PreEscaped(SCRIPT)) } "\n"
+                        }
+                    }
+                    (head::unmeasured(run))
+                    (head::about(run))
+                }
+            }
+        }
+        "\n"
+    };
+    page.0.replace(is_deceptive, "\u{fffd}")
 }
 
-fn tests(run: &Run, most_bytes: usize, out: &mut Markup) {
-    if run.outcomes.is_empty() {
-        return;
-    }
-    out.element("section", &[("aria-labelledby", "tests-title")], |out| {
-        out.element("h2", &[("id", "tests-title")], |out| out.text("Tests"));
-        head::filter(run, out);
-        rows::write(run, most_bytes, out);
-        // Right behind the table: it is filtered before it is first drawn.
-        out.embed("script", SCRIPT);
-    });
+/// Characters that hide other text or make it appear in another order: a name could pass for another one.
+fn is_deceptive(c: char) -> bool {
+    let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    reorders || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The estimates behind an interval, dot by dot, in the order in which they were measured.
 
 use super::axis::Axis;
-use super::markup::{Markup, percent};
+use super::percent;
 use crate::model::{Change, Measured, Verdict};
 use crate::report::format;
+use maud::{Markup, html};
 
 /// Most figures below the line; more do not fit on a telephone.
 const TICKS: usize = 5;
@@ -16,33 +17,29 @@ const FOOT: f64 = 22.0;
 /// The farthest estimates that the line is made for, as a part of all on either side; what lies beyond is drawn at its end.
 const STRAY: f64 = 0.05;
 
-/// Writes the picture with its caption; nothing if the estimates are not known.
-pub fn write(measured: &Measured, verdict: Verdict, out: &mut Markup) {
+/// The picture with its caption; nothing if the estimates are not known.
+pub fn picture(measured: &Measured, verdict: Verdict) -> Markup {
     let estimates: Vec<f64> = measured.sample.estimates.iter().copied().filter(|x| x.is_finite()).collect();
-    let Some(axis) = axis(&estimates, measured) else { return };
-    if estimates.is_empty() {
-        return;
-    }
+    let Some(axis) = axis(&estimates, measured).filter(|_| !estimates.is_empty()) else { return Markup::default() };
     let height = (estimates.len() as f64 * STEP).clamp(HEIGHTS.0, HEIGHTS.1);
-    out.element("figure", &[], |out| {
-        let label = description(&estimates, measured);
-        let size = format!("{}", height + FOOT);
-        out.element(
-            "svg",
-            &[("class", "plot"), ("role", "img"), ("aria-label", &label), ("width", "100%"), ("height", &size)],
-            |out| {
-                interval(&axis, measured.change, height, out);
-                for limit in [-measured.threshold, measured.threshold] {
-                    upright(&axis, limit, height, "limit", out);
+    let change = measured.change;
+    let (low, high) = (axis.place(change.low), axis.place(change.high));
+    html! {
+        figure {
+            svg.plot role="img" aria-label=(description(&estimates, measured)) width="100%" height=(height + FOOT) {
+                @if low.is_finite() && high.is_finite() {
+                    rect.band x=(percent(low)) y="0" width=(percent(high - low)) height=(height) {}
                 }
-                upright(&axis, 0.0, height, "zero", out);
-                upright(&axis, measured.change.estimate, height, mark(verdict), out);
-                dots(&axis, &estimates, height, out);
-                foot(&axis, height, out);
-            },
-        );
-        out.words("figcaption", "", &caption(&axis, &estimates, measured));
-    });
+                (upright(&axis, -measured.threshold, height, "limit"))
+                (upright(&axis, measured.threshold, height, "limit"))
+                (upright(&axis, 0.0, height, "zero"))
+                (upright(&axis, change.estimate, height, mark(verdict)))
+                (dots(&axis, &estimates, height))
+                (foot(&axis, height))
+            }
+            figcaption { (caption(&axis, &estimates, measured)) }
+        }
+    }
 }
 
 /// Zero, the interval, and the threshold where it was passed or nearly so, are always shown.
@@ -56,44 +53,36 @@ fn axis(estimates: &[f64], measured: &Measured) -> Option<Axis> {
     Axis::around(kept.chain([0.0, low, high, estimate, passed]))
 }
 
-fn interval(axis: &Axis, change: Change, height: f64, out: &mut Markup) {
-    let (low, high) = (axis.place(change.low), axis.place(change.high));
-    if low.is_finite() && high.is_finite() {
-        let (x, width) = (percent(low), percent(high - low));
-        out.empty(
-            "rect",
-            &[("class", "band"), ("x", &x), ("y", "0"), ("width", &width), ("height", &height.to_string())],
-        );
-    }
-}
-
 /// A line from top to bottom, unless it would lie outside.
-fn upright(axis: &Axis, at: f64, height: f64, class: &'static str, out: &mut Markup) {
-    if axis.holds(at) {
-        let x = percent(axis.place(at));
-        out.empty("line", &[("class", class), ("x1", &x), ("x2", &x), ("y1", "0"), ("y2", &height.to_string())]);
+fn upright(axis: &Axis, at: f64, height: f64, class: &str) -> Markup {
+    let x = percent(axis.place(at));
+    html! {
+        @if axis.holds(at) {
+            line class=(class) x1=(x) x2=(x) y1="0" y2=(height) {}
+        }
     }
 }
 
-fn dots(axis: &Axis, estimates: &[f64], height: f64, out: &mut Markup) {
+fn dots(axis: &Axis, estimates: &[f64], height: f64) -> Markup {
     let step = height / estimates.len() as f64;
-    let radius = if step < 4.0 { "2" } else { "3" };
-    for (index, estimate) in estimates.iter().enumerate() {
-        let x = percent(axis.place(*estimate));
-        let y = format!("{:.1}", (index as f64 + 0.5) * step);
-        let class = if axis.holds(*estimate) { "" } else { "stray" };
-        out.empty("circle", &[("class", class), ("cx", &x), ("cy", &y), ("r", radius)]);
+    let radius = if step < 4.0 { 2 } else { 3 };
+    html! {
+        @for (index, estimate) in estimates.iter().enumerate() {
+            @let stray = (!axis.holds(*estimate)).then_some("stray");
+            @let y = format!("{:.1}", (index as f64 + 0.5) * step);
+            circle class=[stray] cx=(percent(axis.place(*estimate))) cy=(y) r=(radius) {}
+        }
     }
 }
 
-fn foot(axis: &Axis, height: f64, out: &mut Markup) {
-    let (end, below) = (height.to_string(), (height + FOOT - 5.0).to_string());
-    out.empty("line", &[("class", "axis"), ("x1", "0"), ("x2", "100%"), ("y1", &end), ("y2", &end)]);
+fn foot(axis: &Axis, height: f64) -> Markup {
     let ticks = axis.ticks(TICKS);
     let step = ticks.get(1).map_or(1.0, |second| second - ticks[0]);
-    for tick in ticks {
-        let x = percent(axis.place(tick));
-        out.element("text", &[("x", &x), ("y", &below)], |out| out.text(&tick_label(tick, step)));
+    html! {
+        line.axis x1="0" x2="100%" y1=(height) y2=(height) {}
+        @for tick in ticks {
+            text x=(percent(axis.place(tick))) y=(height + FOOT - 5.0) { (tick_label(tick, step)) }
+        }
     }
 }
 
@@ -156,9 +145,7 @@ mod tests {
     fn drawn(estimates: &[f64], change: f64) -> String {
         let mut measured = measured(1e3, change);
         measured.sample.estimates = estimates.to_vec();
-        let mut out = Markup::default();
-        write(&measured, Verdict::Slower, &mut out);
-        out.finish()
+        picture(&measured, Verdict::Slower).0
     }
 
     #[test]

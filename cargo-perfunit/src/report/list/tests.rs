@@ -3,6 +3,7 @@ use crate::model::{ChangedFunction, TargetKind};
 use crate::report::format::without_escapes;
 use crate::report::samples::{base, head, selection, test};
 use serde_json::{Value, json};
+use snapbox::{IntoData, assert_data_eq, str};
 
 const WIDE: ListOptions<'static> = ListOptions { all: false, why: None, explain_none: false, width: 0, unicode: false };
 
@@ -45,8 +46,8 @@ fn listing() -> Listing {
 }
 
 #[track_caller]
-fn check(listing: &Listing, options: ListOptions<'_>, expected: &str) {
-    assert_eq!(without_escapes(&text(listing, &options)), expected);
+fn check(listing: &Listing, options: ListOptions<'_>, expected: impl IntoData) {
+    assert_data_eq!(without_escapes(&text(listing, &options)), expected.raw());
 }
 
 #[test]
@@ -54,7 +55,8 @@ fn selected_tests_are_grouped_by_target_with_their_reason() {
     check(
         &listing(),
         WIDE,
-        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
 mycrate:
     parser::tests::long  names `Parser::line`, changed in src/parser.rs
@@ -65,7 +67,8 @@ mycrate::api:
 
 Not measured  doc tests of mycrate: run by rustdoc
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
-",
+
+"]],
     );
 }
 
@@ -74,7 +77,8 @@ fn all_shows_every_test_and_how_it_was_captured() {
     check(
         &listing(),
         ListOptions { all: true, unicode: true, ..WIDE },
-        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 
 mycrate:
     macro   parser::tests::long  names `Parser::line`, changed in src/parser.rs
@@ -87,7 +91,8 @@ mycrate::api:
 
 Not measured  doc tests of mycrate: run by rustdoc
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
-",
+
+"]],
     );
 }
 
@@ -99,7 +104,8 @@ fn reasons_wrap_in_their_column_or_go_below_the_name() {
     check(
         &listing,
         ListOptions { width: 60, ..WIDE },
-        "   Comparing  main (3f2a91c) -> working tree (8d01e7b +
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b +
               changes)
 
 mycrate:
@@ -112,13 +118,15 @@ mycrate::api:
 
      Summary  2 of 412 tests can have changed, in 3 of 12
               targets
-",
+
+"]],
     );
     listing.tests.truncate(1);
     check(
         &listing,
         ListOptions { width: 56, ..WIDE },
-        "   Comparing  main (3f2a91c) -> working tree (8d01e7b +
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b +
               changes)
 
 mycrate:
@@ -127,7 +135,8 @@ mycrate:
 
      Summary  1 of 412 tests can have changed, in 3 of
               12 targets
-",
+
+"]],
     );
 }
 
@@ -137,11 +146,27 @@ fn an_empty_list_says_why() {
     listing.tests.clear();
     listing.selection.unmeasured_targets.clear();
     listing.selection.nothing_because = Some("only comments differ (3 files)".into());
-    let heading = "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)\n\n";
-    let because = "can have changed: only comments differ (3 files)\n";
-    check(&listing, WIDE, &format!("{heading}     Summary  0 of 412 tests {because}"));
+    check(
+        &listing,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+
+     Summary  0 of 412 tests can have changed: only comments differ (3 files)
+
+"]],
+    );
     listing.selection.found = 0;
-    check(&listing, WIDE, &format!("{heading}     Summary  no test {because}"));
+    check(
+        &listing,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+
+     Summary  no test can have changed: only comments differ (3 files)
+
+"]],
+    );
 }
 
 #[test]
@@ -151,7 +176,7 @@ fn the_json_form_has_every_test() {
     assert!(text.ends_with("\n}\n"));
     assert_eq!(serde_json::from_str::<ListDocument>(&text).unwrap(), ListDocument::from(&listing));
     let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((&document["schema_version"], document["tests"].as_array().unwrap().len()), (&json!(1), 5));
+    assert_eq!((&document["schema_version"], document["tests"].as_array().unwrap().len()), (&json!(2), 5));
     assert_eq!(document["base"]["label"], "main");
     assert_eq!(document["selection"]["found"], 412);
     let integration = json!({
@@ -176,7 +201,8 @@ fn why_shows_the_path_and_what_changed_and_the_stage_that_left_a_test_out() {
     check(
         &listing,
         ListOptions { why: Some("t"), ..WIDE },
-        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
 mycrate:
     parser::tests::long  names `Parser::line`, changed in src/parser.rs
@@ -186,11 +212,12 @@ mycrate:
 mycrate::api:
     roundtrip            reaches `Parser::line`, changed in src/parser.rs
         path     api::roundtrip > <mycrate::Parser>::line
-        changed  <mycrate::Parser>::line (by what it uses: a constant)
+        changed  <mycrate::Parser>::line (through data that it uses: a constant)
 
 Not measured  doc tests of mycrate: run by rustdoc
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
-",
+
+"]],
     );
 }
 
@@ -205,11 +232,13 @@ fn when_nothing_is_selected_each_change_can_be_explained() {
     check(
         &listing,
         ListOptions { explain_none: true, ..WIDE },
-        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
      Changes  src/a.rs: only comments
               changed f (src/b.rs:3): no test reaches it
      Summary  0 of 412 tests can have changed: the same machine code
-",
+
+"]],
     );
 }

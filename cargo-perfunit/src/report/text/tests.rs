@@ -1,13 +1,14 @@
 use super::*;
-use crate::model::{Capture, Measured, Metric, MetricVerdict, NotMetered, Reason};
+use crate::model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Warning};
 use crate::report::format::without_escapes;
 use crate::report::samples::{full, measured, metered, outcome, run, unmeasured};
+use snapbox::{IntoData, assert_data_eq, str};
 
 const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };
 
 #[track_caller]
-fn check(run: &Run, options: TextOptions, expected: &str) {
-    assert_eq!(without_escapes(&render(run, &options)), expected);
+fn check(run: &Run, options: TextOptions, expected: impl IntoData) {
+    assert_data_eq!(without_escapes(&render(run, &options)), expected.raw());
 }
 
 fn same(name: &str, detectable: f64) -> Outcome {
@@ -16,7 +17,11 @@ fn same(name: &str, detectable: f64) -> Outcome {
 
 #[test]
 fn every_verdict_has_its_place() {
-    check(&full(), WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+    check(
+        &full(),
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
 ────────────
       Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %           [+29.6 %, +31.6 %]
@@ -30,11 +35,13 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
-        Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
+        Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
-");
+
+"]],
+    );
 }
 
 #[test]
@@ -44,7 +51,8 @@ fn names_lose_their_middle_where_they_do_not_fit() {
     check(
         &run,
         TextOptions { width: 116, unicode: false, ..WIDE },
-        "   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
 ------------
       Slower  mycrate pars...name_for_a_long_test  1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
@@ -60,12 +68,13 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
-        Note  3 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
+        Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ------------
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
               build 12.1 s, measure 8.3 s]
-",
+
+"]],
     );
 }
 
@@ -76,7 +85,8 @@ fn eighty_columns_put_figures_below_names() {
     check(
         &run,
         TextOptions { width: 80, ..WIDE },
-        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 4 measured
 ────────────
       Slower  mycrate parser::tests::long
@@ -88,14 +98,15 @@ fn eighty_columns_put_figures_below_names() {
         Same  1 test: no change of 10 % or more; smallest detectable change
               0.41 %
 Not measured  doc tests of mycrate: run by rustdoc
-        Note  code lies where the linker put it in mycrate: the linker ld
-              refuses: no such option
-        Note  3 verdicts below 40 % on one layout: if the code it runs did not
-              change, that can be its place
+        Note  code layout not controlled in mycrate: the linker ld refuses: no
+              such option
+        Note  3 verdicts below 40 % rest on one layout: code placement alone can
+              cause such a change
 ────────────
      Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
               0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
-",
+
+"]],
     );
 }
 
@@ -105,7 +116,11 @@ fn verbose_tells_everything_about_every_test() {
     // One of each verdict is enough.
     run.outcomes.remove(5);
     run.outcomes.remove(1);
-    check(&run, TextOptions { verbose: true, ..WIDE }, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+    check(
+        &run,
+        TextOptions { verbose: true, ..WIDE },
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
       Layout  mycrate: not controlled
@@ -134,11 +149,13 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code lies where the linker put it in mycrate: the linker ld refuses: no such option
-        Note  2 verdicts below 40 % on one layout: if the code it runs did not change, that can be its place
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
+        Note  2 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
-");
+
+"]],
+    );
 }
 
 #[test]
@@ -151,25 +168,29 @@ fn nothing_to_measure_is_a_calm_answer() {
     check(
         &nothing,
         WIDE,
-        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 0 of 12 targets, 0 measured
 ────────────
    Unchanged  0 of 412 tests can have changed: only comments, documentation and formatting differ (3 files)
 ────────────
      Summary  nothing to measure  [prepare 0.4 s, build 12.1 s]
-",
+
+"]],
     );
     nothing.selection.found = 0;
     nothing.stages = Stages::default();
     check(
         &nothing,
         WIDE,
-        "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 ────────────
    Unchanged  no test in 12 targets can have changed: only comments, documentation and formatting differ (3 files)
 ────────────
      Summary  nothing to measure
-",
+
+"]],
     );
 }
 
@@ -184,18 +205,24 @@ fn an_interrupted_run_shows_what_it_has() {
         unmeasured("f", Some(Reason::Interrupted)),
     ]);
     run.interrupted = true;
-    run.warnings.push("the CPU changed its frequency".into());
-    check(&run, WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+    run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 4 measured
 ────────────
         Same  4 tests: no change of 10 % or more; smallest detectable change 0.21 % to 3.1 %, median 0.60 %
 Not measured  2 tests: interrupted
                 mycrate e, mycrate f
  Interrupted  stopped by Ctrl-C: 4 of 6 tests measured
-     Warning  the CPU changed its frequency
+     Warning  there is only one core to use: the same certainty takes longer
 ────────────
      Summary  0 slower, 0 faster, 0 changed below 10 %, 4 same, 0 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
-");
+
+"]],
+    );
 }
 
 #[test]
@@ -208,9 +235,29 @@ fn a_long_list_of_inconclusive_tests_is_cut_unless_verbose() {
         }
     };
     let run = run((0..12).map(noisy).collect());
-    let text = without_escapes(&render(&run, &WIDE));
-    assert_eq!(text.matches("Inconclusive  mycrate t").count(), 10);
-    assert!(text.contains("fresh pairs\n              ... and 2 more (-v)\n────"), "{text}");
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 12 measured
+────────────
+Inconclusive  mycrate t00  1.00 µs → 1.20 µs   +20.0 %  [+19.0 %, +21.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t01  1.00 µs → 1.19 µs   +19.0 %  [+18.0 %, +20.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t02  1.00 µs → 1.18 µs   +18.0 %  [+17.0 %, +19.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t03  1.00 µs → 1.17 µs   +17.0 %  [+16.0 %, +18.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t04  1.00 µs → 1.16 µs   +16.0 %  [+15.0 %, +17.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t05  1.00 µs → 1.15 µs   +15.0 %  [+14.0 %, +16.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t06  1.00 µs → 1.14 µs   +14.0 %  [+13.0 %, +15.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t07  1.00 µs → 1.13 µs   +13.0 %  [+12.0 %, +14.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t08  1.00 µs → 1.12 µs   +12.0 %  [+11.0 %, +13.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t09  1.00 µs → 1.11 µs   +11.0 %  [+10.0 %, +12.0 %]  a change was seen first and could not be confirmed on fresh pairs
+              ... and 2 more (-v)
+────────────
+     Summary  0 slower, 0 faster, 0 changed below 10 %, 0 same, 12 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
     let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }));
     assert_eq!(text.matches("Inconclusive  mycrate t").count(), 12);
     assert!(!text.contains("more (-v)"), "{text}");
@@ -221,14 +268,20 @@ fn figures_that_are_no_numbers_do_not_break_the_page() {
     let broken = Measured { base_ns: f64::NAN, detectable: f64::NAN, ..measured(1e3, f64::NAN) };
     let mut run = run(vec![outcome("a", Verdict::Slower, Some(broken)), outcome("b", Verdict::Slower, None)]);
     run.outcomes[1].capture = Some(Capture::Runner);
-    check(&run, WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 2 measured
 ────────────
       Slower  mycrate a  ? → ?   ?  [?, ?]
       Slower  mycrate b
 ────────────
      Summary  2 slower, 0 faster, 0 changed below 10 %, 0 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
-");
+
+"]],
+    );
 }
 
 #[test]
@@ -274,22 +327,58 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
     slower.metrics.insert(Metric::AllocatedBytes, Ok(metered(MetricVerdict::More, 640.0, 1280.0)));
     slower.cross_check = Some(CrossCheck::Suspect);
     let others = (0..7).map(|n| more_work(&format!("t{n}")));
-    let run = run([slower].into_iter().chain(others).collect());
-    let text = without_escapes(&render(&run, &WIDE));
-    let expected = "
+    let mut run = run([slower].into_iter().chain(others).collect());
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 8 measured
+────────────
       Slower  mycrate a  1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
               bytes allocated 640 B → 1.25 KiB (+100.0 %)
               suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
         Same  7 tests: no change of 10 % or more; smallest detectable change 1.0 %
    More work  mycrate t0: allocations 12 → 18 (+50.0 %), although its time is about the same
-";
-    assert!(text.contains(expected), "{text}");
-    assert_eq!(text.matches("More work").count(), 5);
-    assert!(text.contains("same\n              ... and 2 more (-v)\n────"), "{text}");
-    let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }));
-    assert!(text.contains("Without  no instructions: not asked for"), "{text}");
-    assert!(text.contains("metrics: allocations 12 → 18 (+50.0 %), peak heap 80 B\n"), "{text}");
-    assert!(text.contains("warning: more allocations, although") && !text.contains("More work"), "{text}");
+   More work  mycrate t1: allocations 12 → 18 (+50.0 %), although its time is about the same
+   More work  mycrate t2: allocations 12 → 18 (+50.0 %), although its time is about the same
+   More work  mycrate t3: allocations 12 → 18 (+50.0 %), although its time is about the same
+   More work  mycrate t4: allocations 12 → 18 (+50.0 %), although its time is about the same
+              ... and 2 more (-v)
+────────────
+     Summary  1 slower, 0 faster, 0 changed below 10 %, 7 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+    run.outcomes.truncate(2);
+    check(
+        &run,
+        TextOptions { verbose: true, ..WIDE },
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 2 measured
+        With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
+      Layout  mycrate: 899 of 900 common functions at equal addresses, 2099 of 2100 constants and variables, 2 of 3 changed functions anchored; 14 of 15 loops of changed functions in place; 2.4 MB of code linked in 0.30 s
+     Without  no instructions: not asked for
+     Changes  fn Parser::line in src/parser.rs
+              Cargo.lock: memchr 2.7.4 to 2.8.0
+────────────
+      Slower  mycrate a   1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              metrics: bytes allocated 640 B → 1.25 KiB (+100.0 %)
+              suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
+              selected: names `Parser::line`, changed in src/parser.rs
+        Same  mycrate t0   310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 1.0 %, steady state
+              metrics: allocations 12 → 18 (+50.0 %), peak heap 80 B
+              warning: more allocations, although its time is about the same
+              selected: names `Parser::line`, changed in src/parser.rs
+        Same  1 test: no change of 10 % or more; smallest detectable change 1.0 %
+────────────
+     Summary  1 slower, 0 faster, 0 changed below 10 %, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
 }
 
 #[test]
@@ -300,15 +389,21 @@ fn verdicts_by_other_metrics_than_time_are_not_called_slower() {
         same("c", 0.01),
     ]);
     run.gates = vec![Metric::Allocations, Metric::PeakHeap];
-    check(&run, WIDE, "   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 3 measured
 ────────────
        Worse  mycrate a  310 ns → 310 ns   +0.10 %  [-0.90 %, +1.1 %]
               allocations 12 → 18 (+50.0 %)
               warning: more allocations, although its time is about the same
-     Changed  1 test by less than counts (-v)
+     Changed  1 test below the threshold (-v)
         Same  1 test: no change of allocations, peak heap
 ────────────
-     Summary  1 worse, 0 better, 1 changed by less than counts, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
-");
+     Summary  1 worse, 0 better, 1 changed below the threshold, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
 }

@@ -212,6 +212,17 @@ impl Program {
         self.definitions.get(&super::digest::hash(symbol.as_bytes())).map(|definition| definition.atom)
     }
 
+    /// The atoms that have this symbol, also those that only their own unit knows by it.
+    pub(super) fn atoms_named(&self, symbol: &str) -> Vec<u32> {
+        let wanted = super::digest::hash(symbol.as_bytes());
+        let units = self.units.iter().zip(&self.first);
+        let named = units.flat_map(|(unit, first)| {
+            let symbols = unit.symbols.iter().filter(move |known| unit.names.hash(known.name) == wanted);
+            symbols.map(move |known| first + known.atom)
+        });
+        named.collect()
+    }
+
     /// The descriptors of tests, by the hash of their names.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = (Hash, u32)> {
         let units = self.units.iter().zip(&self.first);

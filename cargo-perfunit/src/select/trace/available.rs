@@ -31,7 +31,7 @@ fn trace_a_child() -> Result<(), Errno> {
     // SAFETY: the child makes system calls only.
     match unsafe { fork() }? {
         ForkResult::Child => loop {
-            let _ = crate::system::process::die_with_parent();
+            let _ = crate::system::os::die_with_parent();
             nix::unistd::pause();
         },
         ForkResult::Parent { child } => {

@@ -5,17 +5,33 @@
 //! process that runs this executable, answers the question and ends the run. Invariants: "no" is said only of a run
 //! that ended well and was seen whole; nothing but the test's own processes is waited for, stopped or killed.
 
+#[cfg(target_os = "linux")]
 mod available;
+#[cfg(target_os = "linux")]
 mod breakpoints;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+mod executed;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a tracer needs what it finds"))]
 mod places;
+#[cfg(target_os = "linux")]
 mod ptrace;
+mod rounds;
+#[cfg(target_os = "linux")]
 mod run;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests;
+#[cfg(target_os = "linux")]
 mod tracer;
 mod unseen;
 
+#[cfg(target_os = "linux")]
 pub use available::available;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{available, executes};
+pub use executed::{Executed, Program};
 pub use places::Places;
-pub use run::{Executed, Program, executes};
+pub use rounds::{LONGEST, in_any_run};
+#[cfg(target_os = "linux")]
+pub use run::executes;
 pub use unseen::{Unseen, Untraceable};

@@ -3,9 +3,9 @@
 use super::unseen::Unseen;
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt;
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The functions of an executable by their linker symbol names, and what identifies it in a running process.

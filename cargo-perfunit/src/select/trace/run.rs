@@ -1,10 +1,10 @@
 //! One run of a test, from the question to the answer.
 
 use super::breakpoints::Breakpoints;
-use super::places::Places;
+use super::executed::{Executed, Program};
 use super::tracer::{self, End};
 use super::unseen::Unseen;
-use crate::build::{SIDE_VARIABLE, TestExecutable};
+use crate::build::SIDE_VARIABLE;
 use crate::error::{Error, Result};
 use crate::system::cache;
 use crate::system::fs;
@@ -13,34 +13,12 @@ use crate::system::process;
 use nix::sys::personality::{self, Persona};
 use nix::sys::resource::{Resource, setrlimit};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-
-/// Whether a test executes any of the functions in question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Executed {
-    Yes,
-    /// It passed and did not.
-    No,
-    Unknown(Unseen),
-}
-
-/// A test executable and what its tests need to run in.
-#[derive(Debug, Clone, Copy)]
-pub struct Program<'a> {
-    pub executable: &'a TestExecutable,
-    pub places: &'a Places,
-    /// `TMPDIR` of its tests; emptied before each.
-    pub temporary: &'a Path,
-    /// Set besides what cargo and the user set: the seed of this run.
-    pub variables: &'a [(&'static str, OsString)],
-}
 
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(100);

@@ -1,16 +1,17 @@
 //! `cargo perfunit archive`: builds and selects as `diff` would, and packs what measuring needs.
 
 use super::{Archive, Asked, FORMAT, METER, Manifest, PARTS, Recipe, SEEDS, compilers};
-use crate::build::parts_key;
+use crate::build::{Builder, BuiltSides, parts_key};
 use crate::error::{Error, Result};
-use crate::model::{Sides, VersionName};
-use crate::session::names::Names;
+use crate::model::{Sides, VersionName, Warning};
+use crate::select::{select, selection_file};
+use crate::session::open::{Opened, open};
 use crate::session::options::Options;
-use crate::session::rounds::Rounds;
-use crate::session::setup::Setup;
-use crate::session::{not_interrupted, rounds, runs, select, setup};
+use crate::session::pairings::{self, Plan};
+use crate::session::shared::Session;
 use crate::system::archive::{self as packed, Entry};
 use crate::system::fs;
+use crate::system::interrupt;
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ pub struct Archived {
     /// Size of the archive in bytes.
     pub bytes: u64,
     /// What the user should know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Makes an archive of what `diff` with these options would measure.
@@ -35,38 +36,34 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
         return Err(Error::usage(format!("--archive-file {} is a folder", file.display()))
             .hint("name a file: `--archive-file target/perfunit.tar.zst`"));
     }
-    let mut setup = setup::open(options, terminal)?;
-    setup.archive = Archive::Making(Vec::new());
-    let contents = runs::contents(&setup);
-    let selected = select::select(&mut setup, options)?;
+    let Opened { context, mut versions, mut warnings, lock: _lock, .. } = open(options, terminal, None)?;
+    let contents = versions.contents();
+    let mut builder = Builder::open(&context, &versions)?;
+    let mut selected = select(&mut builder, &versions, &options.wanted())?;
+    warnings.append(&mut selected.warnings);
     let mut selection = selected.summary();
-    let mut built = None;
+    let mut plan = None;
     if !selected.targets.is_empty() {
-        setup::settle_lock_file(&mut setup, &selected.workspace.root)?;
-        let names = Names::of_versions(&setup, &selected);
-        let rounds = rounds::prepare(&mut setup, options, &selected, &names, None)?;
-        selection = rounds.describe(selection, &selected);
-        built = Some(rounds);
+        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+        let session = Session::new(&context, &versions, &selected, options).archive(&Archive::Making);
+        let prepared = pairings::prepare(&session, &mut builder)?;
+        selection = prepared.describe(selection, &selected);
+        plan = Some(prepared);
     }
-    not_interrupted()?;
+    interrupt::check()?;
     let progress = Progress::spinner(terminal, "Packing");
     progress.message(file.display().to_string());
-    let recipes = match std::mem::take(&mut setup.archive) {
-        Archive::Making(recipes) => recipes,
-        Archive::None | Archive::Using { .. } => Vec::new(),
-    };
-    let entries = entries(&setup, &recipes, built.as_ref())?;
-    let mut warnings = std::mem::take(&mut setup.warnings);
-    warnings.extend(built.iter().flat_map(Rounds::warnings));
-    let versions = &setup.comparison.versions;
+    let recipes: Vec<Recipe> = plan.iter().flat_map(Plan::built).map(Recipe::of).collect();
+    let entries = entries(&context.ours, &recipes, plan.as_ref())?;
+    warnings.extend(plan.iter().flat_map(Plan::warnings));
     let manifest = Manifest {
         format: FORMAT,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         parts: parts_key()?,
-        compiler: compilers(&setup),
-        sysroot: setup.cargo.sysroot.clone(),
-        ours: setup.ours.clone(),
-        versions: Sides { base: versions.base.name.clone(), head: versions.head.name.clone() },
+        compiler: compilers(&context),
+        sysroot: context.cargo.sysroot.clone(),
+        ours: context.ours.clone(),
+        versions: versions.names(),
         contents,
         asked: Asked::of(options),
         recipes,
@@ -78,19 +75,21 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
 }
 
 /// All files to pack, by their path from our folder.
-fn entries(setup: &Setup, recipes: &[Recipe], rounds: Option<&Rounds>) -> Result<Vec<Entry>> {
+fn entries(ours: &Path, recipes: &[Recipe], plan: Option<&Plan>) -> Result<Vec<Entry>> {
     let mut files = BTreeSet::new();
     let names: BTreeSet<&str> = recipes.iter().flat_map(Recipe::sides).collect();
     for name in names {
-        list_files(&setup.ours.join("sides").join(name), &mut files)?;
+        list_files(&ours.join("sides").join(name), &mut files)?;
     }
-    let answers = rounds.iter().flat_map(|rounds| rounds.remembered(&setup.ours)).collect::<Result<Vec<PathBuf>>>()?;
-    files.extend(answers.into_iter().chain([setup.ours.join("Cargo.lock")]).filter(|path| path.is_file()));
-    let below = |path: PathBuf| Some(Entry { name: path.strip_prefix(&setup.ours).ok()?.to_owned(), path });
+    let builds: Vec<&BuiltSides> = plan.iter().flat_map(|plan| plan.built()).collect();
+    let answers = builds.iter().map(|built| selection_file(ours, &built.sides)).collect::<Result<Vec<PathBuf>>>()?;
+    files.extend(answers.into_iter().chain([ours.join("Cargo.lock")]).filter(|path| path.is_file()));
+    let below = |path: PathBuf| Some(Entry { name: path.strip_prefix(ours).ok()?.to_owned(), path });
     let mut entries: Vec<Entry> = files.into_iter().filter_map(below).collect();
-    let [seeds, meter] = rounds.map(Rounds::libraries).unwrap_or_default();
-    for (name, path) in [(SEEDS, seeds), (METER, meter)] {
-        entries.extend(path.map(|path| Entry { name: Path::new(PARTS).join(name), path }));
+    if let Some(built) = builds.first() {
+        for (name, path) in [(SEEDS, &built.seeds), (METER, &built.meter)] {
+            entries.extend(path.clone().map(|path| Entry { name: Path::new(PARTS).join(name), path }));
+        }
     }
     Ok(entries)
 }

@@ -1,7 +1,7 @@
 //! Builds that are made on one machine and measured on others: `cargo perfunit archive` and `diff --use-archive`.
 //!
 //! An archive holds what `diff` would have kept: executables and link inputs of both versions in each pairing, what
-//! machine code and tracing said about them, and how the builds came about. Where it is used the pipeline runs as ever,
+//! machine code and tracing said about them, and how the builds came about. Where it is used a comparison runs as ever,
 //! and finds all that it would have built; what it does not find is an error and never a build.
 
 mod make;
@@ -12,30 +12,30 @@ pub use make::{Archived, archive};
 pub use recipe::Recipe;
 pub use take::{adopt, install};
 
-use super::options::{Options, Scope};
-use super::setup::Setup;
+use super::options::Options;
 use crate::build;
+use crate::cargo::Context;
 use crate::error::{Error, Result};
 use crate::git::Request;
 use crate::model::{Sides, VersionName};
+use crate::select::Scope;
 use crate::system::archive as packed;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Changes with the format of the manifest.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The libraries that measured processes load, below our folder and in archives.
 const PARTS: &str = "parts";
 const SEEDS: &str = "libperfunit_seeds.so";
 const METER: &str = "libperfunit_meter.so";
 
 /// What a run has to do with archives.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub enum Archive {
-    #[default]
     None,
-    /// It makes one: how the builds came about so far.
-    Making(Vec<Recipe>),
+    /// It makes one.
+    Making,
     /// It uses this one.
     Using {
         file: PathBuf,
@@ -72,15 +72,13 @@ struct Asked {
     scope: Scope,
     all_tests: bool,
     build: build::Options,
-    opaque_constants: bool,
-    aligned_loops: bool,
 }
 
 /// What the compilers of both sides say of themselves.
-fn compilers(setup: &Setup) -> String {
-    let base = setup.base_cargo.as_ref();
+fn compilers(context: &Context) -> String {
+    let base = context.base_cargo.as_ref();
     let base = base.map(|base| format!("base: {}{}\n", base.version, base.sysroot.display()));
-    setup.cargo.version.clone() + &base.unwrap_or_default()
+    context.cargo.version.clone() + &base.unwrap_or_default()
 }
 
 /// What every format of a manifest says.
@@ -97,8 +95,6 @@ impl Asked {
             scope: options.scope.clone(),
             all_tests: options.all_tests,
             build: options.build.clone(),
-            opaque_constants: options.opaque_constants,
-            aligned_loops: options.aligned_loops,
         }
     }
 }

@@ -1,18 +1,15 @@
 //! How a pairing was built, so that the same executables are found again without building.
 
 use super::{Archive, METER, PARTS, SEEDS};
-use crate::build::{SideBuild, Variant};
+use crate::build::{BuiltSides, Pairing, SideBuild, Variant};
 use crate::error::{Error, Result};
-use crate::model::{Side, Sides, TargetId};
-use crate::session::build::BuiltSides;
-use crate::session::pairing::Pairing;
-use crate::session::setup::Setup;
+use crate::model::{Side, Sides, TargetId, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One pairing as it was built in the end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     tests_of: Side,
     targets: BTreeSet<TargetId>,
@@ -23,12 +20,12 @@ pub struct Recipe {
     given_up: BTreeSet<String>,
     /// Folders below `sides`; none where a version has none of the targets.
     sides: Sides<Option<String>>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl Recipe {
     /// How these were built.
-    pub fn of(built: &BuiltSides, without_macro: &BTreeSet<String>) -> Self {
+    pub fn of(built: &BuiltSides) -> Self {
         let folder = |side: &SideBuild| {
             let name = side.folder.file_name().filter(|_| !side.executables.is_empty());
             name.map(|name| name.to_string_lossy().into_owned())
@@ -36,7 +33,7 @@ impl Recipe {
         Self {
             tests_of: built.pairing.tests_of,
             targets: built.targets.clone(),
-            without_macro: without_macro.clone(),
+            without_macro: built.without_macro.clone(),
             runner: built.variant.runner,
             given_up: built.pairing.given_up().clone(),
             sides: built.sides.as_ref().map(folder),
@@ -47,13 +44,12 @@ impl Recipe {
     /// Finds what was built; `roots` and `variant` are as they were before anything had to be given up.
     pub fn follow(
         &self,
-        setup: &Setup,
+        ours: &Path,
         mut pairing: Pairing,
         roots: &BTreeSet<String>,
         variant: Variant,
     ) -> Result<BuiltSides> {
-        pairing.take_back(setup, &self.given_up);
-        let ours = &setup.ours;
+        pairing.take_back(&self.given_up);
         let open = |_, name: Option<&String>| match name {
             Some(name) => SideBuild::open(&ours.join("sides").join(name)),
             None => Ok(SideBuild::empty(ours)),
@@ -64,6 +60,7 @@ impl Recipe {
             pairing,
             targets: self.targets.clone(),
             injections: roots.difference(&self.without_macro).cloned().collect(),
+            without_macro: self.without_macro.clone(),
             seeds: library(SEEDS),
             meter: library(METER),
             variant: Variant { runner: self.runner, ..variant },
@@ -78,13 +75,6 @@ impl Recipe {
 }
 
 impl Archive {
-    /// Notes how a pairing was built, if an archive is being made.
-    pub fn note(&mut self, built: &BuiltSides, without_macro: &BTreeSet<String>) {
-        if let Self::Making(recipes) = self {
-            recipes.push(Recipe::of(built, without_macro));
-        }
-    }
-
     /// The recipe for a pairing; none if builds are made. An archive without it is an error.
     pub fn recipe(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Result<Option<Recipe>> {
         let Self::Using { file, recipes } = self else { return Ok(None) };

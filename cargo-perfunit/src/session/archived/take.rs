@@ -2,12 +2,12 @@
 
 use super::{Archive, Asked, Manifest, compilers};
 use crate::build::{self, SideBuild};
+use crate::cargo::Context;
 use crate::error::{Error, Result};
-use crate::git::Request;
+use crate::explain::Explaining;
+use crate::git::{Request, Versions};
 use crate::model::{Explain, Side, Sides, VersionName};
-use crate::session::options::{Explaining, Options};
-use crate::session::runs;
-use crate::session::setup::Setup;
+use crate::session::options::Options;
 use crate::system::archive as packed;
 use crate::system::fs;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,11 @@ pub fn adopt(options: &Options) -> Result<Options> {
     }
     let Manifest { asked, versions, .. } = Manifest::read(file)?;
     let typed = Asked::of(options);
-    let neutral = Asked::of(&Options {
-        build: build::Options { profile: "bench".to_owned(), arguments: Vec::new() },
-        opaque_constants: true,
-        ..Options::default()
-    });
+    let neutral = Asked::of(&Options::new(PathBuf::new(), Request::default()));
     let differs = [
         ("the choice of packages and targets", typed.scope != neutral.scope && typed.scope != asked.scope),
         ("--all-tests", typed.all_tests && !asked.all_tests),
         ("what is passed to cargo", typed.build != neutral.build && typed.build != asked.build),
-        ("--transparent-constants", !typed.opaque_constants && asked.opaque_constants),
-        ("--aligned-loops", typed.aligned_loops && !asked.aligned_loops),
     ];
     if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
         return Err(Error::usage(format!("{} was made otherwise: {what} differs", file.display()))
@@ -46,8 +40,6 @@ pub fn adopt(options: &Options) -> Result<Options> {
         scope: asked.scope,
         all_tests: asked.all_tests,
         build: asked.build,
-        opaque_constants: asked.opaque_constants,
-        aligned_loops: asked.aligned_loops,
         explaining: Explaining { explain: Explain::Never, ..options.explaining },
         ..options.clone()
     })
@@ -62,33 +54,31 @@ fn exactly(versions: &Sides<VersionName>, request: Request) -> Request {
     }
 }
 
-/// Unpacks the archive into our folder, all of it or nothing.
-pub fn install(setup: &mut Setup, file: &Path) -> Result<()> {
+/// Unpacks the archive into our folder, all of it or nothing. The versions are called then as they were where it was made.
+pub fn install(context: &Context, versions: &mut Versions, file: &Path) -> Result<Archive> {
     let manifest = Manifest::read(file)?;
-    check(setup, &manifest, file)?;
-    let draft = setup.ours.join("tmp").join(format!("archive-{}", std::process::id()));
+    check(context, versions, &manifest, file)?;
+    let draft = context.ours.join("tmp").join(format!("archive-{}", std::process::id()));
     fs::remove_dir_all(&draft)?;
-    let installed = packed::unpack(file, &draft).and_then(|()| put(setup, &draft, &manifest, file));
+    let installed = packed::unpack(file, &draft).and_then(|()| put(&context.ours, &draft, &manifest, file));
     fs::remove_dir_all(&draft)?;
     installed?;
-    let versions = &mut setup.comparison.versions;
-    // As they were called where the archive was made.
-    (versions.base.name, versions.head.name) = (manifest.versions.base, manifest.versions.head);
-    setup.archive = Archive::Using { file: file.to_owned(), recipes: manifest.recipes };
-    Ok(())
+    (versions.sides.base.name, versions.sides.head.name) = (manifest.versions.base, manifest.versions.head);
+    Ok(Archive::Using { file: file.to_owned(), recipes: manifest.recipes })
 }
 
 /// Whether what was built there would have been built here.
-fn check(setup: &Setup, manifest: &Manifest, file: &Path) -> Result<()> {
+fn check(context: &Context, versions: &Versions, manifest: &Manifest, file: &Path) -> Result<()> {
     let other = |what: String, hint: &str| Err(Error::usage(format!("{} {what}", file.display())).hint(hint));
-    if manifest.compiler != compilers(setup) {
+    if manifest.compiler != compilers(context) {
         let release = manifest.compiler.lines().next().unwrap_or_default();
-        let what = format!("was made with {release}, and here is {}", setup.rustc());
+        let what = format!("was made with {release}, and here is {}", context.rustc());
         return other(what, "use the same toolchain on all machines: rust-toolchain.toml in the project says which");
     }
-    for (what, there, here) in
-        [("the target folder", &manifest.ours, &setup.ours), ("the toolchain", &manifest.sysroot, &setup.cargo.sysroot)]
-    {
+    for (what, there, here) in [
+        ("the target folder", &manifest.ours, &context.ours),
+        ("the toolchain", &manifest.sysroot, &context.cargo.sysroot),
+    ] {
         if there != here {
             let what = format!("was made with {what} at {}, and here it is at {}", there.display(), here.display());
             let hint = "executables know where they were built: use equal paths on all machines, in containers or with links \
@@ -96,10 +86,10 @@ fn check(setup: &Setup, manifest: &Manifest, file: &Path) -> Result<()> {
             return other(what, hint);
         }
     }
-    let contents = runs::contents(setup);
+    let contents = versions.contents();
     for side in Side::BOTH {
         if contents.get(side) != manifest.contents.get(side) {
-            let (there, here) = (manifest.versions.get(side), &setup.comparison.versions.get(side).name);
+            let (there, here) = (manifest.versions.get(side), &versions.sides.get(side).name);
             let what = format!("is of another {side}: {} there, {} here", named(there), named(here));
             let hint = "leave out BASE to compare what was archived, or make the archive anew; uncommitted changes have to be \
                         the same on all machines";
@@ -116,12 +106,12 @@ fn named(version: &VersionName) -> String {
 }
 
 /// Moves what was unpacked to its place. A side's folder is complete or not there.
-fn put(setup: &Setup, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
+fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     for path in fs::list_dir(draft)? {
         if !FOLDERS.iter().any(|known| name(&path) == *known) {
             return Err(Error::usage(format!(
-                "{} is not of our making: it holds `{}`",
+                "{} was not made by cargo-perfunit: it holds `{}`",
                 file.display(),
                 name(&path).display()
             )));
@@ -136,13 +126,13 @@ fn put(setup: &Setup, draft: &Path, manifest: &Manifest, file: &Path) -> Result<
         }
     }
     for side in fs::list_dir(&draft.join("sides"))? {
-        let place = setup.ours.join("sides").join(name(&side));
+        let place = ours.join("sides").join(name(&side));
         fs::remove_dir_all(&place)?;
-        fs::create_dir_all(&setup.ours.join("sides"))?;
+        fs::create_dir_all(&ours.join("sides"))?;
         fs::rename(&side, &place)?;
-        build::stand_in(&setup.ours, &SideBuild::open(&place)?)?;
+        build::stand_in(ours, &SideBuild::open(&place)?)?;
     }
-    move_files(draft, &setup.ours)
+    move_files(draft, ours)
 }
 
 /// Moves files one by one: other runs have left theirs beside them.

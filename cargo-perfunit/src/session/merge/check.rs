@@ -3,7 +3,8 @@
 use super::Shard;
 use crate::error::{Error, Result};
 use crate::model::{Ignored, Partition, PartitionKind, Side, Sides, TargetKind, VersionName};
-use crate::session::options::{Filter, Options, Scope};
+use crate::select::{Filter, Scope};
+use crate::session::options::Options;
 use crate::session::runs::Record;
 use crate::system::cache;
 use clap::ValueEnum;
@@ -111,10 +112,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("--metric", gates.join(",")),
         ("--instructions", word(&measuring.instructions)),
         ("the error rate", measuring.alpha.to_string()),
-        ("--transparent-constants", (!options.opaque_constants).to_string()),
-        ("--aligned-loops", options.aligned_loops.to_string()),
         ("--layout", word(&measuring.placement)),
-        ("--unequal-seeds", (!measuring.equal_seeds).to_string()),
     ]
 }
 

@@ -2,8 +2,8 @@
 
 use super::Shard;
 use crate::model::{
-    Environment, LayoutMatch, NoLayout, Outcome, Partition, Reason, Run, Selection, Sharding, Stages, TargetId, TestId,
-    Verdict,
+    Environment, LayoutMatch, NoLayout, Outcome, Partition, Reason, Run, Selection, Sharding, Shards, Stages, TargetId,
+    TestId, Verdict, Warning,
 };
 use crate::session::summary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,7 +57,7 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
         let traced = matches!(outcome.reason, Some(Reason::NotExecuted { .. } | Reason::DataChanged { .. }));
         outcome.verdict == Verdict::NotMeasured && (traced || !dealt.contains(&outcome.test))
     };
-    let left_out: Vec<Outcome> = outcomes.iter().filter(is_left_out).cloned().collect();
+    let left_out: Vec<&Outcome> = outcomes.iter().filter(is_left_out).collect();
     // A shard without tests has said of each change that it measures nothing.
     let fewest = runs.iter().map(|run| &run.selection).min_by_key(|selection| selection.effects.len());
     let mut selection = fewest.cloned().unwrap_or_default();
@@ -112,8 +112,8 @@ fn processors(runs: &[&Run]) -> BTreeMap<String, Vec<String>> {
     processors
 }
 
-fn warnings(runs: &[&Run], outcomes: &[Outcome]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
+fn warnings(runs: &[&Run], outcomes: &[Outcome]) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
     for warning in runs.iter().flat_map(|run| &run.warnings) {
         if !warnings.contains(warning) {
             warnings.push(warning.clone());
@@ -121,32 +121,23 @@ fn warnings(runs: &[&Run], outcomes: &[Outcome]) -> Vec<String> {
     }
     let processors = processors(runs);
     if processors.len() > 1 {
-        let each = processors.iter().map(|(cpu, shards)| format!("{cpu} (shard {})", shards.join(", ")));
-        warnings.push(format!(
-            "the shards ran on different processors, {}: both versions of a test ran on one, but the times of two tests may \
-             be of two",
-            each.collect::<Vec<_>>().join(" and ")
-        ));
+        warnings.push(Warning::Shards(Shards::Processors(processors)));
     }
     for run in runs.iter().filter(|run| run.interrupted) {
-        let Some(partition) = run.sharding.as_ref().and_then(Sharding::single) else { continue };
+        let Some(shard) = run.sharding.as_ref().and_then(Sharding::single) else { continue };
         let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted)).count();
-        warnings.push(format!("shard {partition} was interrupted: {left} of its tests are not measured"));
+        warnings.push(Warning::Shards(Shards::Interrupted { shard, left }));
     }
-    let nobodys = outcomes.iter().filter(|outcome| outcome.is_of_other_shard()).count();
-    if nobodys > 0 {
-        warnings.push(format!("{nobodys} tests were left by each shard to another one and are not measured"));
+    let tests = outcomes.iter().filter(|outcome| outcome.is_of_other_shard()).count();
+    if tests > 0 {
+        warnings.push(Warning::Shards(Shards::NobodysTests { tests }));
     }
     warnings
 }
 
 /// Shards by hash may see other candidates, as each test has its shard whatever the others are.
-fn disagreement(runs: &[&Run]) -> Option<String> {
+fn disagreement(runs: &[&Run]) -> Option<Warning> {
     let mut lists = runs.iter().filter_map(|run| run.sharding.as_ref()).map(|sharding| &sharding.candidates);
     let first = lists.next()?;
-    lists.any(|list| list != first).then(|| {
-        "the shards do not agree about the tests to share out: the machines compile differently, and each test is as its \
-         own shard saw it"
-            .to_owned()
-    })
+    lists.any(|list| list != first).then_some(Warning::Shards(Shards::Disagree))
 }

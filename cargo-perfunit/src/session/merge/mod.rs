@@ -6,11 +6,11 @@
 mod check;
 mod join;
 
+use super::open;
 use super::options::Options;
 use super::runs::{self, Record};
-use super::setup;
 use crate::error::{Error, Result};
-use crate::model::Run;
+use crate::model::{Run, Warning};
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,8 +56,7 @@ pub fn merge(request: &MergeRequest) -> Result<Run> {
     }
     // A verdict is never lost because it cannot be written down.
     if let Err(error) = keep(request, &mut record) {
-        let warning = format!("`explain` and `report` will not know the merged run: {}", error.message());
-        record.run.warnings.push(warning);
+        record.run.warnings.push(Warning::NotKept { merged: true, why: error.message().to_owned() });
     }
     Ok(record.run)
 }
@@ -66,7 +65,7 @@ fn keep(request: &MergeRequest, record: &mut Record) -> Result<()> {
     if let Some(output) = &request.output {
         return runs::save(&output.join(runs::FILE), record);
     }
-    let ours = setup::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
+    let ours = open::home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     runs::keep(&ours, record).map(drop)
 }
 

@@ -1,5 +1,7 @@
 use super::*;
-use crate::model::{Environment, Outcome, Part, Partition, PartitionKind, Reason, Sharding, Sides, TestId, Verdict};
+use crate::model::{
+    Environment, Outcome, Part, Partition, PartitionKind, Reason, Sharding, Shards, Sides, TestId, Verdict, Warning,
+};
 use crate::report::samples;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -133,7 +135,7 @@ fn slices_of_different_lists_do_not_go_together_and_hashed_shards_do() {
     };
     refused(other(PartitionKind::Slice).into(), &["do not agree", "mycrate a is one in shard-1/run.json"]);
     let run = merged(other(PartitionKind::Hash).into()).unwrap();
-    assert!(run.warnings.iter().any(|warning| warning.contains("do not agree")), "{:?}", run.warnings);
+    assert!(run.warnings.contains(&Warning::Shards(Shards::Disagree)), "{:?}", run.warnings);
     assert_eq!(run.sharding.unwrap().candidates.len(), 5);
 }
 
@@ -146,6 +148,7 @@ fn an_interrupted_shard_and_other_processors_are_told() {
     let run = merged(vec![shard(1, 2), other]).unwrap();
     assert!(run.interrupted);
     let [processors, interrupted] = &run.warnings[..] else { panic!("{:?}", run.warnings) };
+    let (processors, interrupted) = (processors.to_string(), interrupted.to_string());
     assert!(processors.contains("EPYC (shard 2) and Xeon (shard 1)"), "{processors}");
     assert!(interrupted.contains("shard slice:2/2 was interrupted: 1 of its tests"), "{interrupted}");
     assert_eq!(run.environment.cpu, "EPYC, Xeon");

@@ -11,9 +11,18 @@ use object::{
 };
 use std::sync::Arc;
 
-/// An object with a descriptor of the test `a_test` that calls a function with this code. At `field` in it, a relocation
-/// of this type refers to the section that holds these constants, 4 bytes each, as the section itself plus `addend`.
-fn object(machine: Architecture, code: &[u8], constants: &[u32], field: u64, kind: u32, addend: i64) -> Arc<Unit> {
+/// At `field` in a function's code, a relocation of this kind.
+#[derive(Clone, Copy)]
+struct Field {
+    at: u64,
+    kind: u32,
+    addend: i64,
+}
+
+/// An object with a descriptor of the test `a_test` that calls a function with this code. The field in it refers to the
+/// section that holds these constants, 4 bytes each, as the section itself plus the addend.
+fn object(machine: Architecture, code: &[u8], constants: &[u32], field: Field) -> Arc<Unit> {
+    let Field { at, kind, addend } = field;
     let mut object = Object::new(BinaryFormat::Elf, machine, Endianness::Little);
     let text = object.add_section(Vec::new(), b".text.shim".to_vec(), SectionKind::Text);
     object.append_section_data(text, code, 16);
@@ -36,7 +45,7 @@ fn object(machine: Architecture, code: &[u8], constants: &[u32], field: u64, kin
     };
     relate(descriptor, 0, name, pointer, 0);
     relate(descriptor, 16, text, pointer, 0);
-    relate(text, field, merged, kind, addend);
+    relate(text, at, merged, kind, addend);
     object.add_symbol(Symbol {
         name: b"shim".to_vec(),
         value: 0,
@@ -65,8 +74,8 @@ fn with_entry_size(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// Which of two constants the code of the test means: the other one may change.
 #[track_caller]
-fn means(machine: Architecture, code: &[u8], field: u64, kind: u32, addend: i64, index: usize) {
-    let with = |constants: [u32; 3]| object(machine, code, &constants, field, kind, addend);
+fn means(machine: Architecture, code: &[u8], field: Field, index: usize) {
+    let with = |constants: [u32; 3]| object(machine, code, &constants, field);
     let base = with([10, 20, 30]);
     for at in 0..3 {
         let mut constants = [10, 20, 30];
@@ -84,12 +93,13 @@ fn means(machine: Architecture, code: &[u8], field: u64, kind: u32, addend: i64,
 #[test]
 fn a_relative_operand_counts_from_the_end_of_its_instruction() {
     let x86 = Architecture::X86_64;
+    let relative = |addend| Field { at: 2, kind: elf::R_X86_64_PC32.0, addend };
     // mov eax, [rip + x]: the field ends the instruction.
-    means(x86, &[0x8b, 0x05, 0, 0, 0, 0, 0xc3], 2, elf::R_X86_64_PC32.0, 4 - 4, 1);
+    means(x86, &[0x8b, 0x05, 0, 0, 0, 0, 0xc3], relative(4 - 4), 1);
     // cmp dword ptr [rip + x], 7: one byte follows.
-    means(x86, &[0x83, 0x3d, 0, 0, 0, 0, 7, 0xc3], 2, elf::R_X86_64_PC32.0, 4 - 5, 1);
+    means(x86, &[0x83, 0x3d, 0, 0, 0, 0, 7, 0xc3], relative(4 - 5), 1);
     // mov dword ptr [rip + x], 7: four bytes follow.
-    means(x86, &[0xc7, 0x05, 0, 0, 0, 0, 7, 0, 0, 0, 0xc3], 2, elf::R_X86_64_PC32.0, 8 - 8, 2);
+    means(x86, &[0xc7, 0x05, 0, 0, 0, 0, 7, 0, 0, 0, 0xc3], relative(8 - 8), 2);
 }
 
 #[test]
@@ -99,8 +109,8 @@ fn on_aarch64_the_addend_is_the_offset() {
     let code = [0x9000_0000_u32, 0xb940_0000, 0xd65f_03c0].map(u32::to_le_bytes).concat();
     for index in 0..3 {
         let addend = 4 * i64::try_from(index).unwrap();
-        means(arm, &code, 4, elf::R_AARCH64_LDST32_ABS_LO12_NC.0, addend, index);
-        means(arm, &code, 0, elf::R_AARCH64_ADR_PREL_PG_HI21.0, addend, index);
+        means(arm, &code, Field { at: 4, kind: elf::R_AARCH64_LDST32_ABS_LO12_NC.0, addend }, index);
+        means(arm, &code, Field { at: 0, kind: elf::R_AARCH64_ADR_PREL_PG_HI21.0, addend }, index);
     }
 }
 
@@ -108,7 +118,9 @@ fn on_aarch64_the_addend_is_the_offset() {
 fn where_the_constant_meant_is_unknown_all_of_them_are() {
     // The field lies in no instruction's operand.
     let code = [0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90];
-    let with = |last: u32| object(Architecture::X86_64, &code, &[10, last], 2, elf::R_X86_64_PC32.0, 0);
+    let with = |last: u32| {
+        object(Architecture::X86_64, &code, &[10, last], Field { at: 2, kind: elf::R_X86_64_PC32.0, addend: 0 })
+    };
     let comparison = between(&[&with(20)], &[&with(21)], &["a_test"]);
     assert_eq!(changed(&comparison, "a_test").frontier[0].what, What::Code);
     same(&between(&[&with(20)], &[&with(20)], &["a_test"]), "a_test");

@@ -1,0 +1,324 @@
+//! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
+
+use super::invoke::{self, BuildFailure, Built, Options, Request};
+use super::kept::SideBuild;
+use super::key::cargo_home;
+use super::shadow::{Injections, Tree};
+use super::toolchain::{self, Toolchain, Variant};
+use crate::cargo::{self, Context, Location, Package, Target, Workspace};
+use crate::error::{Error, Result};
+use crate::git::{Entry, FileSet, Repository, Versions};
+use crate::model::{Side, Sides, TargetId};
+use crate::system::cache::{self, KeyBuilder};
+use crate::system::fs;
+use crate::system::interrupt;
+use crate::system::progress::Progress;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Cargo's target folder, from ours.
+const TARGET_DIR: &str = "build";
+/// The same for a second tree that cannot share it.
+const APART: &str = "build/probed";
+
+/// Owns the trees in which versions are built and measured.
+pub struct Builder<'a> {
+    context: &'a Context,
+    repository: Rc<Repository>,
+    /// The versions, for people.
+    names: Sides<String>,
+    tree: Tree,
+    /// Opened when it is needed.
+    probed: Option<Tree>,
+}
+
+/// Where something is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the tree in which tests are measured.
+    Measured,
+    /// In a tree of its own, so that the next `diff` finds its files as they were.
+    Probed {
+        /// Whether cargo gets a target folder of its own, too.
+        apart: bool,
+    },
+}
+
+/// What to build of both versions.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    pub options: &'a Options,
+    /// Head's.
+    pub workspace: &'a Workspace,
+    /// The packages that the user asked for.
+    pub packages: &'a BTreeSet<String>,
+    pub targets: &'a BTreeSet<TargetId>,
+}
+
+/// From what both versions are built, and what to try after a failure.
+pub trait Attempt {
+    fn place(&self) -> Place;
+    fn variant(&self) -> Variant;
+    /// Which side is built first.
+    fn order(&self) -> [Side; 2];
+    fn files(&self, side: Side) -> &FileSet;
+    /// Crate roots that get our `#[test]`.
+    fn injections(&self) -> &Injections;
+    /// Changes what is built next; `tree` is the folder in which the side did not build.
+    fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next>;
+}
+
+/// What to do after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Build the side again.
+    SameSide,
+    /// Build both again.
+    BothSides,
+    /// Nothing is left to try.
+    Stop,
+}
+
+/// Both versions, built.
+pub struct Both {
+    pub sides: Sides<SideBuild>,
+    pub toolchains: Sides<Toolchain>,
+}
+
+impl<'a> Builder<'a> {
+    /// Opens the tree in our folder.
+    pub fn open(context: &'a Context, versions: &Versions) -> Result<Self> {
+        let tree = open_tree(context, versions.repository.root(), "shadow")?;
+        let names = Sides { base: versions.described(Side::Base), head: versions.described(Side::Head) };
+        Ok(Self { context, repository: Rc::clone(&versions.repository), names, tree, probed: None })
+    }
+
+    /// The versions, for people.
+    pub fn names(&self) -> &Sides<String> {
+        &self.names
+    }
+
+    pub fn context(&self) -> &'a Context {
+        self.context
+    }
+
+    /// The folder of a tree that holds the repository's files.
+    pub fn root(&mut self, place: Place) -> Result<PathBuf> {
+        Ok(self.tree(place)?.root())
+    }
+
+    fn tree(&mut self, place: Place) -> Result<&mut Tree> {
+        match place {
+            Place::Measured => Ok(&mut self.tree),
+            Place::Probed { .. } => {
+                let tree = match self.probed.take() {
+                    Some(tree) => tree,
+                    None => open_tree(self.context, self.repository.root(), "probed")?,
+                };
+                Ok(self.probed.insert(tree))
+            }
+        }
+    }
+
+    /// Puts the files of a version into a tree.
+    pub fn checkout(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
+        let repository = Rc::clone(&self.repository);
+        self.tree(place)?.checkout(&repository, files, injections).map(drop)
+    }
+
+    /// Undoes what tests did to the measured tree since the checkout of this same version, and says which paths that were.
+    pub fn restore(&mut self, files: &FileSet, injections: &Injections) -> Result<Vec<PathBuf>> {
+        self.tree.restore(&self.repository, files, injections)
+    }
+
+    /// Gives both versions the same lock file policy: a version without one takes the other's; if neither has one it is
+    /// made once, kept in our folder, and used for both from then on.
+    pub fn settle_lock_file(&mut self, versions: &mut Versions, workspace_root: &str) -> Result<()> {
+        let path = Path::new(workspace_root).join("Cargo.lock");
+        let entry = |files: &FileSet| files.entries.get(&path).cloned();
+        let entry = match (entry(&versions.files.base), entry(&versions.files.head)) {
+            (Some(_), Some(_)) => return Ok(()),
+            (Some(entry), None) | (None, Some(entry)) => entry,
+            (None, None) => {
+                let kept = self.context.ours.join("Cargo.lock");
+                let text = match fs::read_if_exists(&kept)? {
+                    Some(text) => text,
+                    None => self.make_lock_file(&versions.files.head, &path, &kept)?,
+                };
+                Entry::snapshot(text)
+            }
+        };
+        for files in [&mut versions.files.base, &mut versions.files.head] {
+            files.entries.entry(path.clone()).or_insert_with(|| entry.clone());
+        }
+        Ok(())
+    }
+
+    fn make_lock_file(&mut self, head: &FileSet, path: &Path, kept: &Path) -> Result<Vec<u8>> {
+        self.checkout(Place::Measured, head, &Injections::none())?;
+        let lock = self.tree.path(path);
+        cargo::generate_lock_file(&self.context.cargo, &lock.with_file_name("Cargo.toml"))?;
+        let text = fs::read(&lock)?;
+        fs::write_atomically(kept, &text)?;
+        Ok(text)
+    }
+
+    /// Builds both versions, again and again while the attempt knows something to try.
+    pub fn both_sides(
+        &mut self,
+        job: &Job<'_>,
+        attempt: &mut dyn Attempt,
+    ) -> Result<std::result::Result<Both, BuildFailure>> {
+        'again: loop {
+            let toolchains = self.toolchains(attempt.variant())?;
+            let mut built: Sides<Option<SideBuild>> = Sides::default();
+            for side in attempt.order() {
+                while built.get(side).is_none() {
+                    interrupt::check()?;
+                    let failure = match self.one_side(job, attempt, side, toolchains.get(side))? {
+                        Built::Done(done) => {
+                            *built.get_mut(side) = Some(done);
+                            continue;
+                        }
+                        Built::Failed(failure) => failure,
+                    };
+                    let tree = self.root(attempt.place())?;
+                    match attempt.after(side, &failure, &tree)? {
+                        Next::SameSide => {}
+                        Next::BothSides => continue 'again,
+                        Next::Stop => return Ok(Err(failure)),
+                    }
+                }
+            }
+            let (Some(base), Some(head)) = (built.base, built.head) else {
+                return Err(Error::setup("a side was not built"));
+            };
+            return Ok(Ok(Both { sides: Sides { base, head }, toolchains }));
+        }
+    }
+
+    /// What each side is built with.
+    fn toolchains(&self, variant: Variant) -> Result<Sides<Toolchain>> {
+        let Context { cargo, base_cargo, ours, terminal, .. } = self.context;
+        let cache = cache::folder(ours)?;
+        let head = toolchain::prepare(cargo, &cache, variant, *terminal)?;
+        let base = base_cargo.as_ref().map(|cargo| toolchain::prepare(cargo, &cache, variant, *terminal));
+        Ok(Sides { base: base.transpose()?.unwrap_or_else(|| head.clone()), head })
+    }
+
+    fn one_side(&mut self, job: &Job<'_>, attempt: &dyn Attempt, side: Side, toolchain: &Toolchain) -> Result<Built> {
+        let Context { location, ours, terminal, .. } = self.context;
+        let (files, injections) = (attempt.files(side), attempt.injections());
+        let progress = Progress::spinner(*terminal, "Building");
+        progress.message(format!("{side} ({})", self.names.get(side)));
+        let there = there(files, job);
+        if there.is_empty() {
+            return Ok(Built::Done(SideBuild::empty(ours)));
+        }
+        self.checkout(attempt.place(), files, injections)?;
+        let target_dir = ours.join(match attempt.place() {
+            Place::Measured | Place::Probed { apart: false } => TARGET_DIR,
+            Place::Probed { apart: true } => APART,
+        });
+        let repository = Rc::clone(&self.repository);
+        let tree = &*self.tree(attempt.place())?;
+        let roots = injections.paths().map(|path| path.as_os_str().as_encoded_bytes());
+        let content_key = roots.fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish()?;
+        let packages_of_all = &job.workspace.packages;
+        let package_folders = packages_of_all
+            .iter()
+            .map(|package| (package.name.clone(), tree.path(&package.dir).components().collect()))
+            .collect();
+        let built: BTreeSet<&str> = job.targets.iter().map(|target| target.package.as_str()).collect();
+        let built = packages_of_all.iter().filter(|package| built.contains(package.name.as_str()));
+        let built: Vec<&Target> = built.flat_map(tested).collect();
+        let request = Request {
+            content_key: &content_key,
+            manifest: tree.path(Path::new(&job.workspace.root).join("Cargo.toml")),
+            config_files: config_files(location, repository.root(), tree, files),
+            targets: &there,
+            package_folders: &package_folders,
+            packages: &packages(files, job),
+            whole_packages: built.iter().all(|target| job.targets.contains(&target.id)),
+            requires_features: built.iter().any(|target| target.requires_features && job.targets.contains(&target.id)),
+            ours,
+            target_dir: &target_dir,
+        };
+        invoke::build(self.context.cargo_of(side), toolchain, job.options, &request, &progress)
+    }
+}
+
+/// Opens a tree below our folder, with links to what of the project lies outside of the repository, so that relative path
+/// dependencies on it resolve.
+fn open_tree(context: &Context, root: &Path, name: &str) -> Result<Tree> {
+    let outside: Vec<&Path> = context.live.outside.iter().map(PathBuf::as_path).collect();
+    let common = outside.iter().fold(root.to_owned(), |common, path| common_ancestor(&common, path));
+    let relative = |path: &Path| path.strip_prefix(&common).unwrap_or(path).to_string_lossy().into_owned();
+    let prefix = if outside.is_empty() { String::new() } else { relative(root) };
+    let mut tree = Tree::open(&context.ours.join(name), &prefix)?;
+    for path in outside {
+        tree.link_outside(&relative(path), path);
+    }
+    Ok(tree)
+}
+
+fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
+    a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+}
+
+/// The targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo refuses to
+/// build others, and new tests and packages are no reason to give up the old ones.
+fn there(files: &FileSet, job: &Job<'_>) -> BTreeSet<TargetId> {
+    let has = |path: &Path| files.entries.contains_key(path);
+    let packages = job.workspace.packages.iter().filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
+    let found: BTreeSet<TargetId> = packages
+        .flat_map(|package| &package.targets)
+        .filter(|target| has(Path::new(&target.root)))
+        .map(|target| target.id.clone())
+        .collect();
+    job.targets.intersection(&found).cloned().collect()
+}
+
+/// The packages that the user asked for, as far as a version has them.
+fn packages(files: &FileSet, job: &Job<'_>) -> BTreeMap<String, BTreeSet<TargetId>> {
+    let has = |package: &&Package| files.entries.contains_key(&Path::new(&package.dir).join("Cargo.toml"));
+    let asked = job.workspace.packages.iter().filter(|package| job.packages.contains(&package.name));
+    asked
+        .filter(has)
+        .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
+        .collect()
+}
+
+fn tested(package: &Package) -> impl Iterator<Item = &Target> {
+    package.targets.iter().filter(|target| target.tested)
+}
+
+/// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
+/// in the version being built. Those of `/` and of `CARGO_HOME` cargo finds by itself.
+fn config_files(location: &Location, root: &Path, tree: &Tree, files: &FileSet) -> Vec<PathBuf> {
+    let home = cargo_home();
+    let start = location.manifest.parent().unwrap_or(root);
+    let mut found = Vec::new();
+    for folder in start.ancestors().filter(|folder| folder.parent().is_some()) {
+        let folder = folder.join(".cargo");
+        if Some(&folder) == home.as_ref() {
+            continue;
+        }
+        // The name without extension is the older one and wins if both exist.
+        for name in ["config", "config.toml"] {
+            let live = folder.join(name);
+            let tracked = live.strip_prefix(root).ok().filter(|relative| files.entries.contains_key(*relative));
+            let path = match tracked {
+                Some(relative) => tree.path(relative),
+                // Ignored by git, or outside of the repository: the same for both sides.
+                None if live.is_file() => live,
+                None => continue,
+            };
+            found.push(path);
+            break;
+        }
+    }
+    found.reverse();
+    found
+}

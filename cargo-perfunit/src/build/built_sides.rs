@@ -1,0 +1,141 @@
+//! Both versions of a pairing, built as they are measured: with the same capture methods for both.
+//!
+//! A capture method that a crate does not compile with is left out, on both sides.
+
+use super::builder::{Attempt, Both, Builder, Job, Next, Place};
+use super::invoke::BuildFailure;
+use super::kept::SideBuild;
+use super::pairing::Pairing;
+use super::shadow::Injections;
+use super::toolchain::Variant;
+use crate::error::{Error, ExitCode, Result};
+use crate::git::FileSet;
+use crate::model::{Side, Sides, TargetId, Warning};
+use crate::system::term;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub struct BuiltSides {
+    /// The executables of each side.
+    pub sides: Sides<SideBuild>,
+    /// What they were built from.
+    pub pairing: Pairing,
+    /// The targets that were to be built.
+    pub targets: BTreeSet<TargetId>,
+    /// The injections that both were built with; a checkout without them would make cargo build again.
+    pub injections: Injections,
+    /// Crate roots that do not compile with our `#[test]`.
+    pub without_macro: BTreeSet<String>,
+    /// The library that gives both processes of a pair the same random numbers.
+    pub seeds: Option<PathBuf>,
+    /// The library that counts what the allocator is asked for.
+    pub meter: Option<PathBuf>,
+    pub variant: Variant,
+    /// Which capture methods had to be left out, and for whom.
+    pub warnings: Vec<Warning>,
+}
+
+/// A pairing on its way to be built.
+struct AsMeasured {
+    pairing: Pairing,
+    /// Crate roots that are to get our `#[test]`.
+    roots: BTreeSet<String>,
+    without_macro: BTreeSet<String>,
+    injections: Injections,
+    variant: Variant,
+    warnings: Vec<Warning>,
+    names: Sides<String>,
+}
+
+impl Builder<'_> {
+    /// Builds both versions of a pairing. Where a test target does not compile with the other version's test code, its
+    /// own comes back; where it does not compile with our capture methods, both start over with fewer of them.
+    pub fn pairing(
+        &mut self,
+        job: &Job<'_>,
+        pairing: Pairing,
+        roots: BTreeSet<String>,
+        variant: Variant,
+    ) -> Result<BuiltSides> {
+        let mut attempt = AsMeasured {
+            pairing,
+            injections: roots.iter().collect(),
+            roots,
+            without_macro: BTreeSet::new(),
+            variant,
+            warnings: Vec::new(),
+            names: self.names().clone(),
+        };
+        let Both { sides, toolchains } = match self.both_sides(job, &mut attempt)? {
+            Ok(both) => both,
+            Err(failure) => return Err(Error::new(ExitCode::BuildFailed, failure.output)),
+        };
+        Ok(BuiltSides {
+            sides,
+            pairing: attempt.pairing,
+            targets: job.targets.clone(),
+            injections: attempt.injections,
+            without_macro: attempt.without_macro,
+            seeds: toolchains.head.seeds,
+            meter: toolchains.head.meter,
+            variant: attempt.variant,
+            warnings: attempt.warnings,
+        })
+    }
+}
+
+impl Attempt for AsMeasured {
+    fn place(&self) -> Place {
+        Place::Measured
+    }
+
+    fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    fn order(&self) -> [Side; 2] {
+        self.pairing.order()
+    }
+
+    fn files(&self, side: Side) -> &FileSet {
+        self.pairing.files.get(side)
+    }
+
+    fn injections(&self) -> &Injections {
+        &self.injections
+    }
+
+    fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
+        if side == self.pairing.overlaid() && self.pairing.give_up(failure, tree) {
+            return Ok(Next::SameSide);
+        }
+        let failed = self.injected(failure, tree);
+        if failure.only_tests && !failed.is_empty() {
+            self.warnings.push(Warning::WithoutMacro { roots: failed.iter().cloned().collect() });
+            self.without_macro.extend(failed);
+            self.injections = self.roots.difference(&self.without_macro).collect();
+            return Ok(Next::BothSides);
+        }
+        if failure.only_tests && self.variant.runner {
+            self.variant.runner = false;
+            self.warnings.push(Warning::WithoutRunner);
+            return Ok(Next::BothSides);
+        }
+        let name = self.names.get(side);
+        term::eprint(&failure.output);
+        Err(Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build")).hint(match side {
+            Side::Base => "cargo's errors are above; if that version itself is broken, compare with another: `cargo perfunit diff REV`",
+            Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
+        }))
+    }
+}
+
+impl AsMeasured {
+    /// The crate roots with errors that have our `#[test]`.
+    fn injected(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
+        let failed = failure.roots.iter().filter_map(|path| path.strip_prefix(tree).ok());
+        let failed = failed.filter(|path| self.injections.paths().any(|injected| injected == *path));
+        failed.map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+}

@@ -1,0 +1,267 @@
+//! What all subcommands take that compare versions. Cargo's own flags are spelled and grouped as in cargo.
+
+use super::output::terminal;
+use super::project::{ConfigurationArguments, place};
+use crate::build;
+use crate::config::{Features, Layer, Resolved, Settings, Sourced};
+use crate::error::Result;
+use crate::git::Request;
+use crate::model::{Ignored, Partition, TargetKind};
+use crate::session::{Filter, Measuring, Options, Scope};
+use crate::system::term::{ColorChoice, Terminal};
+use clap::{ArgAction, Args};
+use std::path::PathBuf;
+
+/// Arguments of all subcommands that compare versions.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct CommonArguments {
+    /// Version to compare with: a revision, or `BASE..HEAD`.
+    ///
+    /// A revision is anything that git accepts: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge base with
+    /// that revision, so that what others did on `main` meanwhile does not count. `BASE..HEAD` compares exactly these two,
+    /// `BASE...HEAD` head with the merge base of both.
+    pub base: Option<String>,
+    /// Only tests whose name contains one of these.
+    ///
+    /// A name is what `cargo test` prints: `parser::tests::long_lines`.
+    pub filter: Vec<String>,
+    /// Version to test instead of the working tree.
+    ///
+    /// Any revision. Without it the working tree is tested, with what is not committed yet.
+    #[arg(long, value_name = "REV")]
+    pub head: Option<String>,
+    /// Only tests that match this expression of nextest's filterset language.
+    ///
+    /// For example `package(parser) & test(/^long/)`. A test has to match one of several expressions, and one of the names
+    /// if there are any.
+    #[arg(long, short = 'E', visible_alias = "filter-expr", value_name = "EXPRESSION", help_heading = "Tests")]
+    pub filterset: Vec<String>,
+    /// Filters must be whole names.
+    #[arg(long, help_heading = "Tests")]
+    pub exact: bool,
+    /// Leave out tests whose name contains this.
+    #[arg(long, value_name = "FILTER", help_heading = "Tests")]
+    pub skip: Vec<String>,
+    /// Only this share of the tests, as `slice:1/4` (in turn, by name) or `hash:1/4` (a test is always in the same
+    /// shard); `merge` joins the runs of all shards.
+    #[arg(long, value_name = "PARTITION", help_heading = "Tests", hide_short_help = true)]
+    pub partition: Option<Partition>,
+    /// All tests of the chosen packages, whether the change can reach them or not.
+    ///
+    /// Shows the noise of the machine where nothing changed, or checks the selection.
+    #[arg(long, help_heading = "Tests")]
+    pub all_tests: bool,
+    /// Which tests marked #[ignore] to run [default: default].
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Tests")]
+    pub run_ignored: Option<Ignored>,
+    /// Ignore the default-filter of the configuration.
+    #[arg(long, help_heading = "Tests")]
+    pub ignore_default_filter: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub configuration: ConfigurationArguments,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub packages: PackageArguments,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub cargo: CargoArguments,
+
+    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
+    #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
+    pub verbose: u8,
+    /// Print the result only.
+    #[arg(long, short, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+    /// Coloring of the output.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t, help_heading = "Output")]
+    pub color: ColorChoice,
+}
+
+/// Cargo's package and target selection.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Package and target selection")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
+pub struct PackageArguments {
+    /// Package to test.
+    ///
+    /// A name, a pattern (`core-*`) or a package id (`name@version`).
+    #[arg(long, short, value_name = "SPEC")]
+    pub package: Vec<String>,
+    /// All packages in the workspace.
+    #[arg(long)]
+    pub workspace: bool,
+    /// Exclude packages from --workspace.
+    #[arg(long, value_name = "SPEC", requires = "workspace", hide_short_help = true)]
+    pub exclude: Vec<String>,
+    /// Only the unit tests of libraries.
+    #[arg(long)]
+    pub lib: bool,
+    /// Only the unit tests of all binaries.
+    #[arg(long, hide_short_help = true)]
+    pub bins: bool,
+    /// Only the unit tests of this binary, or of those that match a pattern.
+    #[arg(long, value_name = "NAME")]
+    pub bin: Vec<String>,
+    /// Only this integration test, or those that match a pattern.
+    #[arg(long, value_name = "NAME")]
+    pub test: Vec<String>,
+    /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
+    #[arg(long, hide_short_help = true)]
+    pub tests: bool,
+    /// All targets with tests, as without any of these.
+    #[arg(long, hide_short_help = true)]
+    pub all_targets: bool,
+}
+
+/// Cargo's build options.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Build")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
+pub struct CargoArguments {
+    /// Features to activate, separated by spaces or commas.
+    #[arg(long, short = 'F', value_name = "FEATURES")]
+    pub features: Vec<String>,
+    /// Activate all available features.
+    #[arg(long)]
+    pub all_features: bool,
+    /// Do not activate the `default` feature.
+    #[arg(long, hide_short_help = true)]
+    pub no_default_features: bool,
+    /// Cargo profile to build both versions with [default: bench].
+    ///
+    /// The code that is measured should be the code that is shipped: the default is optimised. Where tests need overflow
+    /// checks or debug assertions, name a profile that has them.
+    #[arg(long, value_name = "NAME")]
+    pub cargo_profile: Option<String>,
+    /// Directory for all generated artifacts.
+    ///
+    /// Those of cargo-perfunit go to `perfunit` in it.
+    #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
+    pub target_dir: Option<PathBuf>,
+    /// Path to Cargo.toml.
+    #[arg(long, value_name = "PATH", hide_short_help = true)]
+    pub manifest_path: Option<PathBuf>,
+    /// Number of parallel jobs.
+    #[arg(long, short, value_name = "N", hide_short_help = true)]
+    pub jobs: Option<String>,
+    /// Override a cargo configuration value.
+    #[arg(long, value_name = "KEY=VALUE|PATH", hide_short_help = true)]
+    pub config: Vec<String>,
+    /// Assert that Cargo.lock will remain unchanged.
+    #[arg(long, hide_short_help = true)]
+    pub locked: bool,
+    /// Run without accessing the network.
+    #[arg(long, hide_short_help = true)]
+    pub offline: bool,
+    /// Equivalent to both --locked and --offline.
+    #[arg(long, hide_short_help = true)]
+    pub frozen: bool,
+}
+
+impl CommonArguments {
+    /// Sets up the output.
+    pub fn terminal(&self) -> Terminal {
+        terminal(self.color, self.quiet)
+    }
+
+    /// Settles the configuration, with what was typed on top, and warns of what is odd in it.
+    pub fn resolved(&self, typed: Layer) -> Result<Resolved> {
+        let (folder, manifest) = place(self.cargo.manifest_path.as_deref())?;
+        let typed = self.layer().or(typed);
+        let mut resolved = self.configuration.find(&folder, manifest.as_deref(), typed, self.terminal())?;
+        if self.ignore_default_filter {
+            resolved.rules.default_filter = None;
+        }
+        Ok(resolved)
+    }
+
+    /// What to compare.
+    pub fn options(&self, resolved: &Resolved, measuring: Measuring) -> Result<Options> {
+        let (folder, manifest) = place(self.cargo.manifest_path.as_deref())?;
+        let settings = &resolved.settings;
+        Ok(Options {
+            manifest,
+            target_dir: self.cargo.target_dir.clone(),
+            scope: scope(&self.packages),
+            filter: filter(self, settings),
+            rules: resolved.rules.clone(),
+            all_tests: self.all_tests,
+            build: build::Options {
+                profile: settings.cargo_profile.value.clone(),
+                arguments: cargo_arguments(&self.cargo, &settings.features.value.0),
+            },
+            partition: self.partition,
+            measuring,
+            ..Options::new(folder, Request::parse(self.base.as_deref(), self.head.as_deref())?)
+        })
+    }
+
+    /// What was typed of the settings that the configuration knows, too.
+    fn layer(&self) -> Layer {
+        let cargo = &self.cargo;
+        Layer {
+            run_ignored: self.run_ignored.map(Sourced::typed),
+            cargo_profile: cargo.cargo_profile.clone().map(Sourced::typed),
+            features: (!cargo.features.is_empty()).then(|| Sourced::typed(Features(cargo.features.clone()))),
+            ..Layer::default()
+        }
+    }
+}
+
+fn scope(packages: &PackageArguments) -> Scope {
+    let mut targets = Vec::new();
+    if packages.lib || packages.tests {
+        targets.push((TargetKind::Lib, None));
+    }
+    if packages.bins || packages.tests {
+        targets.push((TargetKind::Bin, None));
+    }
+    if packages.tests {
+        targets.push((TargetKind::Test, None));
+    }
+    targets.extend(packages.bin.iter().map(|name| (TargetKind::Bin, Some(name.clone()))));
+    targets.extend(packages.test.iter().map(|name| (TargetKind::Test, Some(name.clone()))));
+    if packages.all_targets {
+        targets.clear();
+    }
+    Scope {
+        packages: packages.package.clone(),
+        workspace: packages.workspace,
+        exclude: packages.exclude.clone(),
+        targets,
+    }
+}
+
+fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
+    let ignored = settings.run_ignored.value;
+    Filter {
+        names: common.filter.clone(),
+        expressions: common.filterset.clone(),
+        exact: common.exact,
+        skip: common.skip.clone(),
+        ignored,
+    }
+}
+
+/// The flags that go to cargo as they are.
+fn cargo_arguments(cargo: &CargoArguments, features: &[String]) -> Vec<String> {
+    let mut arguments = Vec::new();
+    let mut with_value = |flag: &str, value: &String| arguments.extend([flag.to_owned(), value.clone()]);
+    for features in features {
+        with_value("--features", features);
+    }
+    cargo.jobs.iter().for_each(|jobs| with_value("--jobs", jobs));
+    cargo.config.iter().for_each(|config| with_value("--config", config));
+    let switches = [
+        (cargo.all_features, "--all-features"),
+        (cargo.no_default_features, "--no-default-features"),
+        (cargo.locked, "--locked"),
+        (cargo.offline, "--offline"),
+        (cargo.frozen, "--frozen"),
+    ];
+    arguments.extend(switches.into_iter().filter(|(on, _)| *on).map(|(_, flag)| flag.to_owned()));
+    arguments
+}

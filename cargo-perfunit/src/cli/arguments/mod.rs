@@ -1,0 +1,11 @@
+//! Arguments that several subcommands take, and what they mean to the stages.
+
+mod comparing;
+mod measuring;
+mod output;
+mod project;
+
+pub use comparing::CommonArguments;
+pub use measuring::{MeasuringArguments, explaining};
+pub use output::{MessageFormat, ReportingArguments, terminal, text_options};
+pub use project::{ConfigurationArguments, folder, place, real};

@@ -1,0 +1,90 @@
+//! `cargo perfunit demo`: a small project with a real two-commit history, and `diff` run on it.
+
+use super::output::RunOutput;
+use crate::error::{Error, ExitCode, Result};
+use crate::git::Request;
+use crate::session::{self, Options};
+use crate::system::fs;
+use crate::system::term::Terminal;
+use clap::Args;
+use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
+use std::path::{Path, PathBuf};
+
+const MANIFEST: &str = include_str!("demo/Cargo.toml.txt");
+const BASE: &str = include_str!("demo/base.rs.txt");
+const HEAD: &str = include_str!("demo/head.rs.txt");
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit demo             in a new folder
+  cargo perfunit demo wordcount   in a folder of your choice
+")]
+pub struct DemoArguments {
+    /// Folder to make the project in [default: a new one in the temporary folder].
+    ///
+    /// It must not exist yet, or be empty.
+    pub folder: Option<PathBuf>,
+}
+
+impl DemoArguments {
+    /// Makes the project, or fails if the folder is in use, and compares its two commits.
+    pub fn run(&self) -> Result<ExitCode> {
+        let terminal = Terminal::default();
+        let folder = match &self.folder {
+            Some(folder) => empty_folder(folder)?,
+            None => fresh_folder()?,
+        };
+        terminal.status("Creating", &format!("an example project in {}", folder.display()));
+        make_history(&folder)?;
+        terminal.status("Running", "cargo perfunit diff HEAD~1");
+        let mut options = Options::new(folder.clone(), Request::parse(Some("HEAD~1"), None)?);
+        options.target_dir = Some(folder.join("target"));
+        options.build.arguments.push("--offline".to_owned());
+        options.measuring.seed = fastrand::u64(..);
+        // The regression is the point of the demonstration, not a failure of the command.
+        RunOutput::default().conclude(&session::diff(&options, terminal)?, terminal);
+        terminal
+            .status("Next", &format!("`cd {}`, `git show`, change something, `cargo perfunit diff`", folder.display()));
+        Ok(ExitCode::Success)
+    }
+}
+
+fn empty_folder(folder: &Path) -> Result<PathBuf> {
+    if !fs::list_dir(folder)?.is_empty() {
+        return Err(
+            Error::usage(format!("{} is not empty", folder.display())).hint("name a folder that does not exist yet")
+        );
+    }
+    fs::create_dir_all(folder)?;
+    folder.canonicalize().map_err(|error| Error::setup(format!("{}: {error}", folder.display())))
+}
+
+fn fresh_folder() -> Result<PathBuf> {
+    empty_folder(&fs::temporary_dir("perfunit-demo-")?.keep())
+}
+
+fn make_history(folder: &Path) -> Result<()> {
+    let failed = |error: git2::Error| {
+        Error::setup(format!("cannot make a repository in {}: {}", folder.display(), error.message()))
+    };
+    fs::write(&folder.join("Cargo.toml"), MANIFEST)?;
+    fs::write(&folder.join(".gitignore"), "/target\n/Cargo.lock\n")?;
+    fs::write(&folder.join("src/lib.rs"), BASE)?;
+    let repository = Repository::init_opts(folder, RepositoryInitOptions::new().initial_head("main").no_reinit(true))
+        .map_err(failed)?;
+    commit(&repository, "Count words with a hash map").map_err(failed)?;
+    fs::write(&folder.join("src/lib.rs"), HEAD)?;
+    commit(&repository, "Keep the words in the order of their first use").map_err(failed)
+}
+
+fn commit(repository: &Repository, message: &str) -> std::result::Result<(), git2::Error> {
+    let mut index = repository.index()?;
+    index.add_all(["*"], IndexAddOption::DEFAULT, None)?;
+    index.write()?;
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let author = Signature::now("cargo-perfunit", "demo@example.invalid")?;
+    let parents = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
+    repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents.iter().collect::<Vec<_>>()).map(drop)
+}

@@ -1,0 +1,165 @@
+//! Every exit code is decided here: that of a run, of a push that the hook checks, and of the process.
+
+use crate::error::{Error, ExitCode, Result};
+use crate::hook::OnFailure;
+use crate::model::{Run, Side, Verdict};
+use crate::report::Denied;
+use crate::system::interrupt;
+use crate::system::term;
+
+/// What fails a run besides tests that got slower.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gate {
+    /// Fail when nothing was measured.
+    pub fail_without_tests: bool,
+    /// Which tests to fail on.
+    pub denied: Denied,
+}
+
+/// The exit code of a run. The worst news decides; an interrupted run that already found a regression says so.
+pub fn of_run(run: &Run, gate: Gate) -> ExitCode {
+    let measured = run.outcomes.iter().any(|outcome| outcome.measured.is_some());
+    if run.count(Verdict::Slower) > 0 {
+        ExitCode::Regression
+    } else if run.interrupted {
+        ExitCode::Interrupted
+    } else if gate.denied.failing && run.failing(Side::Head).next().is_some() {
+        ExitCode::TestsFailOnHead
+    } else if run.fails_on_base() {
+        ExitCode::TestsFailOnBase
+    } else if gate.denied.inconclusive && run.count(Verdict::Inconclusive) > 0 {
+        ExitCode::Inconclusive
+    } else if gate.fail_without_tests && !measured && !is_empty_shard(run) {
+        ExitCode::NothingToMeasure
+    } else {
+        ExitCode::Success
+    }
+}
+
+/// True if there are tests to measure, all of them in other shards.
+fn is_empty_shard(run: &Run) -> bool {
+    run.sharding
+        .as_ref()
+        .is_some_and(|sharding| !sharding.candidates.is_empty() && sharding.parts.iter().all(|part| part.tests == 0))
+}
+
+/// With reports to write, one of which may have failed. A bad verdict is worse news than a missing report; a good one is
+/// not, as somebody waits for the report.
+pub fn with_reports(verdict: ExitCode, failed: Option<ExitCode>) -> ExitCode {
+    if verdict == ExitCode::Success { failed.unwrap_or(verdict) } else { verdict }
+}
+
+/// True if the hook blocks a push because of its tests.
+pub fn blocks_push(code: ExitCode) -> bool {
+    matches!(code, ExitCode::Regression | ExitCode::Inconclusive | ExitCode::TestsFailOnHead)
+}
+
+/// The exit code of the hook for a run with this one: what is neither about tests nor an interruption is a failure of ours.
+pub fn of_push(code: ExitCode, failure: OnFailure) -> ExitCode {
+    if blocks_push(code) || code == ExitCode::Interrupted || failure == OnFailure::Block {
+        code
+    } else {
+        ExitCode::Success
+    }
+}
+
+/// The exit code of the hook for all that is pushed: the first bad news, unless a regression follows.
+pub fn of_pushes(codes: impl IntoIterator<Item = ExitCode>) -> ExitCode {
+    let worse = |worst, code| if worst == ExitCode::Success || code == ExitCode::Regression { code } else { worst };
+    codes.into_iter().fold(ExitCode::Success, worse)
+}
+
+/// The exit code of the process; prints what failed.
+pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
+    outcome.unwrap_or_else(|error: Error| {
+        if interrupt::requested() {
+            // Whatever failed, it failed because Ctrl-C ended what we had started.
+            term::error("interrupted before anything was measured");
+            return ExitCode::Interrupted;
+        }
+        term::error(&error.to_string());
+        error.code()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FailedOn, Reason};
+    use crate::report::samples;
+
+    const DENIED: Gate = Gate { fail_without_tests: false, denied: Denied { inconclusive: true, failing: true } };
+
+    fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
+        let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
+            reason: reason.clone(),
+            ..samples::outcome("t", *verdict, None)
+        });
+        samples::run(outcomes.collect())
+    }
+
+    #[test]
+    fn a_regression_outranks_everything() {
+        let mut run = run(&[(Verdict::Inconclusive, None), (Verdict::Slower, None)]);
+        run.interrupted = true;
+        assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
+    }
+
+    #[test]
+    fn inconclusive_fails_only_when_denied() {
+        let run = run(&[(Verdict::Inconclusive, None)]);
+        assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Inconclusive);
+    }
+
+    #[test]
+    fn tests_that_fail_on_base_are_no_success() {
+        let fails = Reason::Fails { side: FailedOn::Both, detail: "no".to_owned(), intermittent: false };
+        assert_eq!(of_run(&run(&[(Verdict::NotMeasured, Some(fails))]), Gate::default()), ExitCode::TestsFailOnBase);
+    }
+
+    #[test]
+    fn tests_that_fail_on_head_alone_fail_only_when_denied() {
+        let fails = |side, intermittent| Some(Reason::Fails { side, detail: "no".to_owned(), intermittent });
+        let same = (Verdict::Same, None);
+        let on_head = run(&[(Verdict::NotMeasured, fails(FailedOn::Head, false)), same.clone()]);
+        assert_eq!(of_run(&on_head, Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&on_head, DENIED), ExitCode::TestsFailOnHead);
+        for (side, intermittent) in [(FailedOn::Base, false), (FailedOn::Both, false), (FailedOn::Head, true)] {
+            let run = run(&[(Verdict::NotMeasured, fails(side, intermittent)), same.clone()]);
+            assert_ne!(of_run(&run, DENIED), ExitCode::TestsFailOnHead, "{side:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_to_measure_fails_only_on_request() {
+        let fail = Gate { fail_without_tests: true, ..Gate::default() };
+        assert_eq!(of_run(&run(&[]), Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&run(&[]), fail), ExitCode::NothingToMeasure);
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_written_never_hides_a_regression() {
+        let failed = Some(ExitCode::SetupFailed);
+        assert_eq!(with_reports(ExitCode::Regression, failed), ExitCode::Regression);
+        assert_eq!(with_reports(ExitCode::Success, failed), ExitCode::SetupFailed);
+        assert_eq!(with_reports(ExitCode::Success, None), ExitCode::Success);
+    }
+
+    #[test]
+    fn of_several_pushed_branches_a_regression_decides_else_the_first_bad_news() {
+        use ExitCode::{BuildFailed, Inconclusive, Regression, Success};
+        assert_eq!(of_pushes([]), Success);
+        assert_eq!(of_pushes([Success, BuildFailed, Inconclusive, Success]), BuildFailed);
+        assert_eq!(of_pushes([BuildFailed, Regression, Inconclusive]), Regression);
+    }
+
+    #[test]
+    fn a_push_is_let_through_when_its_check_fails_unless_strict() {
+        for (failure, code) in [(OnFailure::Pass, ExitCode::Success), (OnFailure::Block, ExitCode::BuildFailed)] {
+            assert_eq!(of_push(ExitCode::BuildFailed, failure), code);
+            assert_eq!(of_push(ExitCode::Regression, failure), ExitCode::Regression);
+            assert_eq!(of_push(ExitCode::Interrupted, failure), ExitCode::Interrupted);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `cargo perfunit hook install` and `uninstall`.
+
+use super::super::arguments::{folder, real};
+use super::check::{CheckArguments, only_manifest};
+use crate::cargo::{self, Cargo};
+use crate::error::{Error, ExitCode, Result};
+use crate::git::{HooksFolder, HooksOwner, Repository};
+use crate::hook::{self, Installed, Managing, Origin, Removed, Stored};
+use crate::system::term::{self, Terminal};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `hook install`.
+#[derive(Debug, Args)]
+pub struct InstallArguments {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub check: CheckArguments,
+    /// Install it even into a folder of hooks that other repositories share, or next to a hook manager.
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl InstallArguments {
+    /// Writes the hook, or says what to add to the configuration of the program that writes hooks here.
+    pub fn run(&self) -> Result<ExitCode> {
+        // What `diff` would not understand is reported now, and not at the next push.
+        self.check.diff_arguments()?.resolve()?;
+        let terminal = Terminal::default();
+        let folder = folder()?;
+        let repository = Repository::discover(&folder)?;
+        let root = repository.root();
+        let HooksFolder { path, owner } = repository.hooks_folder()?;
+        let stored = self.check.stored(&project(&folder, self.check.manifest_path.as_deref(), root)?);
+        let state = hook::state(&path)?;
+        // What is ours was written by us whatever else is in the repository.
+        let foreign = state.text.as_deref().filter(|_| state.origin == Origin::Foreign);
+        let managing = Managing::find(root, foreign).filter(|_| !self.force && state.origin != Origin::Ours);
+        if let Some(managing) = managing {
+            print_snippet(&managing, &stored, terminal);
+            return Ok(ExitCode::Success);
+        }
+        if owner == HooksOwner::Others && !self.force {
+            return Err(not_only_here(&path));
+        }
+        announce(&hook::install(&path, &stored)?, &shown(&path, root), terminal);
+        if owner == HooksOwner::Project {
+            terminal.status("Note", "core.hooksPath names a folder of the project: commit the hook to share it");
+        }
+        Ok(ExitCode::Success)
+    }
+}
+
+/// The hook's path, relative to the top of the repository if it is in it.
+fn shown(hooks: &Path, root: &Path) -> String {
+    let path = hooks.join("pre-push");
+    path.strip_prefix(root).unwrap_or(&path).display().to_string()
+}
+
+fn announce(installed: &Installed, path: &str, terminal: Terminal) {
+    match installed {
+        Installed::New => terminal.status("Installed", path),
+        Installed::Before(before) => {
+            let before = before.file_name().unwrap_or_default().to_string_lossy();
+            terminal.status("Installed", &format!("{path}; the hook that was there is now {before}, and runs first"));
+        }
+        Installed::Changed => terminal.status("Installed", &format!("{path}, in place of one with other options")),
+        Installed::Unchanged => terminal.status("Unchanged", &format!("{path} is installed already")),
+    }
+}
+
+/// Removes the hook; one that was there before gets its name back.
+pub fn uninstall(folder: &Path, terminal: Terminal) -> Result<ExitCode> {
+    let repository = Repository::discover(folder)?;
+    let HooksFolder { path, .. } = repository.hooks_folder()?;
+    let shown = shown(&path, repository.root());
+    match hook::uninstall(&path)? {
+        Removed::Gone => terminal.status("Removed", &shown),
+        Removed::Restored => {
+            terminal.status("Removed", &format!("{shown}; the hook from before is back in its place"));
+        }
+        Removed::Nothing => match Managing::find(repository.root(), None).filter(|managing| managing.runs_us) {
+            Some(Managing { manager, configuration, .. }) => {
+                let place = configuration.display();
+                return Err(Error::usage(format!("the hook is run by {}, not by a file of ours", manager.name()))
+                    .hint(format!("remove `cargo perfunit hook run` from {place}")));
+            }
+            None => terminal.status("Unchanged", &format!("no hook of ours is installed at {shown}")),
+        },
+    }
+    Ok(ExitCode::Success)
+}
+
+/// Says what to add where.
+fn print_snippet(managing: &Managing, stored: &Stored, terminal: Terminal) {
+    let (name, place) = (managing.manager.name(), managing.configuration.display());
+    if managing.runs_us {
+        terminal.status("Unchanged", &format!("{name} runs it already, as {place} says"));
+        return;
+    }
+    terminal.warning(&format!(
+        "nothing was installed: {name} writes the hooks of this repository; add this to {place} \
+         (or install a hook beside it all the same with --force)"
+    ));
+    term::print(&managing.manager.snippet(stored));
+}
+
+/// The manifest of the project, relative to the top of the repository: the one that is named, else that of the folder,
+/// else the only one.
+fn project(folder: &Path, named: Option<&Path>, root: &Path) -> Result<PathBuf> {
+    let location = || cargo::locate(&Cargo::find(folder)?, folder, None);
+    let found = match named {
+        Some(named) => Some(real(named)?),
+        None => location().ok().map(|found| found.workspace_root.join("Cargo.toml")),
+    };
+    match (found.as_deref().and_then(|manifest| manifest.strip_prefix(root).ok()), named) {
+        (Some(relative), _) => Ok(relative.to_owned()),
+        (None, Some(named)) => {
+            Err(Error::usage(format!("{} lies outside of the repository {}", named.display(), root.display()))
+                .hint("name the Cargo.toml of a project in this repository"))
+        }
+        (None, None) => only_manifest(root),
+    }
+}
+
+fn not_only_here(path: &Path) -> Error {
+    Error::setup(format!(
+        "core.hooksPath is {}, outside of this repository: a hook there runs in every repository that uses that folder",
+        path.display()
+    ))
+    .hint(
+        "`git config core.hooksPath .git/hooks` gives this repository hooks of its own, \
+         --force installs the hook there for all of them",
+    )
+}

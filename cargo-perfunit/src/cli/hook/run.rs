@@ -1,0 +1,245 @@
+//! `cargo perfunit hook run`: what git, or a hook manager, starts before a push.
+//!
+//! Only regressions block, and what the user asked to be denied: that a push could not be checked is no reason to stop
+//! it, unless `--strict` says so.
+
+use super::super::arguments::{folder, terminal};
+use super::super::diff::DiffRequest;
+use super::super::exit_code;
+use super::super::output::RunOutput;
+use super::check::{CheckArguments, only_manifest};
+use crate::error::{Error, ExitCode, Result};
+use crate::git::{LOCAL_VARIABLES, Pushed, PushedPair, PushedVersions, Repository};
+use crate::hook::OnFailure;
+use crate::model::Run;
+use crate::report::{format, push, text};
+use crate::session;
+use crate::system::interrupt;
+use crate::system::process;
+use crate::system::term::{self, ColorChoice, Terminal};
+use clap::Args;
+use std::io::{IsTerminal, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What ends by itself when the budget is used up has this long to do so: reporting, for one.
+const GRACE: Duration = Duration::from_secs(2);
+/// Set to anything but 0, it skips the check.
+const SKIP_VARIABLE: &str = "PERFUNIT_SKIP";
+
+/// Arguments of `hook run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Name of the remote.
+    pub remote: Option<String>,
+    /// Its address.
+    pub url: Option<String>,
+    /// Check the branch that is checked out instead of what standard input says: for hook managers that do not pass it on.
+    #[arg(long)]
+    pub branch: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub check: CheckArguments,
+    /// Print only warnings and what blocks the push.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Coloring.
+    #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
+    pub color: ColorChoice,
+}
+
+/// How we know what is pushed.
+enum PushSource {
+    /// Lines as git writes them to a hook.
+    Lines(String),
+    /// The branch that is checked out.
+    Branch,
+}
+
+impl RunArguments {
+    /// Compares what is pushed with what the remote has.
+    pub fn run(&self) -> Result<ExitCode> {
+        let terminal = terminal(self.color, self.quiet);
+        if std::env::var_os(SKIP_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0") {
+            terminal.status("Skipped", &format!("because {SKIP_VARIABLE} is set"));
+            return Ok(ExitCode::Success);
+        }
+        if LOCAL_VARIABLES.iter().any(|name| std::env::var_os(name).is_some()) {
+            return Err(process::restart_without(&LOCAL_VARIABLES));
+        }
+        let remote = self.remote.clone().or_else(|| std::env::var("PRE_COMMIT_REMOTE_NAME").ok());
+        let (source, folder) = (self.source()?, folder()?);
+        let push = Push { check: &self.check, folder, terminal, started: Instant::now() };
+        let pairs = match push.pairs(remote, &source) {
+            Ok(pairs) => pairs,
+            Err(error) => return push.not_checked("this push", error),
+        };
+        let mut budget = None;
+        let mut codes = Vec::new();
+        for (names, pair) in &pairs {
+            codes.push(match push.compare(names, pair, &mut budget) {
+                Ok(code) => code,
+                Err(error) => push.not_checked(names, error)?,
+            });
+        }
+        let code = exit_code::of_pushes(codes);
+        if code != ExitCode::Success && code != ExitCode::Interrupted {
+            terminal.status("Push anyway", "`git push --no-verify`, or `PERFUNIT_SKIP=1 git push`");
+        }
+        Ok(code)
+    }
+
+    fn source(&self) -> Result<PushSource> {
+        if self.branch {
+            return Ok(PushSource::Branch);
+        }
+        if let Some(line) = pushed_by_pre_commit() {
+            return Ok(PushSource::Lines(line));
+        }
+        let mut stdin = std::io::stdin();
+        if stdin.is_terminal() {
+            return Err(Error::usage("`hook run` reads from standard input what is pushed, as git writes it")
+                .hint("`cargo perfunit hook run --branch` checks the branch that is checked out"));
+        }
+        let mut lines = String::new();
+        stdin
+            .read_to_string(&mut lines)
+            .map_err(|error| Error::usage(format!("cannot read standard input: {error}")))?;
+        Ok(PushSource::Lines(lines))
+    }
+}
+
+/// pre-commit reads what git says itself, and hands one ref to its hooks in the environment.
+fn pushed_by_pre_commit() -> Option<String> {
+    let variable = |name: &str| std::env::var(format!("PRE_COMMIT_{name}")).ok().filter(|value| !value.is_empty());
+    let (from, to) = (variable("FROM_REF")?, variable("TO_REF")?);
+    let local = variable("LOCAL_BRANCH").unwrap_or_else(|| "HEAD".to_owned());
+    let remote = variable("REMOTE_BRANCH").unwrap_or_else(|| local.clone());
+    Some(format!("{local} {to} {remote} {from}"))
+}
+
+/// A push being checked.
+struct Push<'a> {
+    check: &'a CheckArguments,
+    /// Where git started the hook: the top of the working tree.
+    folder: PathBuf,
+    terminal: Terminal,
+    started: Instant,
+}
+
+/// What the budget is and when it ends.
+#[derive(Clone, Copy)]
+struct Budget {
+    whole: Duration,
+    end: Instant,
+}
+
+impl Push<'_> {
+    /// What to compare, each pair once with the names of the branches that it is for.
+    fn pairs(&self, remote: Option<String>, source: &PushSource) -> Result<Vec<(String, PushedPair)>> {
+        let repository = Repository::discover(&self.folder)?;
+        let (tracked, refs) = match source {
+            PushSource::Lines(lines) => {
+                (None, lines.lines().filter(|line| !line.is_empty()).map(Pushed::parse).collect::<Result<Vec<_>>>()?)
+            }
+            PushSource::Branch => {
+                repository.next_push()?.map(|(remote, pushed)| (Some(remote), vec![pushed])).unwrap_or_default()
+            }
+        };
+        let remote = remote.or(tracked).unwrap_or_else(|| "origin".to_owned());
+        let mut pairs: Vec<(String, PushedPair)> = Vec::new();
+        for pushed in refs {
+            let name = pushed.name();
+            match repository.pushed(&pushed, &remote, self.check.base.as_deref())? {
+                PushedVersions::Nothing(why) => self.nothing(&format!("{name} {why}")),
+                PushedVersions::Two(pair) if pair.same_files => {
+                    self.nothing(&format!("{name} has the files of {}", pair.base_name));
+                }
+                PushedVersions::Two(pair) => match pairs.iter_mut().find(|(_, known)| *known == pair) {
+                    Some((names, _)) => *names = format!("{names}, {name}"),
+                    None => pairs.push((name.to_owned(), pair)),
+                },
+            }
+        }
+        Ok(pairs)
+    }
+
+    fn nothing(&self, why: &str) {
+        self.terminal.status("Passed", &format!("{why}: nothing to compare"));
+    }
+
+    /// Compares two commits in the time that is left for all of them.
+    fn compare(&self, names: &str, pair: &PushedPair, budget: &mut Option<Budget>) -> Result<ExitCode> {
+        let manifest = self.manifest()?;
+        let left = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) || interrupt::requested() {
+            return Err(self.out_of_time(*budget, "before this could be compared"));
+        }
+        let DiffRequest { mut options, output } = self.check.resolve(pair, manifest.as_deref(), left)?;
+        if budget.is_none()
+            && let Some(whole) = options.measuring.budget
+        {
+            *budget = Some(Budget { whole, end: self.started + whole });
+            // Neither builds nor explanations know of an end.
+            interrupt::stop_after((whole + GRACE).saturating_sub(self.started.elapsed()));
+        }
+        options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
+        // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
+        let run = catch_unwind(AssertUnwindSafe(|| session::diff(&options, self.terminal)));
+        match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
+            Ok(run) => Ok(self.conclude(names, pair, run, &output)),
+            Err(_) if interrupt::by_clock() => {
+                Err(self.out_of_time(*budget, "by building; what was built is kept for the next time"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Prints what came out, in one line if nothing blocks the push.
+    fn conclude(&self, names: &str, pair: &PushedPair, mut run: Run, output: &RunOutput) -> ExitCode {
+        run.interrupted &= !interrupt::by_clock();
+        let code = output.write(&run);
+        if code != ExitCode::Success || output.rendering.text.verbose {
+            term::print(&text::render(&run, &output.rendering.text));
+        }
+        if exit_code::blocks_push(code) {
+            term::error(&push::blocked(names, &pair.base_name, &run, code));
+            self.terminal.status("See more", "`cargo perfunit explain`");
+        } else if code != ExitCode::Interrupted {
+            let seconds = format::seconds(self.started.elapsed());
+            self.terminal.status("Passed", &format!("{} [{seconds}]", push::passed(names, &pair.base_name, &run)));
+        }
+        exit_code::of_push(code, self.check.failure())
+    }
+
+    /// The manifest of the project, if the user names none and it does not lie at the top.
+    fn manifest(&self) -> Result<Option<PathBuf>> {
+        if self.check.manifest_path.is_some() {
+            return Ok(None);
+        }
+        let repository = Repository::discover(&self.folder)?;
+        only_manifest(repository.root()).map(|manifest| Some(repository.root().join(manifest)))
+    }
+
+    /// A failure of ours lets the push through, unless the user wants otherwise; Ctrl-C never does.
+    fn not_checked(&self, what: &str, error: Error) -> Result<ExitCode> {
+        if interrupt::requested() && !interrupt::by_clock() {
+            return Err(Error::new(ExitCode::Interrupted, "interrupted"));
+        }
+        match self.check.failure() {
+            OnFailure::Block => Err(error),
+            OnFailure::Pass => {
+                self.terminal.warning(&format!("{what} was not checked, and is let through: {error}"));
+                Ok(ExitCode::Success)
+            }
+        }
+    }
+
+    fn out_of_time(&self, budget: Option<Budget>, how: &str) -> Error {
+        let whole = budget.map_or_else(|| self.started.elapsed(), |budget| budget.whole);
+        let hint = "a longer one is stored in the hook by `cargo perfunit hook install --budget TIME`";
+        Error::new(ExitCode::Inconclusive, format!("the budget of {} was used up {how}", format::seconds(whole)))
+            .hint(hint)
+    }
+}

@@ -1,0 +1,41 @@
+//! `cargo perfunit man`: pages made from the tree of subcommands.
+
+mod facts;
+mod page;
+
+pub use facts::{ENVIRONMENT, FILES};
+pub use page::{BINARY, renamed};
+
+use crate::error::{ExitCode, Result};
+use crate::system::fs;
+use crate::system::term::Terminal;
+use clap::Args;
+use page::man_pages;
+use std::path::PathBuf;
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  cargo perfunit man ~/.local/share/man/man1    where `man cargo-perfunit` finds them
+  cargo perfunit man pages                      anywhere, for a package
+")]
+pub struct ManArguments {
+    /// Folder to write the pages to; made where it is missing.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+}
+
+impl ManArguments {
+    /// Writes the pages of the command line into a folder, which is made where it is missing.
+    pub fn run(&self, command: clap::Command) -> Result<ExitCode> {
+        let folder = &self.folder;
+        fs::create_dir_all(folder)?;
+        let pages = man_pages(command);
+        for page in &pages {
+            fs::write(&folder.join(&page.file), page.roff.as_bytes())?;
+        }
+        Terminal::default().status("Wrote", &format!("{} pages to {}", pages.len(), folder.display()));
+        Ok(ExitCode::Success)
+    }
+}

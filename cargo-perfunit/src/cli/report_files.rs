@@ -1,0 +1,111 @@
+//! Reports that go to files.
+
+use crate::error::{Error, ExitCode, Result};
+use crate::model::Run;
+use crate::report::{self, Format, Rendering, TextOptions};
+use crate::system::fs;
+use crate::system::term;
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+
+/// A report and its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReportFile {
+    /// How the run is told.
+    pub format: Format,
+    pub path: PathBuf,
+}
+
+impl ReportFile {
+    /// Reads `FORMAT=FILE`.
+    pub fn parse(typed: &str) -> Result<Self> {
+        let known = || Format::value_variants().iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+        let (name, path) = typed.split_once('=').unwrap_or((typed, ""));
+        let format = Format::from_str(name, false)
+            .map_err(|_| Error::usage(format!("unknown format `{name}`: use {}", known())))?;
+        if path.is_empty() {
+            return Err(Error::usage(format!("no file given: use `{name}=FILE`")));
+        }
+        Ok(Self { format, path: PathBuf::from(path) })
+    }
+}
+
+/// Refuses what certainly cannot be written, before anything is measured for it.
+pub fn check(files: &[ReportFile]) -> Result<()> {
+    for (index, ReportFile { path, .. }) in files.iter().enumerate() {
+        if path.is_dir() {
+            return Err(Error::usage(format!("--report cannot write {}: it is a folder", path.display()))
+                .hint("name a file: `--report json=perf.json`"));
+        }
+        if files[..index].iter().any(|earlier| earlier.path == *path) {
+            return Err(Error::usage(format!("two reports would be written to {}", path.display())));
+        }
+    }
+    Ok(())
+}
+
+/// Writes all, and says of each that cannot be written how to make it again; the exit code of such a failure.
+pub fn write_all(run: &Run, files: &[ReportFile], rendering: &Rendering) -> Option<ExitCode> {
+    let mut failed = None;
+    for ReportFile { format, path } in files {
+        if let Err(error) = write(run, *format, rendering, path) {
+            let again = format!("--format {} --output FILE` writes it from the saved run", format.name());
+            term::error(&format!("{}\nhint: `cargo perfunit report {again}", error.message()));
+            failed = Some(error.code());
+        }
+    }
+    failed
+}
+
+/// Writes a report, without colours and line breaks for a terminal's width.
+pub fn write(run: &Run, format: Format, rendering: &Rendering, path: &Path) -> Result<()> {
+    let text = TextOptions { width: 0, unicode: true, ..rendering.text };
+    let report = report::render(run, format, &Rendering { text, ..*rendering });
+    fs::write(path, if format == Format::Text { term::plain(&report) } else { report })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    fn file(format: Format, path: &Path) -> ReportFile {
+        ReportFile { format, path: path.to_owned() }
+    }
+
+    #[test]
+    fn text_in_a_file_has_no_colours() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("below/report.txt");
+        let files = [file(Format::Text, &path)];
+        assert_eq!(write_all(&samples::full(), &files, &Rendering::default()), None);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("Slower  mycrate parser::tests::long") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn a_report_that_cannot_be_written_is_a_failure() {
+        let files = [file(Format::Json, Path::new("/proc/none/report.json"))];
+        assert_eq!(write_all(&samples::full(), &files, &Rendering::default()), Some(ExitCode::SetupFailed));
+    }
+
+    #[test]
+    fn a_report_has_a_format_and_a_file() {
+        let parsed = |typed| ReportFile::parse(typed).map_err(|error| error.to_string());
+        assert_eq!(parsed("json=a=b.json"), Ok(file(Format::Json, Path::new("a=b.json"))));
+        assert_eq!(parsed("human=a"), Ok(file(Format::Text, Path::new("a"))));
+        assert!(parsed("yaml=a").unwrap_err().contains("unknown format `yaml`: use text, markdown, json"));
+        assert!(parsed("json").unwrap_err().contains("`json=FILE`"));
+        assert!(parsed("json=").is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        assert!(check(&[file(Format::Json, folder.path())]).unwrap_err().message().contains("it is a folder"));
+        let twice = check(&[file(Format::Json, &path), file(Format::Text, &path)]);
+        assert!(twice.unwrap_err().message().contains("two reports"));
+        assert!(check(&[file(Format::Json, &path)]).is_ok());
+    }
+}

@@ -1,0 +1,61 @@
+//! That command lines are understood.
+
+use super::*;
+use crate::ci::{Job, Service};
+use crate::hook::{OnFailure, Stored, words_of};
+use std::num::NonZeroUsize;
+
+#[test]
+fn the_command_line_is_consistent() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn cargos_extra_word_is_dropped() {
+    let typed = |line: &str| parse(line.split(' ').map(OsString::from));
+    for line in ["cargo-perfunit perfunit diff main", "cargo-perfunit diff main"] {
+        let Command::Diff(diff) = typed(line).command else { panic!("not diff") };
+        assert_eq!(diff.common.base.as_deref(), Some("main"));
+    }
+}
+
+#[test]
+fn the_command_in_a_hook_is_understood() {
+    let options = "--budget 1.5s --profile mine --base main --deny inconclusive --strict";
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+    let stored = Stored { options: words(options), diff: words("--threshold 5%"), failure: OnFailure::Block };
+    // Without `cargo`, as the first word is the program's.
+    Arguments::try_parse_from(words_of(&stored.command("origin url")).into_iter().skip(1)).unwrap();
+}
+
+/// The command lines in a job that run us, with values for what the service fills in.
+fn commands(text: &str) -> Vec<String> {
+    let starts = ["- cargo perfunit ", "run: cargo perfunit ", "exec cargo perfunit ", "cargo perfunit "];
+    let line = |line: &str| {
+        let command = starts.iter().find_map(|start| line.trim().strip_prefix(start))?;
+        let command = command.split(" || ").next().unwrap_or_default();
+        let filled = ["$SHARD", "$shard", "$CI_NODE_INDEX"]
+            .iter()
+            .fold(command.to_owned(), |line, name| line.replace(name, "1"));
+        Some(filled.replace("$CI_NODE_TOTAL", "4").replace('"', ""))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[test]
+fn the_commands_in_jobs_are_understood() {
+    for service in [Service::Github, Service::Gitlab, Service::Generic] {
+        for (folder, shards) in
+            [("", None), ("rust/app", None), ("", NonZeroUsize::new(4)), ("rust/app", NonZeroUsize::new(4))]
+        {
+            let text = Job { service, shards, folder: folder.to_owned() }.render();
+            let commands = commands(&text);
+            // Shards are measured by one command and merged by another.
+            assert_eq!(commands.len(), if shards.is_some() { 2 } else { 1 }, "{text}");
+            for command in commands {
+                let line = ["cargo perfunit"].into_iter().chain(command.split_whitespace());
+                Arguments::try_parse_from(line).unwrap_or_else(|error| panic!("{command}: {error}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Explains by instructions: both sides once more with debug information, run in callgrind.
+
+use super::assemble::{Known, told};
+use super::blame::charges;
+use super::causes::{Facts, add_causes};
+use super::differences::differences;
+use super::instructions::{Code, Owners, parse, tree};
+use super::merge::Merged;
+use super::options::Explaining;
+use super::question::{ALPHA, Answers, Inquiry, Question};
+use super::suspects;
+use super::with_lines::{self, Lined};
+use crate::build::{Builder, InPlace, Seeds, SideBuild, TestExecutable};
+use crate::error::{Error, Result};
+use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
+use crate::model::{BuiltWith, Engine, Explain, Explanation, Side, Sides, Strategy, TestId, Unexplained, Warning};
+use crate::select::code::{self, Inlining, Operations};
+use crate::system::fs;
+use crate::system::interrupt;
+use crate::system::progress::Progress;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Longest run of a process in callgrind.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Whether this engine can be used here: nothing is built before that is clear.
+pub fn check(explaining: Explaining) -> Result<()> {
+    let is_wanted = explaining.engine == Some(Engine::Callgrind) && explaining.explain != Explain::Never;
+    if is_wanted && find_valgrind().is_none() {
+        return Err(Error::setup("--engine callgrind needs valgrind, which is not in PATH")
+            .hint("install valgrind, or leave the option out to explain by probes"));
+    }
+    Ok(())
+}
+
+/// Whether a process of a test may end in time: callgrind makes it longer by ten times at the very least.
+pub fn can_end(question: &Question) -> bool {
+    const LEAST: f64 = 10.0;
+    let seconds = question.base_ns.max(question.base_ns * (1.0 + question.change)) / 1e9;
+    LEAST * CALLS_PER_PROCESS as f64 * seconds <= LONGEST.as_secs_f64()
+}
+
+/// What the explanation of each test needs.
+struct Counting<'a> {
+    inquiry: &'a Inquiry<'a>,
+    bench: &'a Bench,
+    lined: &'a Lined,
+    facts: &'a Facts,
+}
+
+/// Explains tests by the instructions that their functions execute.
+pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    let targets = questions.iter().map(|question| question.test.target.clone()).collect();
+    let lined = match with_lines::build(builder, inquiry, &targets)? {
+        Ok(lined) => lined,
+        Err(why) => {
+            return Ok(Answers { warnings: vec![Warning::NothingExplained { why }], ..Answers::default() });
+        }
+    };
+    let context = builder.context();
+    let mut bench = Bench::open(&context.ours)?;
+    bench.seeds = Seeds::new(inquiry.built.seeds.clone());
+    bench.gauges = Gauges::new(None, find_valgrind(), bench.callgrind());
+    bench.made = Some(InPlace::put(&lined.sides, &context.ours)?);
+    let config = inquiry.config(LONGEST, inquiry.deadline);
+    let facts = suspects::facts(inquiry);
+    let counting = Counting { inquiry, bench: &bench, lined: &lined, facts: &facts };
+    let progress = Progress::bar(context.terminal, "Explaining", questions.len());
+    let mut answers = Answers::default();
+    for Question { test, .. } in questions {
+        if interrupt::requested() {
+            break;
+        }
+        let answer = if inquiry.is_over() {
+            Err(Unexplained::BudgetUsed { by_measuring: false })
+        } else {
+            progress.message(test.to_string());
+            // Nobody asked for it: it is given no more time than one process would have.
+            let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
+            let deadline = inquiry.deadline.into_iter().chain(end).min();
+            one(&counting, &Config { deadline, ..config.clone() }, test)?
+        };
+        answers.tests.insert(test.clone(), answer);
+        progress.advance();
+    }
+    Ok(answers)
+}
+
+/// Explains one test, or says why that cannot be done.
+fn one(
+    counting: &Counting<'_>,
+    config: &Config,
+    test: &TestId,
+) -> Result<std::result::Result<Explanation, Unexplained>> {
+    let Counting { inquiry, bench, lined, facts } = *counting;
+    let started = Instant::now();
+    let executable = |sides: &Sides<SideBuild>, side: Side| -> Option<TestExecutable> {
+        sides.get(side).executables.iter().find(|executable| executable.target == test.target).cloned()
+    };
+    let both = |sides| Some(Sides { base: executable(sides, Side::Base)?, head: executable(sides, Side::Head)? });
+    let (Some(executables), Some(plain)) = (both(&lined.sides), both(&inquiry.built.sides)) else {
+        return Ok(Err(Unexplained::TargetNotBuilt { with: BuiltWith::DebugInformation }));
+    };
+    let mut code = match executables.as_ref().try_map(|side, executable| read(lined, side, executable))? {
+        Sides { base: Ok(base), head: Ok(head) } => Sides { base, head },
+        Sides { base: Err(why), .. } | Sides { head: Err(why), .. } => return Ok(Err(Unexplained::Failed { why })),
+    };
+    let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
+    let counterparts = match profiles(bench, config, &lined.sides.as_ref(), &subject)? {
+        Ok(counterparts) => counterparts,
+        Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
+    };
+    let mut merged = Merged::default();
+    for Sides { base, head } in counterparts {
+        merged.add(&Sides {
+            base: tree(&parse(&base), &mut code.base, 1.0),
+            head: tree(&parse(&head), &mut code.head, 1.0),
+        });
+    }
+    let (Some(paid), Some(differences)) = (charges(&merged, ALPHA), differences(&merged, ALPHA)) else {
+        return Ok(Err(Unexplained::TooFewCalls));
+    };
+    let functions = code.map(Code::functions);
+    let known = Known {
+        test,
+        engine: Engine::Callgrind,
+        strategy: Strategy::Complete,
+        seconds: started.elapsed().as_secs_f64(),
+        plain_base_ns: None,
+        probe_cost_ns: Sides { base: 0.0, head: 0.0 },
+        functions: &functions,
+        without_probe: BTreeMap::new(),
+        overflow: 0,
+        changed: &|function| inquiry.changed(function),
+    };
+    let mut explanation = told(&merged, &differences, &paid, &known);
+    add_causes(&mut explanation, &paid, &known, facts);
+    explanation.notes.extend(not_the_measured_code(&plain, &executables)?);
+    Ok(Ok(explanation))
+}
+
+/// What is known of an executable.
+fn read(lined: &Lined, side: Side, executable: &TestExecutable) -> Result<std::result::Result<Code, String>> {
+    let bytes = fs::read(&executable.path)?;
+    let inlining = match Inlining::read(&bytes) {
+        Ok(inlining) => inlining,
+        Err(why) => return Ok(Err(why.to_string())),
+    };
+    let mut owners = Owners::below(lined.tree.clone());
+    for written in lined.written.get(side) {
+        match &written.function {
+            Some(function) => owners.add(&written.file, written.lines.clone(), written.key, function.clone()),
+            None => owners.add_test(&written.file, written.lines.clone()),
+        }
+    }
+    lined.packages.iter().for_each(|package| owners.add_crate(package));
+    let object = executable.path.to_string_lossy().into_owned();
+    Ok(Ok(Code::new(object, inlining, Operations::read(&bytes), owners)))
+}
+
+/// What to say if debug information changed the code after all.
+fn not_the_measured_code(plain: &Sides<TestExecutable>, lined: &Sides<TestExecutable>) -> Result<Option<String>> {
+    for side in Side::BOTH {
+        let bytes = |sides: &Sides<TestExecutable>| fs::read(&sides.get(side).path);
+        match code::unlike(&bytes(plain)?, &bytes(lined)?) {
+            Ok(unlike) if unlike.is_empty() => {}
+            Ok(unlike) => {
+                let count = unlike.len();
+                return Ok(Some(format!("with debug information {count} functions of {side} have other instructions")));
+            }
+            Err(why) => {
+                return Ok(Some(format!("it is not known whether {side} has the measured instructions: {why}")));
+            }
+        }
+    }
+    Ok(None)
+}

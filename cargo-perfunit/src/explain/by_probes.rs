@@ -1,0 +1,358 @@
+//! One test, explained by timing functions: which of them, by strategy, and until it is clear who is to blame.
+
+use super::active::{Keys, all_calls, closer, first_level, ways_to};
+use super::assemble::{Known, told};
+use super::blame::{Charges, charges};
+use super::causes::{Facts, add_causes};
+use super::differences::{Differences, differences};
+use super::merge::Merged;
+use super::options::Goal;
+use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
+use super::suspects;
+use super::with_probes::{self, Probed};
+use crate::build::{Builder, InPlace, Seeds};
+use crate::error::Result;
+use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
+use crate::model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TargetId, Unexplained, Warning};
+use crate::system::interrupt;
+use crate::system::progress::Progress;
+use perfunit_runtime::tree::mode;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// Looks at who is to blame after so many pairs.
+const LOOKS: [usize; 4] = [8, 16, 32, 64];
+/// Who is found to pay for this part of the difference is answer enough.
+const EXPLAINED: f64 = 0.8;
+/// What timing one call takes at most on the machines that we know, ns (`cargo bench --bench probes`).
+const PROBE_NS: f64 = 20.0;
+/// Up to this fraction of a test's time, timing all of its calls does not hide what is looked for.
+const LIGHT: f64 = 0.5;
+/// Below this change (a fraction) all probes together add more noise than there is to see, as [Peass] found.
+const SMALL_CHANGE: f64 = 0.02;
+/// Levels that are looked at, at most.
+const MOST_LEVELS: usize = 24;
+
+/// Pairs that tell where the time goes.
+const PROFILE_PAIRS: usize = 4;
+/// All functions are timed.
+const ALL: ProbeRequest = ProbeRequest { default_mode: mode::TIMING, listed_mode: mode::INACTIVE, keys: Vec::new() };
+
+/// Explains the tests of one pairing.
+struct Examiner<'a> {
+    bench: &'a Bench,
+    config: Config,
+    probed: &'a Probed,
+    inquiry: &'a Inquiry<'a>,
+    facts: &'a Facts,
+    layouts: Layouts,
+}
+
+/// What a number of pairs told.
+struct Finding {
+    strategy: Strategy,
+    merged: Merged,
+    charges: Charges,
+    differences: Differences,
+    /// What the probes cost in one run, ns.
+    cost: Sides<f64>,
+    /// Calls that found no room.
+    overflow: u64,
+}
+
+/// Something found out, or why it is not.
+type Told<T> = std::result::Result<T, Unexplained>;
+type Found = Told<Finding>;
+
+/// The trees of pairs.
+struct Pairs {
+    merged: Merged,
+    /// What the probes cost in one run, ns.
+    cost: Sides<f64>,
+    /// Calls that found no room.
+    overflow: u64,
+}
+
+/// Explains tests by the time that their functions take.
+pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
+    let probed = match with_probes::build(builder, inquiry, &targets)? {
+        Ok(probed) => probed,
+        Err(why) => return Ok(Answers::none(questions, why)),
+    };
+    let (context, measuring) = (builder.context(), inquiry.measuring);
+    let mut bench = Bench::open(&context.ours)?;
+    bench.seeds = Seeds::new(inquiry.built.seeds.clone());
+    bench.made = Some(InPlace::put(&probed.sides, &context.ours)?);
+    let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
+    let facts = suspects::facts(inquiry);
+    let mut examiner = Examiner {
+        bench: &bench,
+        // The deadline ends it: that fewer pairs fit than a verdict needs is no reason not to try.
+        config: inquiry.config(Duration::MAX, None),
+        probed: &probed,
+        inquiry,
+        facts: &facts,
+        layouts,
+    };
+    let mut answers = Answers::default();
+    let progress = Progress::bar(context.terminal, "Explaining", questions.len());
+    for question in questions {
+        if interrupt::requested() {
+            break;
+        }
+        progress.message(question.test.to_string());
+        let longest = Instant::now() + LONGEST;
+        let limit = inquiry.deadline.map_or(longest, |deadline| deadline.min(longest));
+        let answer = match inquiry.explaining.goal {
+            _ if inquiry.is_over() => Ok(Err(Unexplained::BudgetUsed { by_measuring: false })),
+            Goal::Blame => examiner.explain(question, limit),
+            Goal::Profile => examiner.profile(question, limit),
+        };
+        match answer {
+            Ok(answer) => drop(answers.tests.insert(question.test.clone(), answer)),
+            Err(error) => {
+                answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() });
+                break;
+            }
+        }
+        progress.advance();
+    }
+    Ok(answers)
+}
+
+impl Examiner<'_> {
+    /// Explains one test until the deadline, or says why that cannot be done.
+    fn explain(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+        let started = Instant::now();
+        let finding = match self.inquiry.explaining.strategy {
+            Some(Strategy::Complete) => self.complete(question, deadline)?,
+            strategy => match self.survey(question, deadline)? {
+                Err(why) => Err(why),
+                Ok(calls) => match strategy {
+                    Some(strategy) => self.by(strategy, question, &calls, deadline)?,
+                    None => self.by_choice(question, &calls, started.elapsed(), deadline)?,
+                },
+            },
+        };
+        Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
+    }
+
+    /// Who calls whom and how often: a pair with probes that only count.
+    fn survey(&mut self, question: &Question, deadline: Instant) -> Result<Told<Merged>> {
+        let request = ProbeRequest { default_mode: mode::COUNTING, listed_mode: mode::INACTIVE, keys: Vec::new() };
+        let counted = self.pairs(question, request, deadline, |_| true)?;
+        Ok(counted.map(|pairs| pairs.merged))
+    }
+
+    fn by(&mut self, strategy: Strategy, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
+        match strategy {
+            Strategy::Complete => self.complete(question, deadline),
+            Strategy::Levelwise => self.levelwise(question, calls, deadline),
+            Strategy::UntilSourceChange => self.until_source_change(question, calls, deadline),
+        }
+    }
+
+    /// One strategy after the other until somebody is found. All functions at once where that is light; else the ways to
+    /// what changed, for most differences come from there. No more strategies than there is time for: `survey` is what
+    /// it took to settle how to run the test, and a pair.
+    fn by_choice(&mut self, question: &Question, calls: &Merged, survey: Duration, deadline: Instant) -> Result<Found> {
+        let is_light = all_calls(calls) * PROBE_NS <= LIGHT * question.base_ns;
+        let order = if is_light && question.change.abs() >= SMALL_CHANGE {
+            [Strategy::Complete, Strategy::UntilSourceChange, Strategy::Levelwise]
+        } else {
+            [Strategy::UntilSourceChange, Strategy::Levelwise, Strategy::Complete]
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let fitting = left.as_secs_f64() / (LOOKS[0] as f64 * survey.as_secs_f64() / 2.0);
+        let order = &order[..(fitting as usize).clamp(1, order.len())];
+        let mut best: Option<Found> = None;
+        for (index, strategy) in order.iter().copied().enumerate() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let share = left / (order.len() - index) as u32;
+            let found = self.by(strategy, question, calls, Instant::now() + share)?;
+            let is_enough = found.as_ref().is_ok_and(|finding| finding.is_enough(question));
+            let is_better = match (&best, &found) {
+                (None | Some(Err(_)), _) => true,
+                (Some(Ok(best)), Ok(found)) => found.explained(question) > best.explained(question),
+                (Some(Ok(_)), Err(_)) => false,
+            };
+            if is_better {
+                best = Some(found);
+            }
+            if is_enough {
+                break;
+            }
+        }
+        Ok(best.unwrap_or(Err(Unexplained::NoTimeLeft)))
+    }
+
+    /// All functions at once.
+    fn complete(&mut self, question: &Question, deadline: Instant) -> Result<Found> {
+        self.find(question, Strategy::Complete, ALL, deadline)
+    }
+
+    /// What the test calls; then what those call who pay; and so on.
+    fn levelwise(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
+        let mut timed = first_level(calls);
+        let mut found = self.timing(question, Strategy::Levelwise, &timed, deadline)?;
+        for _ in 1..MOST_LEVELS {
+            let Ok(finding) = &found else { break };
+            let more = closer(calls, &finding.charges, &timed);
+            if more.is_empty() || Instant::now() >= deadline {
+                break;
+            }
+            timed.extend(more);
+            let closer = self.timing(question, Strategy::Levelwise, &timed, deadline)?;
+            // What is known already is better than a level for which no time was left.
+            if closer.as_ref().is_ok_and(|closer| closer.charges.payers().next().is_some()) {
+                found = closer;
+            } else {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The functions on the ways to those whose source changed, and what these call.
+    fn until_source_change(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
+        let is_changed = |key: &u64| {
+            let known = &self.probed.functions;
+            let function = known.head.get(key).or_else(|| known.base.get(key));
+            function.is_some_and(|function| self.inquiry.changed(function).is_some())
+        };
+        let called: BTreeSet<u64> = calls.nodes.iter().map(|node| node.key).collect();
+        let wanted: Keys = called.into_iter().filter(is_changed).collect();
+        match ways_to(calls, &wanted) {
+            Some(keys) => self.timing(question, Strategy::UntilSourceChange, &keys, deadline),
+            None => Ok(Err(Unexplained::NoChangeCalled)),
+        }
+    }
+
+    fn timing(&mut self, question: &Question, strategy: Strategy, keys: &Keys, deadline: Instant) -> Result<Found> {
+        let renamed = self.probed.renamed.iter().filter(|(_, old)| keys.contains(old)).map(|(new, _)| *new);
+        // Sorted, as a request has to be.
+        let keys = keys.iter().copied().chain(renamed).collect::<Keys>().into_iter().collect();
+        let request = ProbeRequest { default_mode: mode::INACTIVE, listed_mode: mode::TIMING, keys };
+        self.find(question, strategy, request, deadline)
+    }
+
+    /// Pairs until it is clear who pays.
+    fn find(
+        &mut self,
+        question: &Question,
+        strategy: Strategy,
+        request: ProbeRequest,
+        deadline: Instant,
+    ) -> Result<Found> {
+        let is_enough = |merged: &Merged| {
+            LOOKS.contains(&merged.pairs)
+                && (charges(merged, level()).is_some_and(|charges| explained(&charges, question) >= EXPLAINED)
+                    || merged.pairs == LOOKS[LOOKS.len() - 1])
+        };
+        Ok(self.pairs(question, request, deadline, is_enough)?.and_then(|pairs| pairs.judged(strategy)))
+    }
+
+    /// Where the time of both versions goes, whoever is to blame.
+    fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+        let started = Instant::now();
+        let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
+        let finding = pairs.and_then(|pairs| pairs.judged(Strategy::Complete));
+        Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
+    }
+
+    /// The trees of pairs until there are enough or no time is left.
+    fn pairs(
+        &mut self,
+        question: &Question,
+        request: ProbeRequest,
+        deadline: Instant,
+        is_enough: impl Fn(&Merged) -> bool,
+    ) -> Result<Told<Pairs>> {
+        let executable = |side: Side| {
+            let mut executables = self.probed.sides.get(side).executables.iter();
+            executables.find(|executable| executable.target == question.test.target)
+        };
+        let (Some(base), Some(head)) = (executable(Side::Base), executable(Side::Head)) else {
+            return Ok(Err(Unexplained::TargetNotBuilt { with: BuiltWith::Probes }));
+        };
+        let built = Sides { base, head };
+        let executables = self.layouts.first(built)?.unwrap_or(built);
+        let subject = Subject { test: question.test.clone(), executables, terms: None, ignored: false };
+        self.config.deadline = Some(deadline);
+        let sides = self.probed.sides.as_ref();
+        let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request)?;
+        let mut pairs = match opened {
+            Ok(pairs) => pairs,
+            Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
+        };
+        let mut merged = Merged::default();
+        let mut cost = Sides { base: 0.0, head: 0.0 };
+        let mut overflow = 0;
+        while let Some(runs) = pairs.pair()? {
+            cost = Sides { base: runs.base.cost_ns, head: runs.head.cost_ns };
+            overflow = overflow.max(runs.base.overflow).max(runs.head.overflow);
+            let mut trees = runs.map(|run| run.tree);
+            trees.head.rename(&self.probed.renamed);
+            merged.add(&trees);
+            if is_enough(&merged) {
+                break;
+            }
+        }
+        Ok(Ok(Pairs { merged, cost, overflow }))
+    }
+
+    fn told(&self, question: &Question, finding: &Finding, took: Duration) -> Explanation {
+        let known = Known {
+            test: &question.test,
+            engine: Engine::Probes,
+            seconds: took.as_secs_f64(),
+            strategy: finding.strategy,
+            plain_base_ns: Some(question.base_ns),
+            probe_cost_ns: finding.cost,
+            functions: &self.probed.functions,
+            without_probe: self.probed.without_probe.clone(),
+            overflow: finding.overflow,
+            changed: &|function| self.inquiry.changed(function),
+        };
+        let mut explanation = told(&finding.merged, &finding.differences, &finding.charges, &known);
+        add_causes(&mut explanation, &finding.charges, &known, self.facts);
+        explanation
+    }
+}
+
+impl Pairs {
+    fn judged(self, strategy: Strategy) -> Found {
+        let Self { merged, cost, overflow } = self;
+        match (charges(&merged, level()), differences(&merged, level())) {
+            (Some(charges), Some(differences)) => {
+                Ok(Finding { strategy, merged, charges, differences, cost, overflow })
+            }
+            _ => Err(Unexplained::TooFewPairs),
+        }
+    }
+}
+
+impl Finding {
+    fn explained(&self, question: &Question) -> f64 {
+        explained(&self.charges, question)
+    }
+
+    fn is_enough(&self, question: &Question) -> bool {
+        self.explained(question) >= EXPLAINED
+    }
+}
+
+/// Of each look: all of them have to be paid for.
+fn level() -> f64 {
+    ALPHA / LOOKS.len() as f64
+}
+
+/// The part of the difference that those pay who certainly pay for it; 0 unless the difference has the direction of that
+/// without probes.
+fn explained(charges: &Charges, question: &Question) -> f64 {
+    if charges.whole.estimate.signum() != question.change.signum() {
+        return 0.0;
+    }
+    charges.payers().map(|charge| charges.share(charge)).sum()
+}

@@ -1,0 +1,53 @@
+//! Two versions with their files.
+
+use super::{FileSet, Repository, Version};
+use crate::error::Result;
+use crate::model::{Side, Sides, VersionName};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::rc::Rc;
+
+/// The two versions of a comparison, and what files each of them has.
+#[derive(Clone)]
+pub struct Versions {
+    /// The user's repository, read only.
+    pub repository: Rc<Repository>,
+    pub sides: Sides<Version>,
+    pub files: Sides<FileSet>,
+}
+
+impl Versions {
+    /// Reads which files both have.
+    pub fn read(repository: Repository, sides: Sides<Version>) -> Result<Self> {
+        let files = Sides { base: repository.files(&sides.base)?, head: repository.files(&sides.head)? };
+        Ok(Self { repository: Rc::new(repository), sides, files })
+    }
+
+    /// The content of a file of a version, if it has it.
+    pub fn read_file(&self, files: &FileSet, path: &str) -> Option<Vec<u8>> {
+        let path = Path::new(path);
+        files.entries.get(path).and_then(|entry| self.repository.read(entry, path).ok())
+    }
+
+    /// Paths of the files that differ, as text.
+    pub fn changed_paths(&self) -> BTreeSet<String> {
+        let changed = self.files.base.changed(&self.files.head);
+        changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The keys by which the contents of versions are known again.
+    pub fn contents(&self) -> Sides<String> {
+        self.files.as_ref().map(FileSet::key)
+    }
+
+    pub fn names(&self) -> Sides<VersionName> {
+        self.sides.as_ref().map(|version| version.name.clone())
+    }
+
+    /// A version with its label and short commit, for people.
+    pub fn described(&self, side: Side) -> String {
+        let name = &self.sides.get(side).name;
+        let commit = name.commit.get(..7).unwrap_or(&name.commit);
+        if name.label.starts_with(commit) { name.label.clone() } else { format!("{}, {commit}", name.label) }
+    }
+}

@@ -1,0 +1,213 @@
+//! Fresh pairs for what was flagged, and for what one layout says too little of.
+//!
+//! Flagged tests must show the same change on fresh pairs, each with another layout of the code, at a level that keeps the
+//! whole run's false alarms below 1 %. So must all tests that can come by changed code which could not be put in the same
+//! place in both versions. The fresh pairs alone give the reported figures: the first ones were selected for being extreme.
+//!
+//! Breadth first: each test is measured up to its first look before any is measured up to its second, so that a budget that
+//! ends leaves many tests with a verdict.
+
+use super::bench::{Bench, Config};
+use super::confirmed::{Placed, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::first_calls;
+use super::layouts::Layouts;
+use super::measurement::{Measurement, Unit};
+use super::schedule::{Ended, Figures, Screened, Subject, programs};
+use super::screen::Settled;
+use super::trial::Trial;
+use crate::build::SideBuild;
+use crate::decide;
+use crate::error::Result;
+use crate::model::{Metric, Sides};
+use crate::system::interrupt;
+use crate::system::progress::Progress;
+use std::time::Instant;
+
+/// Layouts that have to fit the budget: twice as many as the rule asks for at least.
+const FEWEST_LAYOUTS: f64 = 16.0;
+
+/// What all fresh pairs of a run share.
+pub(super) struct Confirmation<'a> {
+    pub bench: &'a Bench,
+    pub config: &'a Config,
+    pub sides: &'a Sides<&'a SideBuild>,
+    pub subjects: &'a [Subject<'a>],
+    pub progress: &'a Progress,
+    pub layouts: Layouts,
+    pub random: fastrand::Rng,
+}
+
+/// What is asked of a test once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Question {
+    /// What its first pairs said.
+    Pairs(Placed),
+    /// Whether its first call differs apart from later ones.
+    FirstCall,
+}
+
+/// A test that is measured once more.
+struct Open {
+    subject: usize,
+    question: Question,
+    config: Config,
+    settled: Settled,
+    /// Pairs of each layout, if layouts can be drawn.
+    pairs_per_layout: usize,
+    /// As far as it got.
+    measurement: Option<Measurement>,
+}
+
+impl Confirmation<'_> {
+    /// The ends of all tests.
+    pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
+        let alpha = self.alpha(&screened);
+        let mut open = self.open(&screened, alpha)?;
+        breadth_first(&mut open, |look, open| self.measure_to(look, open, alpha))?;
+        // What is said of first calls depends on what is said of later ones.
+        open.sort_by_key(|open| open.question == Question::FirstCall);
+        for Open { subject, question, config, measurement, .. } in open {
+            let Some(measurement) = measurement else { continue };
+            let (fresh, screened) = (measurement.finish(), &mut screened[subject]);
+            match (question, &screened.first_call) {
+                (Question::Pairs(places), _) => screened.end = confirmed(&screened.end, fresh, places),
+                (Question::FirstCall, Some(flagged)) => {
+                    first_calls::join(flagged, fresh, config.threshold, &mut screened.end);
+                }
+                (Question::FirstCall, None) => {}
+            }
+        }
+        Ok(screened.into_iter().map(|screened| screened.end).collect())
+    }
+
+    /// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
+    fn alpha(&self, screened: &[Screened]) -> f64 {
+        let measured = self.subjects.iter().zip(screened).filter(|(_, screened)| screened.end.result.is_ok());
+        let verdicts: usize = measured.map(|(subject, _)| verdicts_of_pairs(&self.gates(subject))).sum();
+        decide::confirmation_alpha(self.config.alpha, verdicts + self.config.others)
+    }
+
+    fn gates(&self, subject: &Subject<'_>) -> Vec<Metric> {
+        self.config.on(subject.terms).metering.map_or_else(Vec::new, |metering| metering.gates)
+    }
+
+    /// All that is to be measured once more, target by target, as layouts are a target's, and what was flagged first.
+    fn open(&mut self, screened: &[Screened], alpha: f64) -> Result<Vec<Open>> {
+        let subjects = self.subjects;
+        let mut open = Vec::new();
+        for (index, (subject, screened)) in subjects.iter().zip(screened).enumerate() {
+            let (Some(settled), Ok(figures)) = (&screened.way, &screened.end.result) else { continue };
+            let config = self.config.on(subject.terms);
+            let mut ask = |question, settled: &Settled, figures: &Figures| {
+                open.push(Open {
+                    subject: index,
+                    question,
+                    settled: settled.clone(),
+                    pairs_per_layout: pairs_per_layout(figures, &config, alpha),
+                    measurement: None,
+                    config: if question == Question::FirstCall { first_calls::judged(&config) } else { config.clone() },
+                });
+            };
+            let is_flagged = is_flagged(&screened.end, &self.gates(subject));
+            let rests = rests_on_places(&screened.end);
+            let places = if is_flagged || rests {
+                self.layouts.places(self.bench, self.sides, subject)?
+            } else {
+                Placed::Matched
+            };
+            if is_flagged || places == Placed::Uncertain {
+                ask(Question::Pairs(places), settled, figures);
+            }
+            if let Some(flagged) = &screened.first_call {
+                ask(Question::FirstCall, &flagged.settled, &flagged.figures);
+            }
+        }
+        let is_flagged = |open: &Open| {
+            let (subject, end) = (&subjects[open.subject], &screened[open.subject].end);
+            open.question == Question::FirstCall || is_flagged(end, &self.gates(subject))
+        };
+        open.sort_by_cached_key(|open| (&subjects[open.subject].test.target, !is_flagged(open)));
+        Ok(open)
+    }
+
+    /// Measures up to a look; false if that was over before.
+    fn measure_to(&mut self, look: usize, open: &mut Open, alpha: f64) -> Result<bool> {
+        let subject = &self.subjects[open.subject];
+        let measurement = match &mut open.measurement {
+            Some(measurement) if measurement.is_over() => return Ok(false),
+            Some(measurement) => measurement,
+            None => {
+                let unit = self.unit(subject, open.pairs_per_layout)?;
+                // What one layout says of such a test it says with a wider interval only.
+                let on_one = unit == Unit::Pair && open.question == Question::Pairs(Placed::Uncertain);
+                let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
+                open.measurement.insert(Measurement::new(&open.config, settled, unit, alpha))
+            }
+        };
+        let Some(units) = measurement.units_at(look) else { return Ok(false) };
+        self.bench.settle();
+        self.progress.message(format!("{}, once more to be sure", subject.test));
+        let mut programs = programs(self.sides, subject);
+        let layouts = if measurement.unit() == Unit::Pair {
+            programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
+            None
+        } else {
+            Some(&mut self.layouts)
+        };
+        let trial = Trial { bench: self.bench, config: &open.config, programs };
+        measurement.advance(&trial, layouts, units, &mut self.random)?;
+        Ok(true)
+    }
+
+    /// What fresh values are of: layouts, where they can be drawn and there is time for it.
+    fn unit(&mut self, subject: &Subject<'_>, pairs: usize) -> Result<Unit> {
+        let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if is_late || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
+            return Ok(Unit::Pair);
+        }
+        Ok(Unit::Layout { pairs })
+    }
+}
+
+/// Takes all to their first look, then all to their second, and so on, until none goes any further.
+fn breadth_first<T>(all: &mut [T], mut take_to: impl FnMut(usize, &mut T) -> Result<bool>) -> Result<()> {
+    for look in 0.. {
+        let mut is_more = false;
+        for each in &mut *all {
+            is_more |= take_to(look, each)?;
+        }
+        if !is_more {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Pairs that make a layout's mean: never so many that too few layouts would fit the budget.
+fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> usize {
+    let change = first.measured.threshold.max(first.measured.change.estimate.abs());
+    let affordable = config.per_test_budget.as_secs_f64() / (first.seconds_per_pair * FEWEST_LAYOUTS);
+    decide::pairs_per_layout(first.spread, change, alpha, affordable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_has_its_first_look_before_any_has_its_second() {
+        // Test and look, as long as the budget lasts; the second test is content after one look.
+        let visited = |budget: usize| {
+            let mut visited = Vec::new();
+            breadth_first(&mut [(0, 3), (1, 1), (2, 2)], |look, (test, needed)| {
+                let goes_on = look < *needed && visited.len() < budget;
+                visited.extend(goes_on.then_some((*test, look)));
+                Ok(goes_on)
+            })
+            .unwrap();
+            visited
+        };
+        assert_eq!(visited(usize::MAX), [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2)]);
+        assert_eq!(visited(4), [(0, 0), (1, 0), (2, 0), (0, 1)]);
+    }
+}

@@ -1,0 +1,455 @@
+//! The pairs of one test until the rule is content or the budget used up, at one go or look by look.
+
+use super::bench::Config;
+use super::classify::{per_run, runs};
+use super::failures::Failures;
+use super::layouts::Layouts;
+use super::lockstep::{PairEnd, Task};
+use super::schedule::{Ended, Figures};
+use super::screen::{LEAST_NS, PROCESS_THRESHOLD, Settled, mode};
+use super::secondary_metrics::{Beside, Rules};
+use super::trial::Trial;
+use super::whole_process;
+use super::work::{Comparison, Work};
+use crate::decide::{self, Looks, Rule, Sequential, Step};
+use crate::error::Result;
+use crate::model::{
+    Between, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sample, Side, Sides, Threshold,
+    Verdict,
+};
+use crate::system::interrupt;
+use std::time::{Duration, Instant};
+
+/// A cold call is noisier than any repeated one: no threshold below this.
+const COLD_THRESHOLD: f64 = 0.05;
+/// Layouts that nobody matched were seen to fake up to 13 % of one kind of edit after another: no threshold below this.
+const UNMATCHED_THRESHOLD: f64 = 0.15;
+/// What the place of the same code does to its time, in 99 of 100 cases: 2.6 standard deviations of the 3.3 % that were
+/// seen between layouts of one body.
+const LAYOUT_BIAS: f64 = 0.085;
+
+/// The unit of replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Pair,
+    /// A layout drawn at random, with the mean of so many pairs.
+    Layout {
+        pairs: usize,
+    },
+}
+
+impl Unit {
+    fn pairs(self) -> usize {
+        match self {
+            Unit::Pair => 1,
+            Unit::Layout { pairs } => pairs,
+        }
+    }
+}
+
+/// A test that is being measured.
+#[derive(Debug)]
+pub struct Measurement {
+    settled: Settled,
+    unit: Unit,
+    rule: Rule,
+    gates: Vec<Metric>,
+    /// Whether anything but time is asked for.
+    is_metered: bool,
+    /// The threshold that the user set.
+    asked: Threshold,
+    pairs: Pairs,
+    failures: Failures,
+    budget: Duration,
+    /// Time of this test alone: linking is no test's.
+    spent: Duration,
+    end: Option<End>,
+}
+
+/// Why there will be no more pairs.
+#[derive(Debug, Clone, PartialEq)]
+enum End {
+    /// The rule is content, or the test's own limits are reached.
+    Done,
+    /// The whole run's budget was used up.
+    CutShort,
+    Not(Reason),
+}
+
+impl Measurement {
+    /// A change is claimed at this level: the stricter, the longer it may take.
+    pub fn new(config: &Config, settled: Settled, unit: Unit, alpha_of_change: f64) -> Self {
+        let asked = config.threshold.fraction();
+        let threshold = match mode(settled.task) {
+            Mode::Cold => asked.max(COLD_THRESHOLD),
+            Mode::Process => asked.max(PROCESS_THRESHOLD),
+            Mode::FirstCall | Mode::Steady => asked.max(settled.least_change),
+        };
+        let looks = if unit == Unit::Pair { Looks::OF_PAIRS } else { Looks::of_layouts(alpha_of_change) };
+        let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
+        let rule = if settled.matched {
+            rule
+        } else {
+            Rule { threshold: threshold.max(UNMATCHED_THRESHOLD), bias: LAYOUT_BIAS + rule.bias, ..rule }
+        };
+        Self {
+            settled,
+            unit,
+            rule,
+            gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
+            is_metered: config.metering.is_some(),
+            asked: config.threshold,
+            pairs: Pairs::new(rule),
+            failures: Failures::default(),
+            budget: config.per_test_budget.mul_f64(decide::effort(alpha_of_change)),
+            spent: Duration::ZERO,
+            end: None,
+        }
+    }
+
+    /// Measures to the end. Layouts are needed where they are the units.
+    pub fn run(
+        mut self,
+        trial: &Trial<'_>,
+        layouts: Option<&mut Layouts>,
+        random: &mut fastrand::Rng,
+    ) -> Result<Ended> {
+        self.advance(trial, layouts, usize::MAX, random)?;
+        Ok(self.finish())
+    }
+
+    /// Measures until there are so many units, or to the end if that comes before.
+    pub fn advance(
+        &mut self,
+        trial: &Trial<'_>,
+        mut layouts: Option<&mut Layouts>,
+        units: usize,
+        random: &mut fastrand::Rng,
+    ) -> Result<()> {
+        let mut clock = Clock::start(self.spent, self.budget, trial.config.deadline);
+        while self.end.is_none() && self.pairs.units() < units {
+            self.end = self.step(trial, &mut layouts, &mut clock, random)?;
+        }
+        self.spent = clock.spent();
+        Ok(())
+    }
+
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The number of units at this look, the first being 0; none behind the last.
+    pub fn units_at(&self, look: usize) -> Option<usize> {
+        self.rule.looks.all().nth(look)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.end.is_some() || self.pairs.units() >= self.rule.looks.last()
+    }
+
+    /// Runs a pair; tells if it was the last one.
+    fn step(
+        &mut self,
+        trial: &Trial<'_>,
+        layouts: &mut Option<&mut Layouts>,
+        clock: &mut Clock,
+        random: &mut fastrand::Rng,
+    ) -> Result<Option<End>> {
+        if interrupt::requested() {
+            return Ok(Some(End::Not(Reason::Interrupted)));
+        }
+        if self.pairs.units() >= self.rule.looks.last() {
+            return Ok(Some(End::Done));
+        }
+        if clock.left().is_zero() {
+            return Ok(Some(clock.end()));
+        }
+        let mut trial = *trial;
+        if let Some(layouts) = layouts {
+            let started = Instant::now();
+            let drawn = layouts.drawn(trial.programs.executables, self.pairs.units())?;
+            clock.linking += started.elapsed();
+            let Some(executables) = drawn else { return Ok(Some(End::Done)) };
+            trial.programs.executables = executables;
+            if self.pairs.unit.is_empty() && self.settled.task == Task::Process {
+                // Who runs a new executable first finds less of it in the caches than who comes behind.
+                self.settled.pair(&trial, random)?;
+            }
+        }
+        let pair = self.settled.pair(&trial, random)?;
+        Ok(self.add(&pair, trial.config, clock))
+    }
+
+    fn add(&mut self, pair: &PairEnd, config: &Config, clock: &Clock) -> Option<End> {
+        if !pair.complete() {
+            if interrupt::requested() {
+                return Some(End::Not(Reason::Interrupted));
+            }
+            return self.failures.add(pair, config.timeout).map(End::Not);
+        }
+        let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs())?;
+        let units = self.pairs.units() + 1;
+        let affordable = clock.affordable(units);
+        let step = self.pairs.sequential.push(log_ratio, affordable);
+        let rules = Rules { time: self.rule, gates: &self.gates };
+        let beside = &mut self.pairs.beside;
+        let (is_look, has_all) = (self.rule.looks.contains(units), units >= self.rule.looks.last());
+        let others_are_over = beside.is_told(&rules) || is_look && beside.is_hopeless(&rules, affordable);
+        let end = if has_all { End::Done } else { clock.end() };
+        (matches!(step, Step::Ended(_)) && others_are_over).then_some(end)
+    }
+
+    /// What the pairs so far say. What the run's budget cut short is inconclusive, unless a look before was clear.
+    pub fn finish(self) -> Ended {
+        let capture = Some(self.settled.capture);
+        let over = if self.end == Some(End::CutShort) { Reason::BudgetUsedUp } else { Reason::TooNoisy };
+        if let Some(End::Not(reason)) = self.end {
+            return Ended { result: Err(reason), reason: None, capture };
+        }
+        let Some(decision) = self.pairs.sequential.conclude() else {
+            return Ended { result: Err(over), reason: None, capture };
+        };
+        let figures = self.figures(&decision);
+        let reason = (figures.verdict == Verdict::Inconclusive).then_some(over);
+        Ended { result: Ok(figures), reason, capture }
+    }
+
+    fn figures(&self, decision: &decide::Decision) -> Figures {
+        let (pairs, mode) = (&self.pairs, mode(self.settled.task));
+        let used = decision.values.min(pairs.units());
+        let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
+        let (base_ns, head_ns) = (decide::median(&mut base.to_vec()), decide::median(&mut head.to_vec()));
+        let measured = Measured {
+            change: decision.change,
+            base_ns,
+            head_ns,
+            pairs: used * self.unit.pairs(),
+            layouts: if self.unit == Unit::Pair { 1 } else { used },
+            detectable: decision.detectable,
+            p_value: decision.p_value,
+            // Without any spread d is infinite or undefined; the interval says it all.
+            effect: decide::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
+            mode,
+            threshold: self.rule.threshold,
+            asked: self.asked,
+            sample: pairs.sample(used),
+            bound: None,
+        };
+        let all = (pairs.units() * self.unit.pairs()).max(1);
+        Figures {
+            verdict: decision.verdict,
+            measured,
+            spread: decide::spread(pairs.sequential.log_ratios()),
+            seconds_per_pair: self.spent.as_secs_f64() / all as f64,
+            notes: self.notes(mode),
+            metrics: self.metrics(),
+        }
+    }
+
+    fn notes(&self, mode: Mode) -> Vec<Note> {
+        let mut notes = self.settled.notes.clone();
+        if mode == Mode::Steady && self.settled.least_change > self.asked.fraction() {
+            notes.push(Note::LeastDifference { ns: LEAST_NS });
+        }
+        // With a layout of its own each process differs from the others for that alone.
+        let differs = self.pairs.work.differs();
+        let differs = differs.filter(|between| self.unit == Unit::Pair || *between == Between::Calls);
+        let equal_seeds = self.settled.equal_seeds;
+        notes.extend(differs.map(|between| Note::UnequalWork { between, equal_seeds }));
+        notes.extend(self.failures.note(self.pairs.units() * self.unit.pairs() + self.pairs.unit.len()));
+        notes
+    }
+
+    fn metrics(&self) -> Metrics {
+        if !self.is_metered {
+            return Metrics::new();
+        }
+        let mut metrics = self.pairs.beside.metrics(&Rules { time: self.rule, gates: &self.gates });
+        if self.settled.task == Task::Process {
+            whole_process::withhold(&mut metrics);
+        }
+        metrics
+    }
+}
+
+/// The time of a test between two of its looks.
+#[derive(Debug)]
+struct Clock {
+    started: Instant,
+    spent_before: Duration,
+    budget: Duration,
+    /// When the whole run has to end.
+    deadline: Option<Instant>,
+    /// Time spent on linking since the start.
+    linking: Duration,
+}
+
+impl Clock {
+    fn start(spent_before: Duration, budget: Duration, deadline: Option<Instant>) -> Self {
+        Self { started: Instant::now(), spent_before, budget, deadline, linking: Duration::ZERO }
+    }
+
+    fn spent(&self) -> Duration {
+        self.spent_before + self.started.elapsed().saturating_sub(self.linking)
+    }
+
+    /// What is left to the test, and to the whole run.
+    fn left_of(&self) -> (Duration, Duration) {
+        let of_run = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        (self.budget.saturating_sub(self.spent()), of_run.unwrap_or(Duration::MAX))
+    }
+
+    fn left(&self) -> Duration {
+        let (of_test, of_run) = self.left_of();
+        of_test.min(of_run)
+    }
+
+    /// How a test ends that has no more time: by the limit that is the closer one.
+    fn end(&self) -> End {
+        let (of_test, of_run) = self.left_of();
+        if of_run < of_test { End::CutShort } else { End::Done }
+    }
+
+    /// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
+    fn affordable(&self, units: usize) -> usize {
+        decide::affordable(units, self.spent().as_secs_f64(), self.left().as_secs_f64())
+    }
+}
+
+/// The pairs of one test, one entry for each unit of replication.
+#[derive(Debug)]
+struct Pairs {
+    sequential: Sequential,
+    times: Sides<Vec<f64>>,
+    /// Time of one run in each batch, ns.
+    batches: Sides<Vec<f64>>,
+    /// The pairs of the unit at hand: log ratio, and logarithms of both times.
+    unit: Vec<(f64, Sides<f64>)>,
+    work: Work,
+    beside: Beside,
+}
+
+impl Pairs {
+    fn new(rule: Rule) -> Self {
+        let (times, batches, unit) = Default::default();
+        let (work, beside) = (Work::default(), Beside::default());
+        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside }
+    }
+
+    fn units(&self) -> usize {
+        self.sequential.log_ratios().len()
+    }
+
+    /// What can be plotted of so many units; the batches are those of all.
+    fn sample(&self, units: usize) -> Sample {
+        let steps = Sample::QUANTILES - 1;
+        let quantiles = |times: &Vec<f64>| {
+            let times = &mut times.clone();
+            let at = (0..=steps).map(|step| decide::quantile(times, step as f64 / steps as f64));
+            if self.units() == 0 { Vec::new() } else { at.collect() }
+        };
+        Sample {
+            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
+            batches: self.batches.as_ref().map(quantiles),
+        }
+    }
+
+    /// Adds a pair; the log ratio of the unit of so many that it completes.
+    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
+        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
+        for side in Side::BOTH {
+            self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
+        }
+        self.work.add(pair);
+        self.beside.add(pair, comparison);
+        self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
+        if self.unit.len() < per_unit {
+            return None;
+        }
+        let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
+            decide::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), decide::TRIMMING)
+        };
+        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
+        self.times.base.push(mean(|(_, ns)| ns.base).exp());
+        self.times.head.push(mean(|(_, ns)| ns.head).exp());
+        self.unit.clear();
+        self.beside.end_unit();
+        Some(log_ratio)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bound::tests::{config, settled};
+    use super::super::lockstep::{Shape, SideEnd};
+    use super::*;
+    use perfunit_runtime::page::state;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    /// A pair of which head takes so many times as long.
+    fn pair(ratio: f64) -> PairEnd {
+        let side = |ns: f64| SideEnd { state: state::DONE, times: vec![ns; 8], ..SideEnd::default() };
+        let shape = Shape { repetitions: 1, batches: 8, warm: 0 };
+        let sides = Sides { base: side(1e4), head: side(1e4 * ratio) };
+        PairEnd { sides, shape, starter: Side::Base, timed_out: None, took: Duration::from_millis(1) }
+    }
+
+    /// Adds so many pairs: two with head slower, two with it as much faster, and so on.
+    fn measured(unit: Unit, pairs: usize, noise: f64, clock: &Clock) -> Measurement {
+        let config = Config { metering: None, ..config() };
+        let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
+        let mut measurement = Measurement::new(&config, settled, unit, 0.001);
+        for number in 0..pairs {
+            let ratio = if number % 4 < 2 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
+            if measurement.end.is_none() {
+                measurement.end = measurement.add(&pair(ratio), &config, clock);
+            }
+        }
+        measurement
+    }
+
+    #[track_caller]
+    fn check(measurement: Measurement, verdict: Verdict, reason: Option<&Reason>) -> Measured {
+        let end = measurement.finish();
+        assert_eq!(end.reason.as_ref(), reason);
+        let figures = end.result.unwrap();
+        assert_eq!(figures.verdict, verdict);
+        figures.measured
+    }
+
+    #[test]
+    fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
+        let clock = |budget, of_run: Duration| Clock::start(Duration::ZERO, budget, Some(Instant::now() + of_run));
+        for unit in [Unit::Pair, Unit::Layout { pairs: 1 }] {
+            // Values that would be the same, but fewer than the first look asks for.
+            let by_run = measured(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
+            assert_eq!(by_run.end, Some(End::CutShort));
+            // A pair is always added; the fewest for figures are 4.
+            assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
+            let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
+            by_run.end = Some(clock(HOUR, Duration::ZERO).end());
+            check(by_run, Verdict::Inconclusive, Some(&Reason::BudgetUsedUp));
+            let mut by_test = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
+            by_test.end = Some(clock(Duration::ZERO, HOUR).end());
+            check(by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
+            // What a look was clear about stays so.
+            let mut clear = measured(unit, 8, 0.001, &clock(HOUR, HOUR));
+            clear.end = Some(clock(HOUR, Duration::ZERO).end());
+            check(clear, Verdict::Same, None);
+        }
+    }
+
+    #[test]
+    fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
+        let clock = Clock::start(Duration::ZERO, HOUR, None);
+        let clear = measured(Unit::Layout { pairs: 2 }, 16, 0.001, &clock);
+        assert!(clear.is_over());
+        let measured_so = check(clear, Verdict::Same, None);
+        assert_eq!((measured_so.layouts, measured_so.pairs), (8, 16));
+        let open = measured(Unit::Layout { pairs: 1 }, 8, 0.03, &clock);
+        assert!(!open.is_over());
+        assert_eq!([0, 1, 2, 3, 4].map(|look| open.units_at(look)), [Some(8), Some(16), Some(32), Some(64), None]);
+        assert!(measured(Unit::Layout { pairs: 1 }, 64, 0.03, &clock).is_over());
+    }
+}

@@ -1,0 +1,61 @@
+//! Why no function is named for a difference.
+
+use super::Reason;
+use serde::{Deserialize, Serialize};
+
+/// `report::unexplained` words it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unexplained {
+    /// No function accounts for a part of the difference for certain; what was noted about that.
+    Nobody {
+        notes: Vec<String>,
+    },
+    /// It has no figures.
+    NotMeasured(Reason),
+    /// Calls were stopped before they ended.
+    Stopped {
+        seconds: f64,
+    },
+    /// Whole processes were measured.
+    WholeProcesses,
+    /// First calls alone were measured.
+    FirstCalls,
+    NoSteadyState,
+    /// Too few pairs of calls fit the time of an explanation.
+    TooLong {
+        pair_seconds: f64,
+        pairs: usize,
+        longest_seconds: u64,
+    },
+    BudgetUsed {
+        by_measuring: bool,
+    },
+    /// The build that explaining needs fails.
+    DoesNotBuild {
+        with: BuiltWith,
+        error: String,
+    },
+    /// That build does not have the target.
+    TargetNotBuilt {
+        with: BuiltWith,
+    },
+    NoTimeLeft,
+    /// The test calls no function with a probe whose source changed.
+    NoChangeCalled,
+    TooFewPairs,
+    TooFewCalls,
+    /// Its processes did not tell; the message is theirs.
+    Failed {
+        why: String,
+    },
+    NotReached,
+}
+
+/// What is in executables that are built to explain a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BuiltWith {
+    Probes,
+    DebugInformation,
+}

@@ -1,0 +1,45 @@
+//! Why no function is named, in words.
+
+use crate::model::{BuiltWith, Unexplained};
+use std::fmt::{Display, Formatter, Result};
+
+impl Display for Unexplained {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Nobody { notes } if notes.is_empty() => {
+                f.write_str("no function accounts for a part of the difference for certain")
+            }
+            Self::Nobody { notes } => f.write_str(&notes.join("; ")),
+            Self::NotMeasured(reason) => write!(f, "it was not measured: {reason}"),
+            Self::Stopped { seconds } => {
+                write!(f, "calls were stopped after {seconds:.1} s, and only whole ones can be explained")
+            }
+            Self::WholeProcesses => f.write_str("whole processes were measured, and only calls can be explained"),
+            Self::FirstCalls => f.write_str("only first calls were measured"),
+            Self::NoSteadyState => f.write_str("it has no figures in steady state"),
+            Self::TooLong { pair_seconds, pairs, longest_seconds } => write!(
+                f,
+                "a pair of calls takes {pair_seconds:.1} s, and {pairs} at least would have to fit {longest_seconds} s"
+            ),
+            Self::BudgetUsed { by_measuring: true } => f.write_str("the budget was used up by measuring"),
+            Self::BudgetUsed { by_measuring: false } => f.write_str("the budget was used up"),
+            Self::DoesNotBuild { with, error } => write!(f, "it does not build with {with}: {error}"),
+            Self::TargetNotBuilt { with } => write!(f, "its target was not built with {with}"),
+            Self::NoTimeLeft => f.write_str("no time was left"),
+            Self::NoChangeCalled => f.write_str("the test calls no function with a probe whose source changed"),
+            Self::TooFewPairs => f.write_str("too few pairs of processes fit the time"),
+            Self::TooFewCalls => f.write_str("too few calls of it were counted"),
+            Self::Failed { why } => f.write_str(why),
+            Self::NotReached => f.write_str("it was not reached"),
+        }
+    }
+}
+
+impl Display for BuiltWith {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::Probes => "probes",
+            Self::DebugInformation => "debug information",
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! The tests of both sides, joined: which to measure, in which order, and why not the others.
+
+use super::comparer::Comparer;
+use super::names::Names;
+use super::other_inputs::{self, Libraries};
+use super::reach::{self, Files, TestSource};
+use super::rules::TestRules;
+use super::selected::Selected;
+use super::target_code::TargetCode;
+use crate::build::{BuiltSides, Found, Harness, SideBuild, TestExecutable, list_own_tests, list_tests};
+use crate::cargo::Context;
+use crate::config::Terms;
+use crate::error::Result;
+use crate::git::Versions;
+use crate::model::{
+    Capture, Ignored, Metrics, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId, Verdict, Warning,
+    Why,
+};
+use crate::system::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A test that can be measured.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub test: TestId,
+    /// Why it was selected, in words.
+    pub because: String,
+    /// What of its machine code differs, where that was compared.
+    pub why: Option<Why>,
+    /// How it was captured.
+    pub capture: Option<Capture>,
+    pub ignored: bool,
+    /// How its own code differs between the versions, if it is measured with that of one of them.
+    pub differs: Option<TestCodeDifference>,
+    /// On what terms it is measured.
+    pub terms: Terms,
+}
+
+/// All tests of the built targets.
+#[derive(Debug, Default)]
+pub struct Candidates {
+    /// To measure, likeliest first.
+    pub chosen: Vec<Candidate>,
+    /// Not to measure, each with its reason.
+    pub excluded: Vec<Outcome>,
+    /// Targets without tests that can be measured, each with the reason.
+    pub unmeasured_targets: Vec<String>,
+    /// What machine code says, by target, where it was compared.
+    pub code: BTreeMap<TargetId, TargetCode>,
+    /// Tests that lead by names to a changed item, whatever became of them.
+    pub by_name: BTreeSet<TestId>,
+    /// A changed file that a test may read when it runs.
+    data_files: BTreeMap<TestId, String>,
+}
+
+impl Candidates {
+    /// Targets whose machine code could not be compared.
+    pub fn uncompared(&self) -> impl Iterator<Item = Warning> {
+        let unknown = self.code.iter().filter_map(|(target, code)| Some((target, code.unknown.as_ref()?)));
+        unknown.map(|(target, why)| Warning::NotCompared { target: target.clone(), why: why.clone() })
+    }
+
+    pub fn tests(&self) -> impl Iterator<Item = &TestId> {
+        let chosen = self.chosen.iter().map(|candidate| &candidate.test);
+        chosen.chain(self.excluded.iter().map(|outcome| &outcome.test))
+    }
+
+    /// The names of all tests of a target.
+    pub fn names_in(&self, target: &TargetId) -> BTreeSet<&str> {
+        self.tests().filter(|test| test.target == *target).map(|test| test.name.as_str()).collect()
+    }
+}
+
+/// An outcome without figures.
+pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, because: &str) -> Outcome {
+    Outcome {
+        test,
+        verdict: Verdict::NotMeasured,
+        reason: Some(reason),
+        measured: None,
+        metrics: Metrics::new(),
+        cross_check: None,
+        capture,
+        selected_because: because.to_owned(),
+        explanation: None,
+        unexplained: None,
+        why: None,
+        gates: None,
+        notes: Vec::new(),
+    }
+}
+
+type Tests = BTreeMap<String, Found>;
+
+/// Lists the tests of both sides and sorts them out.
+pub fn candidates(
+    context: &Context,
+    versions: &Versions,
+    selected: &Selected,
+    names: &Names<'_>,
+    built: &BuiltSides,
+) -> Result<Candidates> {
+    let all_tests = selected.all_tests;
+    let mut candidates = Candidates::default();
+    let mut comparer = Comparer::new(context, built)?;
+    let overlaid = names.of_pairing(versions, selected, &built.pairing);
+    let paired = overlaid.as_ref().unwrap_or(names);
+    for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
+        let executables =
+            built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
+        if executables.base.or(executables.head).is_none() {
+            candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
+            continue;
+        }
+        let tests = match tests_of(&context.ours, executables)? {
+            Ok(tests) => tests,
+            Err(why) => {
+                candidates
+                    .unmeasured_targets
+                    .push(format!("{target}: has its own test harness (harness = false), {why}"));
+                continue;
+            }
+        };
+        let same = !all_tests && same_program(executables, &built.sides)?;
+        if !all_tests
+            && !same
+            && let (Some(base), Some(head)) = (executables.base, executables.head)
+        {
+            let common = tests.base.keys().filter(|name| tests.head.contains_key(*name)).cloned().collect();
+            let code = comparer.target(target, Sides { base, head }, &common)?;
+            candidates.code.insert(target.clone(), code);
+        }
+        candidates.add_target(target, because, &tests, selected, &|candidates, test| {
+            if same {
+                return Some(candidates.unchanged(Reason::SameExecutable, test));
+            }
+            if candidates.code.get(target).is_some_and(|code| code.is_same(&test.name)) {
+                return Some(candidates.unchanged(Reason::SameCode, test));
+            }
+            let item = paired.changed_code(test)?;
+            Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
+        });
+    }
+    comparer.remembered.save()?;
+    candidates.rank(names, selected);
+    if overlaid.is_some() {
+        for candidate in &mut candidates.chosen {
+            candidate.differs = names.difference(&candidate.test);
+        }
+    }
+    Ok(candidates)
+}
+
+/// The tests of a target in both versions; or why a harness of its own does not tell.
+fn tests_of(
+    ours: &Path,
+    executables: Sides<Option<&TestExecutable>>,
+) -> Result<std::result::Result<Sides<Tests>, String>> {
+    if let (Some(base), Some(head)) = (executables.base, executables.head)
+        && (base.harness == Harness::Own) != (head.harness == Harness::Own)
+    {
+        return Ok(Err("but in one of the versions only".to_owned()));
+    }
+    let mut tests = Sides::<Tests>::default();
+    for side in [Side::Head, Side::Base] {
+        let Some(executable) = *executables.get(side) else { continue };
+        let found = if executable.harness == Harness::Own {
+            match list_own_tests(executable, ours)? {
+                Ok(found) => found,
+                Err(why) => return Ok(Err(format!("which does not list its tests: {why} (on {side})"))),
+            }
+        } else {
+            list_tests(executable, ours)?
+        };
+        *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
+    }
+    Ok(Ok(tests))
+}
+
+impl Candidates {
+    fn add_target(
+        &mut self,
+        target: &TargetId,
+        because: &str,
+        tests: &Sides<Tests>,
+        selected: &Selected,
+        unchanged_or_incomparable: &dyn Fn(&Self, &TestId) -> Option<Reason>,
+    ) {
+        let all: BTreeSet<&String> = tests.base.keys().chain(tests.head.keys()).collect();
+        for name in all {
+            let found = tests.as_ref().map(|tests| tests.get(name));
+            let capture = found.head.or(found.base).and_then(|found| found.capture);
+            let test = TestId { target: target.clone(), name: name.clone() };
+            let mut files = selected.data_files.get(target).into_iter().flatten();
+            let read = files.find(|path| selected.rules.may_read(&test, path));
+            self.data_files.extend(read.map(|path| (test.clone(), path.clone())));
+            let excluded = excluded(&test, found, &selected.rules).or_else(|| unchanged_or_incomparable(self, &test));
+            if let Some(reason) = excluded {
+                self.excluded.push(not_measured(test, reason, capture, because));
+            } else {
+                let why = self.code.get(target).and_then(|code| code.why(name));
+                let terms = selected.rules.terms(&test);
+                let ignored = found.base.or(found.head).is_some_and(|found| found.ignored);
+                let because = because.to_owned();
+                self.chosen.push(Candidate { test, because, why, capture, ignored, differs: None, terms });
+            }
+        }
+    }
+
+    /// The reason for a test that runs the same machine code: what it reads may still differ.
+    pub fn unchanged(&self, reason: Reason, test: &TestId) -> Reason {
+        self.data_files.get(test).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
+    }
+
+    /// Direct tests first, each with its own reason where names lead to the change. Of the others only whether names
+    /// lead there.
+    fn rank(&mut self, names: &Names<'_>, selected: &Selected) {
+        let none = Files::new();
+        let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
+        let tests = self.chosen.iter().map(|candidate| &candidate.test);
+        let tests: Vec<&TestId> = tests.chain(self.excluded.iter().map(|outcome| &outcome.test)).collect();
+        let sources: Vec<_> = tests
+            .iter()
+            .map(|test| TestSource { name: &test.name, kind: test.target.kind, files: files(test) })
+            .collect();
+        let ranked = reach::order(&sources, &names.sides.head, &selected.diff);
+        let by_name = ranked.iter().filter(|ranked| ranked.rank != reach::Rank::Unknown);
+        self.by_name = by_name.map(|ranked| tests[ranked.test].clone()).collect();
+        let mut chosen = Vec::with_capacity(self.chosen.len());
+        for rank in ranked {
+            let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
+            let changed = candidate.why.as_ref().and_then(|why| why.changed.first());
+            match (rank.rank, changed) {
+                _ if selected.all_tests => {}
+                (reach::Rank::Unknown, Some(function)) => {
+                    let because = std::mem::take(&mut candidate.because);
+                    let besides =
+                        self.code.get(&candidate.test.target).is_some_and(|code| code.besides.contains(&function.name));
+                    let how =
+                        if besides { "can come upon what differs" } else { "can reach machine code that differs" };
+                    candidate.because = format!("{how}, {} ({because})", function.name);
+                }
+                (reach::Rank::Unknown, None) => {}
+                _ => candidate.because = rank.reason,
+            }
+            chosen.push(candidate);
+        }
+        self.chosen = chosen;
+    }
+}
+
+/// True if both versions have the same executable, and all that it starts, loads and reads is the same: with the metadata
+/// of both made equal, a change that compiles to nothing leaves no trace.
+fn same_program(executables: Sides<Option<&TestExecutable>>, sides: &Sides<SideBuild>) -> Result<bool> {
+    let (Some(base), Some(head)) = (executables.base, executables.head) else { return Ok(false) };
+    let paths = Sides { base: base.path.as_path(), head: head.path.as_path() };
+    Ok(fs::same_content(paths.base, paths.head)?
+        && same_binaries(sides)?
+        && Libraries::of(sides, paths)?.is_empty()
+        && other_inputs::variables(sides, Sides { base, head })?.is_empty()
+        && other_inputs::made(sides, Sides { base, head })?.is_empty())
+}
+
+fn same_binaries(sides: &Sides<SideBuild>) -> Result<bool> {
+    let binaries = sides.as_ref().try_map(|_, side| side.binaries())?;
+    let names = |paths: &[PathBuf]| {
+        paths.iter().filter_map(|path| path.file_name().map(std::ffi::OsStr::to_owned)).collect::<Vec<_>>()
+    };
+    if names(&binaries.base) != names(&binaries.head) {
+        return Ok(false);
+    }
+    for (base, head) in binaries.base.iter().zip(&binaries.head) {
+        if !fs::same_content(base, head)? || !Libraries::of(sides, Sides { base, head })?.is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Reasons that lie in the lists and in what the user wants.
+fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> Option<Reason> {
+    let filter = &rules.filter;
+    if !filter.takes(&test.name) {
+        return Some(Reason::Filtered);
+    }
+    if let Some(reason) = rules.excluded(test) {
+        return Some(reason);
+    }
+    let (base, head) = match (found.base, found.head) {
+        (Some(base), Some(head)) => (base, head),
+        (None, Some(_)) => return Some(Reason::New),
+        (_, None) => return Some(Reason::Removed),
+    };
+    let ignored = base.ignored || head.ignored;
+    match filter.ignored {
+        Ignored::Default if ignored => return Some(Reason::Ignored),
+        Ignored::Only if !ignored => return Some(Reason::Filtered),
+        _ => {}
+    }
+    match (base.capture, head.capture) {
+        (None, _) | (_, None) => Some(Reason::NotCaptured {
+            detail: "another macro makes this test, and this toolchain or crate does not take our test runner"
+                .to_owned(),
+        }),
+        (Some(base), Some(head)) if base != head => {
+            Some(Reason::NotCaptured { detail: "its attribute resolves differently in the two versions".to_owned() })
+        }
+        _ => None,
+    }
+}

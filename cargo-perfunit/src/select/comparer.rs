@@ -1,0 +1,208 @@
+//! Which tests can reach machine code that differs, target by target.
+
+use super::code::{self, ChangedCode, Code, What};
+use super::other_inputs::{self, Libraries};
+use super::selection_cache::Remembered;
+use super::target_code::{Place, TargetCode, TestCode};
+use super::units::Units;
+use crate::build::{BuiltSides, CompiledFiles, Harness, LinkRecord, SideBuild, TestExecutable};
+use crate::cargo::Context;
+use crate::error::Result;
+use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind};
+use crate::system::fs;
+use object::Object as _;
+use object::read::NameOrOrdinal;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Compares the executables of two sides.
+pub struct Comparer<'a> {
+    sides: &'a Sides<SideBuild>,
+    files: Sides<CompiledFiles>,
+    units: Units,
+    /// Whether the standard library of both sides is the same, which is no part of what is compared.
+    one_toolchain: bool,
+    /// The answers of earlier runs, and of this one.
+    pub remembered: Remembered,
+}
+
+impl<'a> Comparer<'a> {
+    /// For the sides as built.
+    pub fn new(context: &Context, built: &'a BuiltSides) -> Result<Self> {
+        let remembered = Remembered::load(&context.ours, &built.sides)?;
+        let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
+        let one_toolchain = context.base_cargo.is_none();
+        Ok(Self { sides: &built.sides, files, units: Units::default(), one_toolchain, remembered })
+    }
+
+    /// What machine code says about these tests of a target.
+    pub fn target(
+        &mut self,
+        target: &TargetId,
+        executables: Sides<&TestExecutable>,
+        tests: &BTreeSet<String>,
+    ) -> Result<TargetCode> {
+        if let Some(known) = self.remembered.target(target, tests) {
+            return Ok(known);
+        }
+        if !self.one_toolchain {
+            return Ok(TargetCode::unknown("the versions are built with different toolchains".to_owned()));
+        }
+        let paths = executables.map(|executable| executable.path.as_path());
+        let libraries = Libraries::of(self.sides, paths)?;
+        let links = executables.map(|executable| executable.link.as_deref());
+        let binary = self.changed_binary()?.map(|name| format!("main of the binary {name}"));
+        let is_told_of_binaries = matches!(target.kind, TargetKind::Test | TargetKind::Bench);
+        let mut code = match self.programs(links, &libraries)? {
+            Ok(programs) if executables.head.harness == Harness::Own => target_code(compare_mains(&programs, tests)),
+            Ok(programs) => {
+                let mut code = target_code(code::compare(&programs, tests));
+                if let Some(binary) = binary.as_ref().filter(|_| !is_told_of_binaries) {
+                    code.note_starting(&programs, tests, binary);
+                }
+                code
+            }
+            Err(why) => TargetCode::unknown(why),
+        };
+        code.in_libraries = !libraries.links.base.is_empty();
+        code.besides = self.changed_libraries(libraries)?;
+        let variables = other_inputs::variables(self.sides, executables)?;
+        code.besides.extend(variables.iter().map(|name| format!("the variable {name}")));
+        let made = other_inputs::made(self.sides, executables)?;
+        code.besides.extend(made.iter().map(|name| format!("{name} in OUT_DIR")));
+        code.besides.extend(binary.filter(|_| is_told_of_binaries));
+        self.remembered.insert(target, &code);
+        Ok(code)
+    }
+
+    /// Both programs with the libraries that they load, read from what they were linked from; or why they cannot be
+    /// compared.
+    fn programs(
+        &mut self,
+        links: Sides<Option<&Path>>,
+        libraries: &Libraries,
+    ) -> Result<std::result::Result<Sides<code::Program>, String>> {
+        let (Some(base), Some(head)) = (links.base, links.head) else {
+            return Ok(Err("it is not known what it was linked from".to_owned()));
+        };
+        let links = Sides { base: LinkRecord::load(base)?, head: LinkRecord::load(head)? };
+        if let Some(why) = links.base.incomparable(&links.head)? {
+            return Ok(Err(why));
+        }
+        self.linked(&links, libraries.links.as_ref().map(Vec::as_slice))
+    }
+
+    fn linked(
+        &mut self,
+        links: &Sides<LinkRecord>,
+        libraries: Sides<&[LinkRecord]>,
+    ) -> Result<std::result::Result<Sides<code::Program>, String>> {
+        let mut program = |side: Side| {
+            let all = std::iter::once(links.get(side)).chain(*libraries.get(side));
+            self.units.program(all, self.files.get(side))
+        };
+        Ok(match (program(Side::Base)?, program(Side::Head)?) {
+            (Ok(base), Ok(head)) => Ok(Sides { base, head }),
+            (Err(why), _) | (_, Err(why)) => Err(why),
+        })
+    }
+
+    /// The libraries that have to count as changed, in words; of those that a test opens by itself all that they show
+    /// may be called.
+    fn changed_libraries(&mut self, libraries: Libraries) -> Result<Vec<String>> {
+        let mut changed = libraries.changed;
+        for (name, paths, links) in libraries.opened {
+            let shown = paths.try_map(|_, path| exports(&path))?;
+            let symbols: Vec<&str> = shown.base.union(&shown.head).map(String::as_str).collect();
+            let programs = self.linked(&links, Sides::default())?;
+            let same = programs.is_ok_and(|programs| code::compare_symbols(&programs, &symbols) == Code::Same);
+            if !same {
+                changed.push(name);
+            }
+        }
+        Ok(changed.into_iter().map(|name| format!("the library {name}")).collect())
+    }
+
+    /// A binary of the workspace that runs other machine code than before, by name.
+    fn changed_binary(&mut self) -> Result<Option<String>> {
+        let binaries = self.sides.as_ref().try_map(|_, side| side.binaries())?;
+        let by_name = |paths: Vec<PathBuf>| -> BTreeMap<String, PathBuf> {
+            let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+            paths.into_iter().filter_map(|path| Some((name(&path)?, path))).collect()
+        };
+        let binaries = binaries.map(by_name);
+        let names: BTreeSet<&String> = binaries.base.keys().chain(binaries.head.keys()).collect();
+        for name in names {
+            let (Some(base), Some(head)) = (binaries.base.get(name), binaries.head.get(name)) else {
+                return Ok(Some(name.clone()));
+            };
+            let libraries = Libraries::of(self.sides, Sides { base, head })?;
+            if fs::same_content(base, head)? && libraries.is_empty() {
+                continue;
+            }
+            let links = Sides { base: self.sides.base.binary_link(base), head: self.sides.head.binary_link(head) };
+            let same = match self.programs(links.as_ref().map(Option::as_deref), &libraries)? {
+                Ok(programs) => code::compare_symbols(&programs, &["main"]) == Code::Same,
+                Err(_) => false,
+            };
+            if !same || !self.changed_libraries(libraries)?.is_empty() {
+                return Ok(Some(name.clone()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The symbols that a library shows to others.
+fn exports(library: &Path) -> Result<BTreeSet<String>> {
+    let bytes = fs::read(library)?;
+    let Ok(file) = object::File::parse(&*bytes) else { return Ok(BTreeSet::new()) };
+    let names = file.exports().into_iter().flatten().flatten().filter_map(|export| match export.name() {
+        NameOrOrdinal::Name(name) => Some(String::from_utf8_lossy(name).into_owned()),
+        NameOrOrdinal::Ordinal(_) => None,
+    });
+    Ok(names.collect())
+}
+
+/// What tests of a harness of their own can reach, each of them all that its main can.
+fn compare_mains(programs: &Sides<code::Program>, tests: &BTreeSet<String>) -> code::Comparison {
+    let code = code::compare_symbols(programs, &["main"]);
+    code::Comparison { tests: tests.iter().map(|test| (test.clone(), code.clone())).collect() }
+}
+
+/// Gives every place a number: many tests share them.
+fn target_code(comparison: code::Comparison) -> TargetCode {
+    let mut numbers = BTreeMap::new();
+    let mut code = TargetCode::default();
+    for (name, answer) in comparison.tests {
+        let test = match answer {
+            Code::Same => TestCode::Same,
+            Code::Unknown { .. } => TestCode::Unknown,
+            Code::Changed(changed) => {
+                let places = changed.frontier.iter().map(|place| {
+                    *numbers.entry(std::sync::Arc::as_ptr(place)).or_insert_with(|| {
+                        code.places.push(describe(place));
+                        code.places.len() - 1
+                    })
+                });
+                TestCode::Changed { places: places.collect(), path: changed.path }
+            }
+        };
+        code.tests.insert(name, test);
+    }
+    code
+}
+
+fn describe(place: &ChangedCode) -> Place {
+    let data = match &place.what {
+        What::Code => None,
+        What::Data(name) => Some(name.clone()),
+        What::Added => Some("it is new".to_owned()),
+        What::Removed => Some("it is gone".to_owned()),
+    };
+    Place {
+        function: ChangedFunction { name: place.name.clone(), data },
+        base: place.symbols.base.clone(),
+        head: place.symbols.head.clone(),
+    }
+}

@@ -1,0 +1,283 @@
+//! What the change can reach: source difference, workspace graph, targets.
+
+use super::data::{self, Ruled};
+use super::reach::{self, Cause, Graph, Reached};
+use super::rules::{Data, TestRules};
+use super::scope::{self, InScope};
+use super::source::{self, ChangedInput, FileChange, Holder, InputKind, Irrelevance, SourceDiff};
+use super::target_files::{TargetFiles, graph};
+use super::wanted::Wanted;
+use crate::build::shadow::Injections;
+use crate::build::{Builder, Pairing, Place, TestCode};
+use crate::cargo::{self, Workspace};
+use crate::error::{Error, Result};
+use crate::git::{FileSet, Versions};
+use crate::model::{Selection, Side, TargetId, Warning};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The targets to build, and what is known about the change.
+#[derive(Debug)]
+pub struct Selected {
+    /// Head's workspace.
+    pub workspace: Workspace,
+    pub diff: SourceDiff,
+    /// Targets to build, with the reason in words.
+    pub targets: BTreeMap<TargetId, String>,
+    /// Targets in scope that hold tests.
+    pub in_scope: BTreeSet<TargetId>,
+    /// Packages in scope, also those without tests: what they need of others decides the features of these.
+    pub packages: BTreeSet<String>,
+    /// Files of each target and side.
+    pub target_files: TargetFiles,
+    /// Changed files that the tests of a target may read when they run.
+    pub data_files: BTreeMap<TargetId, Vec<String>>,
+    /// The packages and how they depend on each other; empty if nothing differs.
+    pub graph: Graph,
+    /// What filters and the configuration say of tests.
+    pub rules: TestRules,
+    /// Whether all tests in scope are taken.
+    pub all_tests: bool,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+    /// Changed files that mean nothing by the configuration, in words.
+    ignored: Vec<String>,
+    /// Changed data files that are in no package, and that no code names.
+    nowhere: Vec<String>,
+    nothing_because: Option<String>,
+}
+
+impl Selected {
+    /// The root files of all targets.
+    pub fn roots(&self) -> BTreeSet<String> {
+        let targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
+        targets.map(|target| target.root.clone()).collect()
+    }
+
+    /// The root file of a target.
+    pub fn root(&self, id: &TargetId) -> Option<&str> {
+        let mut targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
+        targets.find(|target| target.id == *id).map(|target| target.root.as_str())
+    }
+
+    /// The root files of all targets with tests of the packages that are built: cargo may build more than we name.
+    pub fn tested_roots(&self) -> BTreeSet<String> {
+        let packages: BTreeSet<&str> = self.targets.keys().map(|target| target.package.as_str()).collect();
+        let built = self.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
+        let tested = built.flat_map(|package| &package.targets).filter(|target| target.tested);
+        tested.map(|target| target.root.clone()).collect()
+    }
+
+    /// Both versions with the test code of `tests_of`.
+    pub fn pairing(&self, versions: &Versions, tests_of: Side) -> Pairing {
+        let holds =
+            |side: Side| source::holds(self.target_files.iter().map(|(target, files)| (target.kind, files.get(side))));
+        let read = |side: Side| move |path: &str| versions.read_file(versions.files.get(side), path);
+        let code = tests_of.other();
+        let files = source::overlay(
+            &versions.changed_paths(),
+            &self.roots(),
+            &Holder { files: &holds(code), read: &read(code) },
+            &Holder { files: &holds(tests_of), read: &read(tests_of) },
+        );
+        let mut files_of_roots: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for target in self.workspace.packages.iter().flat_map(|package| &package.targets) {
+            let known = files_of_roots.entry(target.root.clone()).or_default();
+            let sides = self.target_files.get(&target.id).into_iter();
+            known.extend(sides.flat_map(|sides| sides.base.keys().chain(sides.head.keys())).cloned());
+        }
+        Pairing::new(&versions.files, TestCode { tests_of, files, files_of_roots })
+    }
+
+    /// For the report, before tests are known.
+    pub fn summary(&self) -> Selection {
+        let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
+        let doctests =
+            self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
+        Selection {
+            targets: self.in_scope.len(),
+            targets_reached: self.targets.len(),
+            changes: changes(&self.diff),
+            effects: self.effects(),
+            nothing_because: self.nothing_because.clone(),
+            unmeasured_targets: doctests
+                .map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name))
+                .collect(),
+            ..Selection::default()
+        }
+    }
+}
+
+impl Selected {
+    /// What became of the changes that no target sees.
+    fn effects(&self) -> Vec<String> {
+        let irrelevant = self.diff.irrelevant.iter().map(|(path, why)| format!("{path}: {why}"));
+        let ignored = self.ignored.iter().cloned();
+        let unseen = if self.targets.is_empty() { changes(&self.diff) } else { Vec::new() };
+        let nowhere: &[String] = if self.targets.is_empty() { &[] } else { &self.nowhere };
+        irrelevant
+            .chain(ignored)
+            .chain(nowhere.iter().map(|path| format!("{path}: in no package of the workspace, and no code names it")))
+            .chain(unseen.into_iter().map(|change| format!("{change}: no test target in scope depends on it")))
+            .collect()
+    }
+}
+
+/// Compares the sources and decides which targets to build.
+pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<Selected> {
+    let _span = tracing::info_span!("select").entered();
+    let diff = source_diff(versions)?;
+    let (workspace, root) = load_workspace(builder, versions, wanted)?;
+    let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
+    let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
+    let mut selected = Selected {
+        workspace,
+        diff,
+        targets: BTreeMap::new(),
+        in_scope,
+        packages,
+        target_files: TargetFiles::new(),
+        data_files: BTreeMap::new(),
+        graph: Graph::default(),
+        rules,
+        all_tests: wanted.all_tests,
+        warnings: Vec::new(),
+        ignored: Vec::new(),
+        nowhere: Vec::new(),
+        nothing_because: None,
+    };
+    selected.leave_out_unwanted();
+    let Ruled { reaching, ignored, warnings } = data::apart(versions, &selected.rules, &mut selected.diff);
+    selected.ignored = ignored;
+    selected.warnings.extend(warnings);
+    if wanted.all_tests || !selected.diff.is_empty() || !reaching.is_empty() {
+        (selected.graph, selected.target_files) = graph(builder, versions, &selected.workspace, &selected.diff)?;
+        selected.rules.heed_attributes(versions, &selected.workspace, &selected.target_files);
+        selected.reach();
+        selected.reach_by_rules(reaching);
+    }
+    if selected.targets.is_empty() {
+        selected.nothing_because = Some(nothing_because(versions, &selected));
+    }
+    Ok(selected)
+}
+
+impl Selected {
+    /// Forgets the targets of which the filters take no test.
+    fn leave_out_unwanted(&mut self) {
+        if self.in_scope.is_empty() {
+            return;
+        }
+        self.in_scope.retain(|target| self.rules.may_take(target));
+        if self.in_scope.is_empty() {
+            self.warnings.push(Warning::NoTargetLeft);
+        }
+    }
+
+    /// Takes the targets that the difference reaches, or all.
+    fn reach(&mut self) {
+        let Reached { targets: reached, mut nowhere } = reach::reach(&self.graph, &self.diff);
+        let is_data =
+            |path: &String| self.diff.inputs.iter().any(|input| input.path == *path && input.kind == InputKind::Data);
+        nowhere.retain(is_data);
+        self.nowhere = nowhere;
+        self.data_files = data::files(&reached, &self.diff);
+        self.targets = if self.all_tests {
+            let all = self.in_scope.iter();
+            all.map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
+        } else {
+            let first = |causes: Vec<Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
+            let reached = reached.into_iter().filter(|(target, _)| self.in_scope.contains(target));
+            reached.map(|(target, causes)| (target, first(causes))).collect()
+        };
+    }
+
+    /// Takes besides the targets that changed data files reach by the configuration.
+    fn reach_by_rules(&mut self, reaching: Vec<ChangedInput>) {
+        for input in reaching {
+            let Data::Reaches(expression) = self.rules.data(&input.path) else { continue };
+            for target in self.in_scope.iter().filter(|target| self.rules.may_reach(expression, target)) {
+                self.data_files.entry(target.clone()).or_default().push(input.path.clone());
+                self.targets.entry(target.clone()).or_insert_with(|| format!("{} changed", input.path));
+            }
+            self.diff.inputs.push(input);
+        }
+    }
+}
+
+fn source_diff(versions: &Versions) -> Result<SourceDiff> {
+    let Versions { repository, files, .. } = versions;
+    let mut changes = Vec::new();
+    for path in files.base.changed(&files.head) {
+        let read = |set: &FileSet| set.entries.get(&path).map(|entry| repository.read(entry, &path)).transpose();
+        changes.push(FileChange {
+            path: path.to_string_lossy().into_owned(),
+            base: read(&files.base)?,
+            head: read(&files.head)?,
+        });
+    }
+    let texts = OnceCell::new();
+    let mentioned = |name: &str| {
+        texts.get_or_init(|| data::all_rust(versions)).windows(name.len()).any(|window| window == name.as_bytes())
+    };
+    Ok(source::diff(&changes, &mentioned))
+}
+
+/// Head's workspace, with the packages that only base puts in the place of others, and the root of its tree.
+fn load_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<(Workspace, PathBuf)> {
+    let (mut workspace, git_root) = head_workspace(builder, versions, wanted)?;
+    let read = |path: &str| versions.read_file(&versions.files.base, path);
+    cargo::add_patched(&builder.context().cargo, &git_root, &read, &mut workspace)?;
+    Ok((workspace, git_root))
+}
+
+/// Head's workspace and the root of its tree: the user's tree if that is what head is, else the shadow tree.
+fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<(Workspace, PathBuf)> {
+    let context = builder.context();
+    let root = versions.repository.root();
+    if wanted.is_head_live {
+        return Ok((context.live.clone(), root.to_owned()));
+    }
+    builder.checkout(Place::Measured, &versions.files.head, &Injections::none())?;
+    let workspace = context.location.workspace_root.strip_prefix(root).unwrap_or(Path::new(""));
+    let git_root = builder.root(Place::Measured)?;
+    let manifest = git_root.join(workspace).join("Cargo.toml");
+    if !manifest.exists() {
+        let name = versions.described(Side::Head);
+        return Err(Error::setup(format!("head ({name}) has no {}", workspace.join("Cargo.toml").display())));
+    }
+    Ok((cargo::load(&context.cargo, &git_root, &manifest)?, git_root))
+}
+
+/// Changed items and inputs in words.
+fn changes(diff: &SourceDiff) -> Vec<String> {
+    let items = diff.items.iter().map(|item| format!("{} {item}", item.change));
+    items.chain(diff.inputs.iter().map(|input| format!("changed {}", input.path))).collect()
+}
+
+fn nothing_because(versions: &Versions, selected: &Selected) -> String {
+    let Selected { diff, in_scope, ignored, .. } = selected;
+    if in_scope.is_empty() {
+        return "the chosen packages have no test targets".to_owned();
+    }
+    let files = versions.files.base.changed(&versions.files.head).len();
+    let count = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    if files == 0 {
+        return "the two versions are identical".to_owned();
+    }
+    if !diff.is_empty() {
+        return format!("the change ({count}) is in code that no test target in scope depends on");
+    }
+    if !ignored.is_empty() {
+        return format!("only files differ that the configuration ignores or that no build reads ({count})");
+    }
+    let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
+    match comments {
+        0 => format!("only documentation and files that no build reads differ ({count})"),
+        _ if comments == diff.irrelevant.len() => {
+            format!("only comments, documentation comments and formatting differ ({count})")
+        }
+        _ => format!("only comments, documentation and formatting differ ({count})"),
+    }
+}

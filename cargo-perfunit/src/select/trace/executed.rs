@@ -1,0 +1,27 @@
+//! What is asked of a run, and the answer.
+
+use super::places::Places;
+use super::unseen::Unseen;
+use crate::build::TestExecutable;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Whether a test executes any of the functions in question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Executed {
+    Yes,
+    /// It passed and did not.
+    No,
+    Unknown(Unseen),
+}
+
+/// A test executable and what its tests need to run in.
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    pub executable: &'a TestExecutable,
+    pub places: &'a Places,
+    /// `TMPDIR` of its tests; emptied before each.
+    pub temporary: &'a Path,
+    /// Set besides what cargo and the user set: the seed of this run.
+    pub variables: &'a [(&'static str, OsString)],
+}

@@ -1,0 +1,50 @@
+//! What test executables were linked from, read for comparison: every file once, however many executables it is in.
+
+use super::code::{self, Program, Unit};
+use crate::build::{CompiledFiles, LinkRecord};
+use crate::error::{Error, Result};
+use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The files read so far.
+#[derive(Default)]
+pub struct Units {
+    /// By device and inode: kept files are links to one another where they are the same.
+    known: HashMap<(u64, u64), std::result::Result<Arc<Unit>, String>>,
+}
+
+impl Units {
+    /// The program of a link and of those of the libraries that it loads, or why it cannot be read. `files` are those that
+    /// were compiled into it.
+    pub fn program<'a>(
+        &mut self,
+        links: impl Iterator<Item = &'a LinkRecord>,
+        files: &CompiledFiles,
+    ) -> Result<std::result::Result<Program, String>> {
+        let mut units = Vec::new();
+        for path in links.flat_map(LinkRecord::inputs) {
+            match self.unit(&path, files)? {
+                Ok(unit) => units.push(unit),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Ok(code::link(&units)))
+    }
+
+    fn unit(&mut self, path: &Path, files: &CompiledFiles) -> Result<std::result::Result<Arc<Unit>, String>> {
+        let data = path.metadata().map_err(|error| {
+            Error::setup(format!("cannot read {}: {error}", path.display())).hint("run `cargo perfunit clean`")
+        })?;
+        let key = (data.dev(), data.ino());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let unit = code::read(&name, &fs::read(path)?, files).map(Arc::new).map_err(|error| error.to_string());
+        self.known.insert(key, unit.clone());
+        Ok(unit)
+    }
+}

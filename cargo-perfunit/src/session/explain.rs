@@ -1,0 +1,210 @@
+//! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew; and where their time goes.
+
+use super::open::{Opened, home, open};
+use super::options::Options;
+use super::pairings;
+use super::runs::{self, Record};
+use super::shared::Session;
+use crate::build::Builder;
+use crate::error::{Error, Result};
+use crate::explain::{Answers, Explaining, Goal, Question, check};
+use crate::model::{
+    Explain, Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Unexplained, Verdict, VersionName,
+    Warning,
+};
+use crate::select::select;
+use crate::system::suggest;
+use crate::system::term::Terminal;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What to explain of the last run.
+#[derive(Debug, Clone, Default)]
+pub struct ExplainRequest {
+    /// Where the user stands.
+    pub folder: PathBuf,
+    pub manifest: Option<PathBuf>,
+    pub target_dir: Option<PathBuf>,
+    /// Names of tests or parts of them; all that are slower or faster if there are none.
+    pub tests: Vec<String>,
+    /// The names are whole.
+    pub exact: bool,
+    /// How; what is recorded is enough unless something is asked for.
+    pub explaining: Explaining,
+    /// Explain anew what is recorded.
+    pub again: bool,
+    /// Longest run, builds included.
+    pub budget: Option<Duration>,
+}
+
+/// Where the time of tests goes.
+#[derive(Debug)]
+pub struct Profiles {
+    pub versions: Sides<VersionName>,
+    /// By test, both versions.
+    pub tests: Vec<Explanation>,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Explains tests of the last run.
+pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
+    let (record, chosen, answers) = ask(request, Goal::Blame, terminal)?;
+    let tests = chosen.into_iter().map(|index| explained(&record.run.outcomes[index], &answers)).collect();
+    Ok(Explanations { versions: versions(record), tests, warnings: answers.warnings })
+}
+
+/// Where the time of tests of the last run goes: of those that are named, or of all that were measured.
+pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
+    let (record, chosen, answers) = ask(request, Goal::Profile, terminal)?;
+    let mut tests = Vec::new();
+    let mut warnings = answers.warnings;
+    for outcome in chosen.into_iter().map(|index| &record.run.outcomes[index]) {
+        let test = &outcome.test;
+        match (record.profile(test), answers.tests.get(test)) {
+            _ if Question::about(outcome).is_none() => {}
+            (Some(found), _) => tests.push(found.clone()),
+            (None, Some(Err(why))) => {
+                warnings.push(Warning::NotExplained { test: test.clone(), why: why.clone() });
+            }
+            (None, _) => {
+                let why = Unexplained::NotReached;
+                warnings.push(Warning::NotExplained { test: test.clone(), why });
+            }
+        }
+    }
+    Ok(Profiles { versions: versions(record), tests, warnings })
+}
+
+fn versions(record: Record) -> Sides<VersionName> {
+    Sides { base: record.run.base, head: record.run.head }
+}
+
+/// The last run, the places in it of the tests that are meant, and what was found out anew about them.
+fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Record, Vec<usize>, Answers)> {
+    let started = Instant::now();
+    check(request.explaining)?;
+    let ours = home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
+    let (path, mut record) = runs::last(&ours)?;
+    let chosen = choose(&record, request, goal)?;
+    let is_known = |outcome: &&Outcome| match goal {
+        Goal::Blame => !request.again && outcome.explanation.is_some(),
+        Goal::Profile => record.profile(&outcome.test).is_some(),
+    };
+    let open = chosen.iter().map(|index| &record.run.outcomes[*index]).filter(|outcome| !is_known(outcome));
+    let open: Vec<Question> = open.filter_map(Question::about).collect();
+    if open.is_empty() {
+        return Ok((record, chosen, Answers::default()));
+    }
+    let deadline = request.budget.map(|budget| started + budget);
+    let mut options = record.options.clone();
+    options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
+    options.measuring.budget = request.budget;
+    let answers = answer(&options, &record.contents, &open, deadline, terminal)?;
+    if !answers.tests.is_empty() {
+        remember(&mut record, goal, &answers);
+        runs::save(&path, &record)?;
+    }
+    Ok((record, chosen, answers))
+}
+
+/// Adds what was found out to a run.
+fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
+    let found = |outcome: &Outcome| answers.tests.get(&outcome.test).and_then(|answer| answer.as_ref().ok().cloned());
+    for outcome in &mut record.run.outcomes {
+        match (goal, found(outcome)) {
+            (_, None) => {}
+            (Goal::Blame, Some(explanation)) => {
+                outcome.unexplained = explanation.why_nobody();
+                outcome.explanation = Some(explanation);
+            }
+            (Goal::Profile, Some(profile)) => drop(record.profiles.insert(outcome.test.clone(), profile)),
+        }
+    }
+}
+
+fn explained(outcome: &Outcome, answers: &Answers) -> TestExplained {
+    let question = Question::about(outcome);
+    let answer = match answers.tests.get(&outcome.test) {
+        Some(answer) => answer.clone(),
+        None => outcome.explanation.clone().ok_or_else(|| match (&question, &outcome.reason) {
+            (None, Some(reason)) => Unexplained::NotMeasured(reason.clone()),
+            (None, None) => outcome.unexplained.clone().unwrap_or(Unexplained::NoSteadyState),
+            (Some(_), _) => Unexplained::NotReached,
+        }),
+    };
+    let figures = question.map(|question| (question.base_ns, question.change));
+    TestExplained { test: outcome.test.clone(), verdict: outcome.verdict, figures, answer }
+}
+
+/// Places in the record of the tests that are meant.
+fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>> {
+    let places = |takes: &dyn Fn(&Outcome) -> bool| {
+        let tests = record.run.outcomes.iter().enumerate();
+        tests.filter(|(_, test)| takes(test)).map(|(index, _)| index).collect::<Vec<_>>()
+    };
+    if request.tests.is_empty() {
+        return Ok(match goal {
+            Goal::Blame => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
+            Goal::Profile => places(&|test| Question::about(test).is_some()),
+        });
+    }
+    let mut chosen = Vec::new();
+    for name in &request.tests {
+        let mut meant = places(&|test| test.test.name == *name || test.test.to_string() == *name);
+        if meant.is_empty() && !request.exact {
+            let has_it = |test: &Outcome| test.test.name.contains(name.as_str());
+            // Whoever types a part of a name does not mean tests that the change does not reach.
+            meant = places(&|test| has_it(test) && Question::about(test).is_some());
+            if meant.is_empty() {
+                meant = places(&has_it);
+            }
+        }
+        if meant.is_empty() {
+            return Err(no_such_test(record, name));
+        }
+        chosen.extend(meant);
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+fn no_such_test(record: &Record, name: &str) -> Error {
+    let Run { base, head, outcomes, .. } = &record.run;
+    let (base, head) = (&base.label, &head.label);
+    let error = Error::usage(format!(
+        "no test of the last run ({base} against {head}, {} {}) has `{name}` in its name",
+        outcomes.len(),
+        if outcomes.len() == 1 { "test" } else { "tests" }
+    ));
+    let known = outcomes.iter().map(|test| test.test.name.as_str());
+    let hint = suggest::hint(&suggest::near(name, known, "::"));
+    error.hint(hint.unwrap_or_else(|| "`explain` knows the tests that the last `cargo perfunit diff` found".to_owned()))
+}
+
+/// Builds what the run compared once more, where it is not built any longer, and measures with probes.
+fn answer(
+    options: &Options,
+    compared: &Sides<String>,
+    questions: &[Question],
+    deadline: Option<Instant>,
+    terminal: Terminal,
+) -> Result<Answers> {
+    let Opened { context, mut versions, lock: _lock, .. } = open(options, terminal, None)?;
+    let contents = versions.contents();
+    for side in Side::BOTH {
+        if contents.get(side) != compared.get(side) {
+            return Err(Error::usage(format!("{side} is not what the last run compared any longer"))
+                .hint("run `cargo perfunit diff` again"));
+        }
+    }
+    let mut builder = Builder::open(&context, &versions)?;
+    let selected = select(&mut builder, &versions, &options.wanted())?;
+    builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+    let session = Session::new(&context, &versions, &selected, options).until(deadline);
+    pairings::prepare(&session, &mut builder)?.explain(&session, &mut builder, questions)
+}
+
+#[cfg(test)]
+mod tests;

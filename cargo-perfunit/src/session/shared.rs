@@ -1,0 +1,66 @@
+//! What all steps of a comparison share, and none changes.
+
+use super::archived::Archive;
+use super::options::Options;
+use crate::build::BuiltSides;
+use crate::cargo::Context;
+use crate::explain::Inquiry;
+use crate::git::Versions;
+use crate::select::{Names, Selected, Tracing};
+use crate::system::interrupt;
+use std::time::Instant;
+
+/// A comparison for which is settled what is compared, what it can reach and how it is measured.
+pub struct Session<'a> {
+    pub context: &'a Context,
+    /// With the same lock file policy.
+    pub versions: &'a Versions,
+    pub selected: &'a Selected,
+    pub options: &'a Options,
+    pub names: Names<'a>,
+    /// When the whole run has to end.
+    pub deadline: Option<Instant>,
+    /// Whether builds go into an archive or come out of one.
+    pub archive: &'a Archive,
+}
+
+impl<'a> Session<'a> {
+    /// Without a deadline, and with builds of its own.
+    pub fn new(context: &'a Context, versions: &'a Versions, selected: &'a Selected, options: &'a Options) -> Self {
+        let names = Names::of_versions(versions, selected);
+        Self { context, versions, selected, options, names, deadline: None, archive: &Archive::None }
+    }
+
+    #[must_use]
+    pub fn archive(self, archive: &'a Archive) -> Self {
+        Self { archive, ..self }
+    }
+
+    #[must_use]
+    pub fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// True if nothing more is to be started.
+    pub fn is_over(&self) -> bool {
+        interrupt::requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    pub fn tracing(&self) -> Tracing {
+        let measuring = &self.options.measuring;
+        Tracing { timeout: measuring.timeout, deadline: self.deadline }
+    }
+
+    /// How to explain tests that were measured in a pairing.
+    pub fn inquiry<'b>(&'b self, built: &'b BuiltSides) -> Inquiry<'b> {
+        Inquiry {
+            versions: self.versions,
+            selected: self.selected,
+            built,
+            build: &self.options.build,
+            explaining: self.options.explaining,
+            measuring: &self.options.measuring,
+            deadline: self.deadline,
+        }
+    }
+}

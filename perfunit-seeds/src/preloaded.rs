@@ -1,0 +1,1 @@
+../../perfunit-runtime/src/preloaded.rs

@@ -1,0 +1,94 @@
+//! What do the sources look like? Rooms, arrows, circles, lines, functions, failures without a type, words of the documents.
+//!
+//! `cargo bench --bench house -- [CHECKOUT]...`; without one, of this checkout. Two compare before and after:
+//! `git worktree add ../before COMMIT`.
+
+#[path = "../support/house/mod.rs"]
+mod house;
+
+use clap::Parser;
+use house::House;
+use std::path::{Path, PathBuf};
+
+/// The figures of checkouts, beside each other.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Folders of checkouts
+    checkouts: Vec<PathBuf>,
+    /// Name circles and the longest functions, too
+    #[arg(long)]
+    names: bool,
+    /// Cargo's own, without meaning here
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() {
+    let mut arguments = Arguments::parse();
+    if arguments.checkouts.is_empty() {
+        arguments.checkouts.extend(Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned));
+    }
+    let houses: Vec<House> = arguments.checkouts.iter().map(|root| House::read(root)).collect();
+    let columns: Vec<Vec<(&str, String)>> = houses.iter().map(rows).collect();
+    for (row, (name, _)) in columns[0].iter().enumerate() {
+        let figures: Vec<String> = columns.iter().map(|rows| format!("{:>18}", rows[row].1)).collect();
+        println!("{name:<42}{}", figures.join(""));
+    }
+    if arguments.names {
+        houses.iter().for_each(names);
+    }
+}
+
+fn rows(house: &House) -> Vec<(&'static str, String)> {
+    let of_tool = |path: &&String| path.starts_with("cargo-perfunit/src/");
+    let [tool, others] = house.product_lines();
+    let lengths = quantiles(house.functions.iter().map(|function| function.lines));
+    let parameters = quantiles(house.functions.iter().map(|function| function.parameters));
+    let words_report = |room: &str| ["report", "session", "cli", "commands"].contains(&room);
+    let reports = house.arrows.iter().filter(|((from, to), _)| to == "report" && !words_report(from));
+    vec![
+        ("rooms (modules of the library)", house.rooms.len().to_string()),
+        ("of them folders", house.folders().to_string()),
+        ("files of the tool", house.product.keys().filter(of_tool).count().to_string()),
+        ("arrows between rooms", house.arrows.len().to_string()),
+        ("arrows upwards", house.upwards().len().to_string()),
+        ("circles inside rooms", house.circles.len().to_string()),
+        ("files in circles", house.circles.iter().map(std::collections::BTreeSet::len).sum::<usize>().to_string()),
+        ("lines of the tool", tool.to_string()),
+        ("lines of what goes into tests", others.to_string()),
+        ("lines of tests and benchmarks", house.test_lines.to_string()),
+        ("functions", house.functions.len().to_string()),
+        ("lines of a function: median, p90, max", lengths),
+        ("parameters without self: median, p90, max", parameters),
+        ("Result<_, String>", house.text_errors.len().to_string()),
+        ("uses of report outside report, session, cli", reports.map(|(_, uses)| uses).sum::<usize>().to_string()),
+        ("words of documents", house.words.to_string()),
+    ]
+}
+
+fn quantiles(figures: impl Iterator<Item = usize>) -> String {
+    let mut figures: Vec<usize> = figures.collect();
+    figures.sort_unstable();
+    let at = |share: usize| figures.get(figures.len().saturating_sub(1) * share / 100).copied().unwrap_or_default();
+    format!("{}, {}, {}", at(50), at(90), at(100))
+}
+
+/// Where it is worth looking first.
+fn names(house: &House) {
+    println!();
+    for (from, to) in house.upwards() {
+        println!("upwards: {from} -> {to}");
+    }
+    for circle in &house.circles {
+        println!("circle: {}", circle.iter().cloned().collect::<Vec<_>>().join(" "));
+    }
+    let mut functions = house.functions.clone();
+    functions.sort_by_key(|function| std::cmp::Reverse(function.lines));
+    for function in functions.iter().take(20) {
+        println!("{} lines: {}", function.lines, function.place);
+    }
+    functions.sort_by_key(|function| std::cmp::Reverse(function.parameters));
+    for function in functions.iter().take(20) {
+        println!("{} parameters: {}", function.parameters, function.place);
+    }
+}

@@ -1,0 +1,150 @@
+//! What the sources of a checkout look like: rooms, arrows between them, circles, sizes.
+//!
+//! Input: the folder of a checkout. Output: a [`House`], which the rules in `tests/it/tidy.rs` and the benchmark `house` read.
+//! A *room* is a module in the tool's `lib.rs`; an *arrow* leads from who uses something to where it is defined, through
+//! re-exports. Test code has neither arrows nor sizes.
+
+#![allow(dead_code, reason = "rules and figures use their own parts")]
+
+mod arrows;
+mod functions;
+
+use arrows::Module;
+pub use functions::{Function, TextError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// Where the tool's sources are, from the root of a checkout.
+const TOOL: &str = "cargo-perfunit/src/";
+/// Folders with the sources of our other crates.
+const OTHER_CRATES: [&str; 4] = ["perfunit-macros/", "perfunit-meter/", "perfunit-runtime/", "perfunit-seeds/"];
+
+/// The sources of a checkout, measured.
+#[derive(Debug, Default)]
+pub struct House {
+    /// Modules in `lib.rs`, in its order.
+    pub rooms: Vec<String>,
+    /// Every Rust file of product code, by path from the root, with its lines that are no tests.
+    pub product: BTreeMap<String, usize>,
+    /// Lines of tests, unit tests included.
+    pub test_lines: usize,
+    /// Functions of product code.
+    pub functions: Vec<Function>,
+    /// `Result<_, String>` in product code.
+    pub text_errors: Vec<TextError>,
+    /// How often a room uses another one.
+    pub arrows: BTreeMap<(String, String), usize>,
+    /// By file of the tool and room: how often it uses that room.
+    pub uses: BTreeMap<(String, String), usize>,
+    /// Files of one room that reach each other, each group once.
+    pub circles: Vec<BTreeSet<String>>,
+    /// Words of the documents.
+    pub words: usize,
+}
+
+impl House {
+    /// Reads a checkout.
+    pub fn read(root: &Path) -> Self {
+        let mut house = Self::default();
+        let mut modules = Vec::new();
+        for path in files(root, Path::new("")) {
+            let ending = Path::new(&path).extension().and_then(|ending| ending.to_str());
+            let is_document = ending == Some("md") && (path.starts_with("docs/") || !path.contains('/'));
+            if !is_document && ending != Some("rs") {
+                continue;
+            }
+            let Ok(text) = fs::read_to_string(root.join(&path)) else { continue };
+            if is_document {
+                house.words += text.split_whitespace().count();
+            } else if is_test(&path) {
+                house.test_lines += text.lines().count();
+            } else if path.starts_with(TOOL) || OTHER_CRATES.iter().any(|folder| path.starts_with(folder)) {
+                modules.extend(house.enter(&path, &text));
+            }
+        }
+        house.connect(&modules);
+        house
+    }
+
+    /// Reads a file of product code; its module, if it is one of the tool.
+    fn enter(&mut self, path: &str, text: &str) -> Option<Module> {
+        let mut file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let lines = text.lines().count();
+        let tests = functions::remove_tests(&mut file.items);
+        self.test_lines += tests;
+        self.product.insert(path.to_owned(), lines - tests);
+        let (functions, text_errors) = functions::find(path, &file);
+        self.functions.extend(functions);
+        self.text_errors.extend(text_errors);
+        let inside = path.strip_prefix(TOOL)?;
+        if inside == "lib.rs" {
+            let modules = file.items.iter().filter_map(|item| match item {
+                syn::Item::Mod(module) => Some(module.ident.to_string()),
+                _ => None,
+            });
+            self.rooms = modules.collect();
+        }
+        (inside != "main.rs").then(|| Module::new(path, inside, &file))
+    }
+
+    fn connect(&mut self, modules: &[Module]) {
+        let graph = arrows::Graph::new(modules);
+        for module in modules {
+            let own = module.room();
+            for used in &module.uses {
+                let Some(room) = graph.room(module, used).filter(|room| self.rooms.contains(room)) else { continue };
+                if room != own && !own.is_empty() {
+                    *self.arrows.entry((own.clone(), room.clone())).or_default() += 1;
+                    *self.uses.entry((module.file.clone(), room)).or_default() += 1;
+                }
+            }
+        }
+        self.circles = graph.circles();
+    }
+
+    /// Arrows to rooms that stand lower in `lib.rs`.
+    pub fn upwards(&self) -> Vec<&(String, String)> {
+        let place = |room: &String| self.rooms.iter().position(|known| known == room);
+        self.arrows.keys().filter(|(from, to)| place(to) > place(from)).collect()
+    }
+
+    /// Rooms that are folders.
+    pub fn folders(&self) -> usize {
+        let is_folder = |room: &&String| self.product.keys().any(|path| path.starts_with(&format!("{TOOL}{room}/")));
+        self.rooms.iter().filter(is_folder).count()
+    }
+
+    /// Lines of the tool, and of what it puts into tests.
+    pub fn product_lines(&self) -> [usize; 2] {
+        let lines = |of_tool: bool| {
+            let ours = self.product.iter().filter(|(path, _)| path.starts_with(TOOL) == of_tool);
+            ours.map(|(_, lines)| lines).sum()
+        };
+        [lines(true), lines(false)]
+    }
+}
+
+/// True for files that hold tests only.
+pub fn is_test(path: &str) -> bool {
+    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+/// Files below a folder, by path from the root; what is built, fetched or data of tests is left out.
+fn files(root: &Path, below: &Path) -> Vec<String> {
+    const OTHERS: [&str; 4] = ["target", "examples", "fixtures", "embedded"];
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root.join(below)).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = below.join(&name);
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && !name.starts_with('.') && !OTHERS.contains(&name.as_str()) => {
+                found.extend(files(root, &path));
+            }
+            Ok(kind) if kind.is_file() => found.push(path.to_string_lossy().into_owned()),
+            _ => {}
+        }
+    }
+    found.sort();
+    found
+}

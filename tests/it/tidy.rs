@@ -1,12 +1,15 @@
 //! Rules that the sources keep. Each says which file breaks it.
 
 use crate::support::repository_root;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 /// Files may be that long; a function hardly ever needs more room.
 const LONGEST_FILE: usize = 600;
+
+/// Rooms in which no file uses one that uses it, directly or by way of others.
+const WITHOUT_CIRCLES: [&str; 3] = ["explain", "select", "session"];
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
 const MAY_BE_UNSAFE: [&str; 24] = [
@@ -106,6 +109,54 @@ fn heads(path: &str) -> Vec<&str> {
         return path[1..].split([',', '}']).map(|part| part.trim().split("::").next().unwrap_or_default()).collect();
     }
     path.split(|c: char| !c.is_alphanumeric() && c != '_').take(1).collect()
+}
+
+#[test]
+fn no_file_uses_one_of_its_room_that_uses_it() {
+    let sources = sources();
+    let mut broken = Vec::new();
+    for room in WITHOUT_CIRCLES {
+        let uses = uses_inside(&sources, room);
+        assert!(uses.values().any(|used| !used.is_empty()), "no file of {room} uses another one");
+        for file in uses.keys() {
+            let mut reached = BTreeSet::new();
+            let mut open: Vec<&String> = uses[file].iter().collect();
+            while let Some(next) = open.pop() {
+                if reached.insert(next) {
+                    open.extend(&uses[next]);
+                }
+            }
+            if reached.contains(file) {
+                broken.push(format!("{room}/{file}"));
+            }
+        }
+    }
+    none(broken, "circles of files cannot be read one after the other");
+}
+
+/// By file or folder of a room: the others of the room that its code names.
+fn uses_inside(sources: &BTreeMap<String, String>, room: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let folder = format!("cargo-perfunit/src/{room}/");
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in sources {
+        let Some(inside) = path.strip_prefix(&folder).filter(|inside| *inside != "mod.rs" && !is_test(path)) else {
+            continue;
+        };
+        let own = inside.split(['/', '.']).next().unwrap();
+        let code: String = code(text).map(|(_, line)| line.trim()).collect();
+        // In a folder of the room `super` is that folder.
+        let by_super = if inside.contains('/') { None } else { Some("super::".to_owned()) };
+        let used = found.entry(own.to_owned()).or_default();
+        for prefix in by_super.into_iter().chain([format!("crate::{room}::")]) {
+            let paths = code.split(&prefix).skip(1).map(|rest| rest.split(';').next().unwrap());
+            used.extend(paths.flat_map(heads).filter(|name| *name != own).map(str::to_owned));
+        }
+    }
+    let files: BTreeSet<String> = found.keys().cloned().collect();
+    for used in found.values_mut() {
+        used.retain(|name| files.contains(name));
+    }
+    found
 }
 
 #[test]

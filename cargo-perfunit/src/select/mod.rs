@@ -11,6 +11,7 @@ pub mod code;
 mod comparer;
 mod data;
 mod executed;
+mod graph;
 mod names;
 mod other_inputs;
 pub mod reach;

@@ -1,11 +1,12 @@
 //! What the change can reach: source difference, workspace graph, targets.
 
 use super::data::{self, Ruled};
+use super::graph::graph;
 use super::reach::{self, Cause, Graph, Reached};
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope};
 use super::source::{self, ChangedInput, FileChange, Holder, InputKind, Irrelevance, SourceDiff};
-use super::target_files::{TargetFiles, graph};
+use super::target_files::TargetFiles;
 use super::wanted::Wanted;
 use crate::build::shadow::Injections;
 use crate::build::{Builder, Pairing, Place, TestCode};

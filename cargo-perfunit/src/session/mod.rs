@@ -5,6 +5,7 @@
 //! tree of files, which a [`Builder`] owns. A comparison leaves nothing behind in the process: any number of them can be
 //! made in a row, and what is kept in our folder is used again.
 
+mod archive;
 mod archived;
 mod environment;
 mod explain;
@@ -21,7 +22,7 @@ mod summary;
 pub use crate::explain::{Explaining, Goal};
 pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
-pub use archived::{Archived, archive};
+pub use archive::{Archived, archive};
 pub use explain::{ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};
 pub use open::{Lock, home, lock};

@@ -1,14 +1,12 @@
-//! Builds that are made on one machine and measured on others: `cargo perfunit archive` and `diff --use-archive`.
+//! What is in an archive: builds that are made on one machine and measured on others.
 //!
 //! An archive holds what `diff` would have kept: executables and link inputs of both versions in each pairing, what
 //! machine code and tracing said about them, and how the builds came about. Where it is used a comparison runs as ever,
 //! and finds all that it would have built; what it does not find is an error and never a build.
 
-mod make;
 mod recipe;
 mod take;
 
-pub use make::{Archived, archive};
 pub use recipe::Recipe;
 pub use take::{adopt, install};
 
@@ -16,7 +14,7 @@ use super::options::Options;
 use crate::build;
 use crate::cargo::Context;
 use crate::error::{Error, Result};
-use crate::git::Request;
+use crate::git::{Request, Versions};
 use crate::model::{Sides, VersionName};
 use crate::select::Scope;
 use crate::system::archive as packed;
@@ -26,9 +24,9 @@ use std::path::{Path, PathBuf};
 /// Changes with the format of the manifest.
 const FORMAT: u32 = 2;
 /// The libraries that measured processes load, below our folder and in archives.
-const PARTS: &str = "parts";
-const SEEDS: &str = "libperfunit_seeds.so";
-const METER: &str = "libperfunit_meter.so";
+pub const PARTS: &str = "parts";
+pub const SEEDS: &str = "libperfunit_seeds.so";
+pub const METER: &str = "libperfunit_meter.so";
 
 /// What a run has to do with archives.
 #[derive(Debug)]
@@ -79,6 +77,29 @@ fn compilers(context: &Context) -> String {
     let base = context.base_cargo.as_ref();
     let base = base.map(|base| format!("base: {}{}\n", base.version, base.sysroot.display()));
     context.cargo.version.clone() + &base.unwrap_or_default()
+}
+
+/// What an archive is to say of itself: how its builds came about, of what was asked for and found here.
+pub fn note(
+    options: &Options,
+    context: &Context,
+    versions: &Versions,
+    contents: Sides<String>,
+    recipes: Vec<Recipe>,
+) -> Result<Vec<u8>> {
+    let manifest = Manifest {
+        format: FORMAT,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        parts: build::parts_key()?,
+        compiler: compilers(context),
+        sysroot: context.cargo.sysroot.clone(),
+        ours: context.ours.clone(),
+        versions: versions.names(),
+        contents,
+        asked: Asked::of(options),
+        recipes,
+    };
+    serde_json::to_vec(&manifest).map_err(|error| Error::setup(error.to_string()))
 }
 
 /// What every format of a manifest says.

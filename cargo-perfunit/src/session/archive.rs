@@ -1,14 +1,14 @@
 //! `cargo perfunit archive`: builds and selects as `diff` would, and packs what measuring needs.
 
-use super::{Archive, Asked, FORMAT, METER, Manifest, PARTS, Recipe, SEEDS, compilers};
-use crate::build::{Builder, BuiltSides, parts_key};
+use super::archived::{self, Archive, METER, PARTS, Recipe, SEEDS};
+use super::open::{Opened, open};
+use super::options::Options;
+use super::pairings::{self, Plan};
+use super::shared::Session;
+use crate::build::{Builder, BuiltSides};
 use crate::error::{Error, Result};
 use crate::model::{Sides, VersionName, Warning};
 use crate::select::{select, selection_file};
-use crate::session::open::{Opened, open};
-use crate::session::options::Options;
-use crate::session::pairings::{self, Plan};
-use crate::session::shared::Session;
 use crate::system::archive::{self as packed, Entry};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -56,22 +56,10 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
     let recipes: Vec<Recipe> = plan.iter().flat_map(Plan::built).map(Recipe::of).collect();
     let entries = entries(&context.ours, &recipes, plan.as_ref())?;
     warnings.extend(plan.iter().flat_map(Plan::warnings));
-    let manifest = Manifest {
-        format: FORMAT,
-        tool: env!("CARGO_PKG_VERSION").to_owned(),
-        parts: parts_key()?,
-        compiler: compilers(&context),
-        sysroot: context.cargo.sysroot.clone(),
-        ours: context.ours.clone(),
-        versions: versions.names(),
-        contents,
-        asked: Asked::of(options),
-        recipes,
-    };
-    let note = serde_json::to_vec(&manifest).map_err(|error| Error::setup(error.to_string()))?;
+    let note = archived::note(options, &context, &versions, contents, recipes)?;
     let bytes = packed::pack(file, &note, &entries)?;
     let (tests, nothing_because) = (selection.executed, selection.nothing_because);
-    Ok(Archived { versions: manifest.versions, tests, nothing_because, bytes, warnings })
+    Ok(Archived { versions: versions.names(), tests, nothing_because, bytes, warnings })
 }
 
 /// All files to pack, by their path from our folder.

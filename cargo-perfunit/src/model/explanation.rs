@@ -108,7 +108,7 @@ pub enum Strategy {
     UntilSourceChange,
 }
 
-/// What is counted to find out who is to blame.
+/// What to count to find the responsible functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {

@@ -153,7 +153,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         <testcase name="parser::tests::long" classname="mycrate" time="0.000">
             <failure message="slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]" type="slower">slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
-differs from call to call</failure>
+its work differs from call to call</failure>
         </testcase>
         <testcase name="cache::tests::first" classname="mycrate" time="0.002">
             <system-out>faster: 2.05 ms → 1.56 ms, -24.0 % [-25.0 %, -23.0 %] (cold)

@@ -62,7 +62,7 @@ impl ExitCode {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     code: ExitCode,
     message: String,

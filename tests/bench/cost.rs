@@ -5,8 +5,8 @@
 //! sides' folders (`kept`).
 
 use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
-use cargo_perfunit::measure::{Bench, Config, Placement, Recorder, Subject};
-use cargo_perfunit::model::{Side, Sides, TestId};
+use cargo_perfunit::measure::{Bench, Config, Recorder, Subject};
+use cargo_perfunit::model::{Placement, Side, Sides, TestId, Threshold};
 use cargo_perfunit::select::Units;
 use cargo_perfunit::select::code;
 use cargo_perfunit::select::trace::{self, Executed, Places, Program};
@@ -144,7 +144,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
         timeout: Duration::from_secs(10),
         per_test_budget: Duration::from_secs(10),
         deadline: None,
-        threshold: 0.02,
+        threshold: Threshold::default(),
         alpha: 0.01,
         others: 0,
         seed: 1,

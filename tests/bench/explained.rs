@@ -26,6 +26,8 @@ pub struct Test {
 pub struct Reason {
     pub kind: String,
     pub side: Option<String>,
+    #[serde(default)]
+    pub intermittent: bool,
 }
 
 /// Head against base, as a fraction of base.

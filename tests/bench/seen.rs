@@ -1,7 +1,6 @@
 //! What the tool said of one test that has figures.
 
-use cargo_perfunit::measure::TAKEN_BACK;
-use cargo_perfunit::model::Mode;
+use cargo_perfunit::model::{Mode, Note};
 use cargo_perfunit::report::json::{self, TestResult};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +49,7 @@ impl Seen {
             is_steady: result.mode == Some(Mode::Steady),
             varies: result.notes.iter().any(|note| note.starts_with("its work differs")),
         };
-        let taken_back = result.notes.iter().any(|note| note == TAKEN_BACK);
+        let taken_back = result.notes.iter().any(|note| *note == Note::TakenBack.to_string());
         seen.flagged_first = seen.is_flagged() || taken_back || seen.reason.as_deref() == Some("not-confirmed");
         Some(seen)
     }

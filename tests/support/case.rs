@@ -268,8 +268,9 @@ impl Case {
                 seen.insert(key);
             } else if let Some(key) = key(&|key| self.reason.contains_key(key)) {
                 let reason = &test["reason"];
-                let words = [&reason["kind"], &reason["side"]];
-                let is = words.iter().filter_map(|word| word.as_str()).collect::<Vec<_>>().join(" ");
+                let intermittent = (reason["intermittent"] == true).then_some("intermittent");
+                let words = [reason["kind"].as_str(), reason["side"].as_str(), intermittent];
+                let is = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
                 if is != self.reason[&key] {
                     let expected = &self.reason[&key];
                     problems

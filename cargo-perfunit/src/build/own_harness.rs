@@ -14,7 +14,7 @@ use crate::system::process::{self, Streams};
 use perfunit_runtime::page::HARNESS_MARKER;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 /// Who only has to name its tests needs milliseconds.
@@ -22,9 +22,24 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Longest piece of a line that is shown.
 const SHOWN: usize = 60;
 
-/// What an executable with a harness of its own lists; or why it does not, in words that continue "its harness does not
-/// list its tests:". `scratch` is a folder of ours.
-pub fn list_own_tests(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, String>> {
+/// Why a harness of its own does not list its tests.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unlisted {
+    #[error("`--list` printed no line of the form `name: test`")]
+    Nothing,
+    #[error("`--list` printed `{line}`, which is not of the form `name: test`")]
+    OtherForm { line: String },
+    #[error("`{arguments}` did not end within {} s", LONGEST.as_secs())]
+    TimedOut { arguments: String },
+    #[error("`{arguments}` ended with {status}")]
+    Failed { arguments: String, status: ExitStatus },
+}
+
+/// What an executable with a harness of its own lists; or why it does not. `scratch` is a folder of ours.
+pub fn list_own_tests(
+    executable: &TestExecutable,
+    scratch: &Path,
+) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
     if contains(&fs::read(&executable.path)?, HARNESS_MARKER.as_bytes()) {
         // Its tests are our answers about the others.
         return Ok(Ok(Vec::new()));
@@ -32,7 +47,7 @@ pub fn list_own_tests(executable: &TestExecutable, scratch: &Path) -> Result<std
     process::spare_children();
     let all = match ask(executable, scratch, &["--list", "--format", "terse"])? {
         Ok(names) if names.is_empty() => {
-            return Ok(Err("`--list` printed no line of the form `name: test`".to_owned()));
+            return Ok(Err(Unlisted::Nothing));
         }
         Ok(names) => names,
         Err(why) => return Ok(Err(why)),
@@ -50,7 +65,7 @@ fn ask(
     executable: &TestExecutable,
     scratch: &Path,
     arguments: &[&str],
-) -> Result<std::result::Result<BTreeSet<String>, String>> {
+) -> Result<std::result::Result<BTreeSet<String>, Unlisted>> {
     // What runs all its tests instead shall find what tests find.
     let temporary = scratch.join("tmp").join("listed");
     fs::remove_dir_all(&temporary)?;
@@ -61,20 +76,19 @@ fn ask(
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
     fs::remove_dir_all(&temporary)?;
     Ok(match output.status {
-        None => Err(format!("`{}` did not end within {} s", arguments.join(" "), LONGEST.as_secs())),
-        Some(status) if !status.success() => Err(format!("`{}` ended with {status}", arguments.join(" "))),
+        None => Err(Unlisted::TimedOut { arguments: arguments.join(" ") }),
+        Some(status) if !status.success() => Err(Unlisted::Failed { arguments: arguments.join(" "), status }),
         Some(_) => names(&output.text),
     })
 }
 
 /// The names in a list, which holds nothing else.
-fn names(list: &str) -> std::result::Result<BTreeSet<String>, String> {
+fn names(list: &str) -> std::result::Result<BTreeSet<String>, Unlisted> {
     let name = |line: &str| {
         let name = [": test", ": benchmark", ": bench"].into_iter().find_map(|end| line.strip_suffix(end));
-        name.filter(|name| !name.is_empty()).map(str::to_owned).ok_or_else(|| {
-            let shown: String = line.chars().take(SHOWN).collect();
-            format!("`--list` printed `{shown}`, which is not of the form `name: test`")
-        })
+        name.filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .ok_or_else(|| Unlisted::OtherForm { line: line.chars().take(SHOWN).collect() })
     };
     list.lines().filter(|line| !line.trim().is_empty()).map(name).collect()
 }
@@ -97,8 +111,9 @@ mod tests {
 
     #[test]
     fn a_main_that_runs_its_tests_instead_is_not_understood() {
-        assert!(names("a: test\nrunning 3 tests\n").unwrap_err().contains("`running 3 tests`"));
+        let other = Unlisted::OtherForm { line: "running 3 tests".to_owned() };
+        assert_eq!(names("a: test\nrunning 3 tests\n"), Err(other));
         assert!(names(": test\n").is_err());
-        assert_eq!(names(&"ä".repeat(500)).unwrap_err().matches('ä').count(), SHOWN);
+        assert_eq!(names(&"ä".repeat(500)).unwrap_err().to_string().matches('ä').count(), SHOWN);
     }
 }

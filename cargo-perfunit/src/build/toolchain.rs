@@ -84,10 +84,9 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     let key = KeyBuilder::default()
         .with(&own)
         .with(libraries.as_os_str().as_encoded_bytes())
-        .with(format!("{chained:?}"))
+        .with(chained.as_deref().map_or(&[][..], |wrapper| wrapper.as_os_str().as_encoded_bytes()))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
-        .with(format!("{:?}", variant.probes))
-        .with(format!("{:?}", variant.inlining))
+        .with(serde_json::to_vec(&(variant.probes, variant.inlining)).unwrap_or_default())
         .finish()?;
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);

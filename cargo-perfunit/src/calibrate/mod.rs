@@ -18,8 +18,8 @@ pub use profile::{keep, kept};
 use crate::build::Seeds;
 use crate::decide;
 use crate::error::{Error, Result};
-use crate::measure::{Bench, Config, Placement};
-use crate::model::{Calibration, Level, Terms};
+use crate::measure::{Bench, Config};
+use crate::model::{Calibration, Level, Placement, Terms, Threshold};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use machine::Machine;
@@ -66,7 +66,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         timeout: TIMEOUT,
         per_test_budget: options.verdict_budget,
         deadline: None,
-        threshold: threshold(CHANGED[0]),
+        threshold: Threshold::default(),
         alpha: terms.alpha,
         others: 0,
         seed: terms.seed,

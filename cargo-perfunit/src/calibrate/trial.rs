@@ -78,8 +78,7 @@ impl Stage {
     fn add(&mut self, pair: &RecordedPair, budget: f64) -> Option<Ended> {
         self.seconds += pair.seconds;
         let pairs = self.sequential.log_ratios().len() + 1;
-        let (left, each) = (budget - self.seconds, self.seconds / pairs as f64);
-        let affordable = if left <= 0.0 { pairs } else { pairs + ((left / each.max(1e-6)) as usize).max(1) };
+        let affordable = decide::affordable(pairs, self.seconds, budget - self.seconds);
         let Step::Ended(decision) = self.sequential.push(pair.log_ratio, affordable) else { return None };
         // Without a single look there is nothing to say.
         let (verdict, estimate) = match decision {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::system::process;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -105,7 +106,9 @@ fn check_version(version: &str) -> Result<()> {
 }
 
 fn output(command: &mut Command) -> Result<String> {
-    let shown = format!("{command:?}").replace('"', "");
+    let words: Vec<_> =
+        std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
+    let shown = words.join(" ");
     let output = process::output(command).map_err(|error| {
         Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
     })?;

@@ -85,7 +85,7 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Reason;
+    use crate::model::{FailedOn, Reason};
     use crate::report::samples;
 
     const DENIED: Gate = Gate { fail_without_tests: false, denied: Denied { inconclusive: true, failing: true } };
@@ -114,20 +114,20 @@ mod tests {
 
     #[test]
     fn tests_that_fail_on_base_are_no_success() {
-        let fails = Reason::Fails { side: "both".to_owned(), detail: "no".to_owned() };
+        let fails = Reason::Fails { side: FailedOn::Both, detail: "no".to_owned(), intermittent: false };
         assert_eq!(of_run(&run(&[(Verdict::NotMeasured, Some(fails))]), Gate::default()), ExitCode::TestsFailOnBase);
     }
 
     #[test]
     fn tests_that_fail_on_head_alone_fail_only_when_denied() {
-        let fails = |side: &str| Some(Reason::Fails { side: side.to_owned(), detail: "no".to_owned() });
+        let fails = |side, intermittent| Some(Reason::Fails { side, detail: "no".to_owned(), intermittent });
         let same = (Verdict::Same, None);
-        let on_head = run(&[(Verdict::NotMeasured, fails("head")), same.clone()]);
+        let on_head = run(&[(Verdict::NotMeasured, fails(FailedOn::Head, false)), same.clone()]);
         assert_eq!(of_run(&on_head, Gate::default()), ExitCode::Success);
         assert_eq!(of_run(&on_head, DENIED), ExitCode::TestsFailOnHead);
-        for side in ["base", "both", "head, not always"] {
-            let run = run(&[(Verdict::NotMeasured, fails(side)), same.clone()]);
-            assert_ne!(of_run(&run, DENIED), ExitCode::TestsFailOnHead, "{side}");
+        for (side, intermittent) in [(FailedOn::Base, false), (FailedOn::Both, false), (FailedOn::Head, true)] {
+            let run = run(&[(Verdict::NotMeasured, fails(side, intermittent)), same.clone()]);
+            assert_ne!(of_run(&run, DENIED), ExitCode::TestsFailOnHead, "{side:?}");
         }
     }
 

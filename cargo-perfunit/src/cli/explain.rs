@@ -1,12 +1,12 @@
 //! `cargo perfunit explain`.
 
-use super::arguments::{MessageFormat, engine, place, strategy, terminal, text_options};
-use crate::config;
+use super::arguments::{MessageFormat, place, terminal, text_options};
+use crate::config::{self, Auto};
 use crate::error::{Error, ExitCode, Result};
 use crate::explain::{forest, impact, ranking};
-use crate::model::{Profile, Side};
+use crate::model::{Engine, Explain, Profile, Side, Strategy};
 use crate::report::{self, explanations, flamegraph};
-use crate::session::{self, Explain, ExplainRequest, Explaining};
+use crate::session::{self, ExplainRequest, Explaining};
 use crate::system::fs;
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
@@ -51,13 +51,13 @@ pub struct ExplainArguments {
     /// What to count to find the responsible functions.
     ///
     /// If it is given, tests that were explained already are explained again.
-    #[arg(long, value_enum, value_name = "ENGINE")]
-    pub engine: Option<config::Explainer>,
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<Auto<Engine>>,
     /// Which functions to time to find the responsible ones.
     ///
     /// If it is given, tests that were explained already are explained again.
-    #[arg(long, value_enum, value_name = "STRATEGY")]
-    pub strategy: Option<config::Strategy>,
+    #[arg(long, value_name = "STRATEGY")]
+    pub strategy: Option<Auto<Strategy>>,
     /// Longest run, builds included.
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
@@ -116,8 +116,8 @@ impl ExplainArguments {
             exact: self.exact,
             explaining: Explaining {
                 explain: Explain::Always,
-                engine: self.engine.and_then(engine),
-                strategy: self.strategy.and_then(strategy),
+                engine: self.engine.and_then(|engine| engine.0),
+                strategy: self.strategy.and_then(|strategy| strategy.0),
                 ..Explaining::default()
             },
             again: self.strategy.is_some() || self.engine.is_some(),

@@ -144,7 +144,7 @@ impl<'a> SavedRuns<'a> {
     /// Every saved run, or why it cannot be read, the last one first.
     fn all(&self) -> Result<Vec<saved::Saved>> {
         let entry = |path: PathBuf| {
-            let run = runs::read(&path).map(|record| record.run).map_err(|error| error.message().to_owned());
+            let run = runs::read(&path).map(|record| record.run);
             saved::Saved { id: runs::id_of(&path), path, run }
         };
         Ok(runs::all(&self.home()?)?.into_iter().rev().map(entry).collect())

@@ -3,7 +3,7 @@
 use super::settings::Layer;
 use super::source::{Source, Sourced};
 use super::values::Limit;
-use super::words::Explanations;
+use crate::model::Explain;
 use std::time::Duration;
 
 /// Names of the profiles that are always there.
@@ -19,7 +19,7 @@ pub fn layer(profile: &str) -> Layer {
         "hook" => Layer {
             budget: Some(Sourced { value: Limit(Some(HOOK_BUDGET)), from: from() }),
             // Who waits for a push wants the verdict first: `explain` answers afterwards.
-            explain: Some(Sourced { value: Explanations::Never, from: from() }),
+            explain: Some(Sourced { value: Explain::Never, from: from() }),
             ..Layer::default()
         },
         "ci" => Layer {

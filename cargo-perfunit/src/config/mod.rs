@@ -25,5 +25,5 @@ pub use schema::schema;
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
 pub use terms::Terms;
-pub use values::{Features, Gates, Limit, Threshold, Time, Value, duration, metric, threshold};
-pub use words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};
+pub use values::{Features, Gates, Invalid, Limit, Time, Value, duration, metric};
+pub use words::{Auto, Deny, NoTests};

@@ -3,9 +3,9 @@
 use super::settings::Settings;
 use super::source::{At, Source, Sourced};
 use super::tables::{DataTable, OverrideTable, SkipTable};
-use super::values::{Gates, Threshold, Time, Value};
+use super::values::{Gates, Time, Value};
 use crate::error::{Error, Result};
-use crate::model::Metric;
+use crate::model::{Metric, Threshold};
 use globset::Glob;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub struct Override {
     /// Which, as a filterset.
     pub filter: Sourced<String>,
     /// Smallest change that counts, as a fraction of base.
-    pub threshold: Option<f64>,
+    pub threshold: Option<Threshold>,
     /// Longest measuring of one test.
     pub per_test_budget: Option<Duration>,
     /// Longest life of one measured process.
@@ -45,7 +45,7 @@ impl Override {
     /// What it sets, as it could be written.
     pub fn says(&self) -> String {
         let parts = [
-            self.threshold.map(|threshold| format!("threshold {}", Threshold(threshold).shown())),
+            self.threshold.map(|threshold| format!("threshold {threshold}")),
             self.per_test_budget.map(|time| format!("per-test-budget {}", Time(time).shown())),
             self.timeout.map(|time| format!("timeout {}", Time(time).shown())),
             self.metrics.as_ref().map(|metrics| format!("metrics {}", Gates(metrics.clone()).shown())),
@@ -99,7 +99,7 @@ impl OverrideTable {
         let below = |from: &Source| !matches!(from, Source::CommandLine | Source::Environment { .. });
         Ok(Override {
             filter: filterset(filter, place),
-            threshold: threshold.as_ref().map(|at| at.value().0).filter(|_| below(&settings.threshold.from)),
+            threshold: threshold.as_ref().map(|at| *at.value()).filter(|_| below(&settings.threshold.from)),
             per_test_budget: time(per_test_budget.as_ref()).filter(|_| below(&settings.per_test_budget.from)),
             timeout: time(timeout.as_ref()).filter(|_| below(&settings.timeout.from)),
             metrics: metrics.as_ref().map(|at| at.value().0.clone()).filter(|_| below(&settings.metrics.from)),

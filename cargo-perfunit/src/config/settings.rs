@@ -2,10 +2,10 @@
 
 use super::source::{At, Source, Sourced};
 use super::tables::OverrideTable;
-use super::values::{Features, Gates, Limit, Threshold, Time, Value};
-use super::words::{Deny, Explainer, Explanations, Ignored, Instructions, NoTests, Strategy};
+use super::values::{Features, Gates, Limit, Time, Value};
+use super::words::{Auto, Deny, NoTests};
 use crate::error::{Error, Result};
-use crate::model::{DEFAULT_THRESHOLD, Metric};
+use crate::model::{Engine, Explain, Ignored, Instructions, Metric, Strategy, Threshold};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::ops::Range;
@@ -102,7 +102,7 @@ fn variable_of(key: &str) -> String {
 
 settings! {
     /// Smallest change that counts as slower or faster.
-    threshold: Threshold, "threshold", Threshold(DEFAULT_THRESHOLD);
+    threshold: Threshold, "threshold", Threshold::default();
     /// The metrics that decide whether a test got slower or faster. The others are measured and shown.
     metrics: Gates, "metrics", Gates(vec![Metric::Time]);
     /// Longest whole run, builds included; what did not fit is listed.
@@ -112,17 +112,17 @@ settings! {
     /// Longest life of one measured process.
     timeout: Time, "timeout", Time(Duration::from_secs(10));
     /// How instructions are counted.
-    instructions: Instructions, "instructions", Instructions::Auto;
+    instructions: Instructions, "instructions", Instructions::default();
     /// For which tests to find the responsible functions.
-    explain: Explanations, "explain", Explanations::Auto;
+    explain: Explain, "explain", Explain::default();
     /// What to count to find the responsible functions.
-    engine: Explainer, "engine", Explainer::Auto;
+    engine: Auto<Engine>, "engine", Auto(None);
     /// Which functions to time to find the responsible ones.
-    strategy: Strategy, "strategy", Strategy::Auto;
+    strategy: Auto<Strategy>, "strategy", Auto(None);
     /// The tests to run unless others are asked for: an expression of nextest's filterset language.
     default_filter: String, "default-filter", "all()".to_owned();
     /// Which tests marked `#[ignore]` to take.
-    run_ignored: Ignored, "run-ignored", Ignored::Default;
+    run_ignored: Ignored, "run-ignored", Ignored::default();
     /// What to do when there is nothing to measure.
     no_tests: NoTests, "no-tests", NoTests::Pass;
     /// What fails the run besides regressions: inconclusive tests (exit code 105), tests that pass on base and fail on head (104).
@@ -139,15 +139,16 @@ mod tests {
 
     #[test]
     fn the_uppermost_layer_counts() {
+        let ten_percent: Threshold = "10%".parse().unwrap();
         let above = Layer { timeout: Some(Sourced::typed(Time(Duration::from_secs(1)))), ..Layer::default() };
         let below = Layer {
             timeout: Some(Sourced::typed(Time(Duration::from_secs(2)))),
-            threshold: Some(Sourced::typed(Threshold(0.1))),
+            threshold: Some(Sourced::typed(ten_percent)),
             ..Layer::default()
         };
         let settings = above.or(below).settled();
         assert_eq!(settings.timeout.value.0, Duration::from_secs(1));
-        assert_eq!(settings.threshold, Sourced::typed(Threshold(0.1)));
+        assert_eq!(settings.threshold, Sourced::typed(ten_percent));
         assert_eq!(settings.budget.from, Source::BuiltIn { profile: "default".to_owned() });
     }
 

@@ -1,7 +1,8 @@
 //! Tables of the configuration file that speak of some tests or files, as they stand in it.
 
 use super::source::At;
-use super::values::{Gates, Threshold, Time};
+use super::values::{Gates, Time};
+use crate::model::Threshold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

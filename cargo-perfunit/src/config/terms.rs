@@ -1,13 +1,13 @@
 //! The settings of one test.
 
-use crate::model::Metric;
+use crate::model::{Metric, Threshold};
 use std::time::Duration;
 
 /// On what terms one test is measured: the user's settings, of which a test can have its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// Smallest change that counts, as a fraction of base.
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// Longest measuring, screening and confirmation each.
     pub per_test_budget: Duration,
     /// Longest life of one measured process.

@@ -1,6 +1,6 @@
 //! Values of settings, as people write them: the same words in the file, in the environment and on the command line.
 
-use crate::model::Metric;
+use crate::model::{InvalidThreshold, Metric, Threshold};
 use crate::system::suggest;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -15,14 +15,32 @@ const LONGEST: Duration = Duration::from_hours(365 * 24);
 /// A value that can be written in one word or a list of words.
 pub trait Value: Sized {
     /// Reads it; the error says what is wrong and what would do.
-    fn read(text: &str) -> Result<Self, String>;
+    fn read(text: &str) -> Result<Self, Invalid>;
     /// As it would be written.
     fn shown(&self) -> String;
 }
 
-/// Smallest change that counts, as a fraction of base.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Threshold(pub f64);
+/// What a setting cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    #[error("invalid duration `{0}`: use a number with a unit, such as `500ms`, `10s` or `2m`")]
+    Duration(String),
+    #[error("unknown unit `{unit}` in `{text}`: use ms, s, m or h")]
+    Unit { unit: String, text: String },
+    #[error("must be greater than zero")]
+    NoTime,
+    #[error("`{0}` is longer than a year")]
+    LongerThanAYear(String),
+    #[error(transparent)]
+    Threshold(#[from] InvalidThreshold),
+    /// None of the words that there are, with these.
+    #[error("{0}")]
+    Word(String),
+    #[error("name at least one metric that decides")]
+    NoMetric,
+    #[error("must not be empty")]
+    Empty,
+}
 
 /// A span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,58 +60,43 @@ pub struct Gates(pub Vec<Metric>);
 pub struct Features(pub Vec<String>);
 
 /// `500ms`, `10s`, `2m`, `1h`; a number alone is seconds.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, Invalid> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: f64 = number
-        .parse()
-        .map_err(|_| format!("invalid duration `{text}`: use a number with a unit, such as `500ms`, `10s` or `2m`"))?;
+    let number: f64 = number.parse().map_err(|_| Invalid::Duration(text.to_owned()))?;
     let seconds = match unit.trim() {
         "ms" => number / 1000.0,
         "" | "s" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
-        _ => return Err(format!("unknown unit `{}` in `{text}`: use ms, s, m or h", unit.trim())),
+        _ => return Err(Invalid::Unit { unit: unit.trim().to_owned(), text: text.to_owned() }),
     };
     match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if duration.is_zero() => Err("must be greater than zero".to_owned()),
+        Ok(duration) if duration.is_zero() => Err(Invalid::NoTime),
         Ok(duration) if duration <= LONGEST => Ok(duration),
-        _ => Err(format!("`{text}` is longer than a year")),
-    }
-}
-
-/// `10%`, or `0.1` as a fraction; more than 0 and less than 100 %.
-pub fn threshold(text: &str) -> Result<f64, String> {
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let number: f64 =
-        number.trim().parse().map_err(|_| format!("invalid threshold `{text}`: use a percentage such as `10%`"))?;
-    let fraction = number / scale;
-    if fraction > 0.0 && fraction < 1.0 {
-        Ok(fraction)
-    } else {
-        Err(format!("threshold `{text}` must be greater than 0 % and less than 100 %"))
+        _ => Err(Invalid::LongerThanAYear(text.to_owned())),
     }
 }
 
 /// The name of a metric, for the command line; clap names the nearest one for a word that is none.
 pub fn metric() -> impl TypedValueParser<Value = Metric> {
-    PossibleValuesParser::new(Metric::ALL.map(Metric::name))
-        .try_map(|name| Metric::named(&name).ok_or_else(|| format!("unknown metric `{name}`")))
+    PossibleValuesParser::new(Metric::ALL.map(Metric::name)).try_map(|name| {
+        Metric::named(&name).ok_or_else(|| Invalid::Word(suggest::none_of(&name, &Metric::ALL.map(Metric::name))))
+    })
 }
 
 impl Value for Threshold {
-    fn read(text: &str) -> Result<Self, String> {
-        threshold(text).map(Self)
+    fn read(text: &str) -> Result<Self, Invalid> {
+        Ok(text.parse()?)
     }
 
     fn shown(&self) -> String {
-        let percent = format!("{:.4}", self.0 * 100.0);
-        format!("{}%", percent.trim_end_matches('0').trim_end_matches('.'))
+        self.to_string()
     }
 }
 
 impl Value for Time {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         duration(text).map(Self)
     }
 
@@ -104,7 +107,7 @@ impl Value for Time {
 }
 
 impl Value for Limit {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         if text == "none" { Ok(Self(None)) } else { duration(text).map(|time| Self(Some(time))) }
     }
 
@@ -119,20 +122,16 @@ impl Gates {
         Self(Metric::ALL.into_iter().filter(|metric| metrics.contains(metric)).collect())
     }
 
-    fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+    fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
         let known = Metric::ALL.map(Metric::name);
-        let metric = |name| Metric::named(name).ok_or_else(|| suggest::none_of(name, &known));
+        let metric = |name| Metric::named(name).ok_or_else(|| Invalid::Word(suggest::none_of(name, &known)));
         let metrics = names.into_iter().map(metric).collect::<Result<Vec<_>, _>>()?;
-        if metrics.is_empty() {
-            Err("name at least one metric that decides".to_owned())
-        } else {
-            Ok(Self::of(&metrics))
-        }
+        if metrics.is_empty() { Err(Invalid::NoMetric) } else { Ok(Self::of(&metrics)) }
     }
 }
 
 impl Value for Gates {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         Self::of_names(text.split(',').map(str::trim))
     }
 
@@ -142,7 +141,7 @@ impl Value for Gates {
 }
 
 impl Value for Features {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         Ok(Self(text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()))
     }
 
@@ -152,8 +151,8 @@ impl Value for Features {
 }
 
 impl Value for String {
-    fn read(text: &str) -> Result<Self, String> {
-        if text.is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
+    fn read(text: &str) -> Result<Self, Invalid> {
+        if text.is_empty() { Err(Invalid::Empty) } else { Ok(text.to_owned()) }
     }
 
     fn shown(&self) -> String {
@@ -166,9 +165,9 @@ pub struct Written<T> {
     /// What is wanted, for the error.
     pub expected: &'static str,
     /// Reads a text.
-    pub read: fn(&str) -> Result<T, String>,
+    pub read: fn(&str) -> Result<T, Invalid>,
     /// Reads a number, if that will do.
-    pub number: Option<fn(f64) -> Result<T, String>>,
+    pub number: Option<fn(f64) -> Result<T, Invalid>>,
 }
 
 impl<T> de::Visitor<'_> for Written<T> {
@@ -296,13 +295,6 @@ mod tests {
         assert!(duration("9000h").is_err() && duration("4000000000000000h").is_err());
     }
 
-    #[test]
-    fn thresholds_are_percentages_or_fractions() {
-        assert_eq!(threshold("10%"), Ok(0.1));
-        assert_eq!(threshold("0.05"), Ok(0.05));
-        assert!(threshold("10").is_err() && threshold("0%").is_err() && threshold("x").is_err());
-    }
-
     #[track_caller]
     fn comes_back<T: Value>(text: &str) {
         assert_eq!(T::read(text).map(|value| value.shown()), Ok(text.to_owned()));
@@ -321,7 +313,7 @@ mod tests {
 
     #[test]
     fn at_least_one_known_metric_decides() {
-        assert!(Gates::read("tme").unwrap_err().contains("did you mean time?"));
+        assert!(Gates::read("tme").unwrap_err().to_string().contains("did you mean time?"));
         assert!(Gates::read("").is_err() && String::read("").is_err());
     }
 

@@ -1,72 +1,83 @@
 //! Settings that are one word of a few: the same on the command line and in the file.
 
-use super::values::{Value, Written};
+use super::values::{Invalid, Value, Written};
+use crate::model::{Engine, Explain, Ignored, Instructions, Strategy};
 use crate::system::suggest;
 use clap::ValueEnum;
-use schemars::JsonSchema;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser, ValueParserFactory};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer};
+use serde_json::json;
+use std::borrow::Cow;
 
-/// Of which tests to find out who is to blame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum Explanations {
-    /// Of the three that got slower by most.
-    Auto,
-    /// Of all slower and faster tests.
-    Always,
-    /// Of none.
-    Never,
+/// A choice that can be left to the tool.
+pub trait OrAuto: ValueEnum + Send + Sync + 'static {
+    /// What `auto` means, for people.
+    const AUTO: &'static str;
 }
 
-/// What to count to find the responsible functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum Explainer {
-    /// Time; instructions where probes do not find anybody and valgrind is there.
-    Auto,
-    /// Time, by a probe in each function.
-    Probes,
-    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
-    Callgrind,
+impl OrAuto for Engine {
+    const AUTO: &'static str = "Time; instructions where probes do not find anybody and valgrind is there";
 }
 
-/// Which functions to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// By how much the test changed and how much it calls; more than one if the first does not find anybody.
-    Auto,
-    /// All at once.
-    Complete,
-    /// What the test calls, then what those call that changed, and so on.
-    Levelwise,
-    /// Those on the ways from the test to functions whose source changed.
-    UntilSourceChange,
+impl OrAuto for Strategy {
+    const AUTO: &'static str =
+        "By how much the test changed and how much it calls; more than one if the first does not find anybody";
 }
 
-/// Where instructions come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum Instructions {
-    /// The processor's counter, where there is one.
-    Auto,
-    /// callgrind, in a process of each version.
-    Callgrind,
-    /// Not at all.
-    Never,
+/// `auto`, which is `None`, or a word of `T`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Auto<T>(pub Option<T>);
+
+/// The words of [`Auto`].
+fn words_or_auto<T: OrAuto>() -> Vec<PossibleValue> {
+    let words = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    std::iter::once(PossibleValue::new("auto").help(T::AUTO)).chain(words).collect()
 }
 
-/// Which ignored tests to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub enum Ignored {
-    /// None.
-    Default,
-    /// Only those.
-    #[value(alias = "ignored-only")]
-    Only,
-    /// Those too.
-    All,
+impl<T: OrAuto> ValueParserFactory for Auto<T> {
+    type Parser = ValueParser;
+
+    fn value_parser() -> ValueParser {
+        PossibleValuesParser::new(words_or_auto::<T>()).map(|word| Self(T::from_str(&word, false).ok())).into()
+    }
+}
+
+impl<T: OrAuto> Value for Auto<T> {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        if text == "auto" {
+            return Ok(Self(None));
+        }
+        T::from_str(text, false).map(|value| Self(Some(value))).map_err(|_| {
+            let words = words_or_auto::<T>();
+            Invalid::Word(suggest::none_of(text, &words.iter().map(PossibleValue::get_name).collect::<Vec<_>>()))
+        })
+    }
+
+    fn shown(&self) -> String {
+        self.0.as_ref().map_or_else(|| "auto".to_owned(), name)
+    }
+}
+
+impl<'de, T: OrAuto> Deserialize<'de> for Auto<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Written { expected: "a word", read: Self::read, number: None })
+    }
+}
+
+impl<T: OrAuto + JsonSchema> JsonSchema for Auto<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        if let Some(words) = schema.ensure_object().get_mut("oneOf").and_then(serde_json::Value::as_array_mut) {
+            let meaning = format!("{}.", T::AUTO);
+            words.insert(0, json!({ "description": meaning, "type": "string", "const": "auto" }));
+        }
+        schema
+    }
 }
 
 /// What to do without tests.
@@ -90,7 +101,7 @@ pub enum Deny {
 }
 
 impl Value for Vec<Deny> {
-    fn read(text: &str) -> Result<Self, String> {
+    fn read(text: &str) -> Result<Self, Invalid> {
         text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(word).collect()
     }
 
@@ -100,10 +111,10 @@ impl Value for Vec<Deny> {
 }
 
 /// The variant of this name.
-fn word<T: ValueEnum>(text: &str) -> Result<T, String> {
+fn word<T: ValueEnum>(text: &str) -> Result<T, Invalid> {
     T::from_str(text, false).map_err(|_| {
         let known: Vec<String> = T::value_variants().iter().map(name).collect();
-        suggest::none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>())
+        Invalid::Word(suggest::none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>()))
     })
 }
 
@@ -115,7 +126,7 @@ fn name<T: ValueEnum>(value: &T) -> String {
 macro_rules! words {
     ($($name:ident),*) => {$(
         impl Value for $name {
-            fn read(text: &str) -> Result<Self, String> {
+            fn read(text: &str) -> Result<Self, Invalid> {
                 word(text)
             }
 
@@ -132,7 +143,7 @@ macro_rules! words {
     )*};
 }
 
-words!(Explanations, Explainer, Strategy, Instructions, Ignored, NoTests, Deny);
+words!(Explain, Instructions, Ignored, NoTests, Deny);
 
 #[cfg(test)]
 mod tests {
@@ -140,18 +151,21 @@ mod tests {
 
     #[test]
     fn words_that_are_none_name_those_that_are() {
-        let problem = Explanations::read("alwys").unwrap_err();
+        let problem = Explain::read("alwys").unwrap_err().to_string();
         assert_eq!(problem, "invalid value `alwys`, expected one of auto, always, never: did you mean always?");
         assert!(
             <Vec<Deny>>::read("inconclusive,all")
                 .unwrap_err()
+                .to_string()
                 .contains("invalid value `all`, expected one of inconclusive")
         );
     }
 
     #[test]
     fn words_are_shown_as_they_are_written() {
-        assert_eq!(Strategy::read("until-source-change").unwrap().shown(), "until-source-change");
+        assert_eq!(<Auto<Strategy>>::read("until-source-change").unwrap().shown(), "until-source-change");
+        assert_eq!(<Auto<Strategy>>::read("auto").unwrap(), Auto(None));
+        assert!(<Auto<Engine>>::read("probe").unwrap_err().to_string().contains("did you mean probes?"));
         assert_eq!(Ignored::read("ignored-only").unwrap().shown(), "only");
         assert_eq!(<Vec<Deny>>::read("inconclusive").unwrap().shown(), "inconclusive");
     }

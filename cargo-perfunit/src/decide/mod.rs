@@ -39,6 +39,6 @@ pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
 pub use separation::{Calls, SEPARATION};
 pub use sequential::{
-    Decision, POWER, Rule, Sequential, Step, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
+    Decision, POWER, Rule, Sequential, Step, affordable, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
 };
 pub use welch::{Welch, mean_interval, welch};

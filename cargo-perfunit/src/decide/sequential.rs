@@ -109,6 +109,13 @@ impl Sequential {
     }
 }
 
+/// Values that time allows in all, given the seconds that so many took and those that are left: at least one more as long
+/// as any are.
+pub fn affordable(values: usize, took: f64, left: f64) -> usize {
+    let each = took / values as f64;
+    if left <= 0.0 { values } else { values + ((left / each.max(1e-6)) as usize).max(1) }
+}
+
 /// What is clear at a look, of all its values:
 ///
 /// - the estimate is at or beyond the threshold, and the interval at `alpha_of_change` is far from 0, its nearer end by half

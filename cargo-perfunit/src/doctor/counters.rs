@@ -1,12 +1,10 @@
 //! Whether the processor's performance counters are there and may be used.
 
 use crate::measure::no_counter;
+use crate::model::NoCounter;
 use crate::system::os;
-use std::io::ErrorKind;
 
 /// Whether instructions of our own can be counted, or why not.
-pub fn available() -> Result<(), String> {
-    let Err(error) = os::count_instructions() else { return Ok(()) };
-    let whose = if error.kind() == ErrorKind::PermissionDenied { "not for us" } else { "none" };
-    Err(format!("{whose}: {}", no_counter(&error)))
+pub fn available() -> Result<(), NoCounter> {
+    os::count_instructions().map_err(|error| no_counter(&error))
 }

@@ -2,8 +2,10 @@
 
 use super::counters;
 use crate::cargo::Cargo;
+use crate::error::Error;
 use crate::measure::{self, kernel};
-use crate::select::trace;
+use crate::model::NoCounter;
+use crate::select::trace::{self, Untraceable};
 use crate::system::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +21,7 @@ pub struct Facts {
     /// The processor's name.
     pub cpu: String,
     /// First line of `rustc -vV`, or why there is none.
-    pub toolchain: Result<String, String>,
+    pub toolchain: Result<String, Error>,
     /// What linking does; `None` without a toolchain.
     pub linking: Option<Linking>,
     /// Cores that we may use.
@@ -31,7 +33,7 @@ pub struct Facts {
     /// Whether address space randomisation can be switched off.
     pub fixed_addresses: bool,
     /// Whether processes can be traced, or why not.
-    pub tracing: Result<(), String>,
+    pub tracing: Result<(), Untraceable>,
     /// The hypervisor, if we run in a virtual machine.
     pub virtual_machine: Option<String>,
     /// Share of the time since boot that the host gave to other machines.
@@ -45,7 +47,7 @@ pub struct Facts {
     /// Whether two cores share execution units.
     pub smt: Option<bool>,
     /// Whether instructions can be counted, or why not.
-    pub counters: Result<(), String>,
+    pub counters: Result<(), NoCounter>,
     pub valgrind: Option<String>,
 }
 
@@ -68,7 +70,7 @@ pub fn read(folder: &Path) -> Facts {
         platform: (std::env::consts::OS.to_owned(), std::env::consts::ARCH.to_owned()),
         cpu: kernel::cpu_name(&cpuinfo),
         linking: toolchain.as_ref().ok().map(|cargo| linking(cargo, folder)),
-        toolchain: toolchain.map(|cargo| cargo.rustc_release().to_owned()).map_err(|error| error.message().to_owned()),
+        toolchain: toolchain.map(|cargo| cargo.rustc_release().to_owned()),
         online: online.max(allowed.len()),
         allowed,
         pinning,

@@ -4,7 +4,9 @@ use super::facts::{Facts, Linking};
 use super::noise::{CoreNoise, Noise};
 use super::workload::AgainstItself;
 use super::{Finding, Level};
-use crate::model::Verdict;
+use crate::error::Error;
+use crate::model::{NoCounter, Verdict};
+use crate::select::trace::Untraceable;
 
 /// From this share of stolen time on the host is worth a word.
 const STEAL: f64 = 0.01;
@@ -20,7 +22,7 @@ pub fn facts(facts: &Facts) -> Vec<Finding> {
     let mut findings = vec![platform(&facts.platform), toolchain(&facts.toolchain)];
     findings.extend(facts.linking.as_ref().map(linker));
     findings.extend([
-        tracing(&facts.tracing),
+        tracing(facts.tracing),
         address_space(facts.fixed_addresses),
         pinning(facts.pinning),
         cores(facts.allowed.len(), facts.online),
@@ -78,11 +80,11 @@ fn platform((os, arch): &(String, String)) -> Finding {
         .unless_ok("run the tool in a Linux container or CI job")
 }
 
-fn toolchain(toolchain: &Result<String, String>) -> Finding {
+fn toolchain(toolchain: &Result<String, Error>) -> Finding {
     let why = "both versions are built with the toolchain of this folder";
     match toolchain {
         Ok(release) => finding("toolchain", release, Level::Ok, why),
-        Err(message) => finding("toolchain", message, Level::Bad, why)
+        Err(error) => finding("toolchain", error.message(), Level::Bad, why)
             .unless_ok("install Rust 1.77 or newer, and see that cargo and rustc are on PATH"),
     }
 }
@@ -104,10 +106,10 @@ fn linker(linking: &Linking) -> Finding {
     finding("linker", value, level, why).unless_ok(advice)
 }
 
-fn tracing(tracing: &Result<(), String>) -> Finding {
+fn tracing(tracing: Result<(), Untraceable>) -> Finding {
     let why =
         "a run under breakpoints leaves out tests that do not execute the change; without it they are measured too";
-    let value = tracing.as_ref().map_or_else(Clone::clone, |()| "processes can be traced (ptrace)".to_owned());
+    let value = tracing.as_ref().map_or_else(ToString::to_string, |()| "processes can be traced (ptrace)".to_owned());
     finding("tracing", value, either(tracing.is_ok(), Level::Warn), why)
         .unless_ok("allow ptrace: `docker run --cap-add SYS_PTRACE`, `sysctl kernel.yama.ptrace_scope=1`")
 }
@@ -185,8 +187,12 @@ fn smt(smt: Option<bool>) -> Finding {
         .unless_ok("keep the machine idle meanwhile, or write off into /sys/devices/system/cpu/smt/control")
 }
 
-fn counters(counters: &Result<(), String>) -> Finding {
-    let value = counters.as_ref().map_or_else(Clone::clone, |()| "instructions can be counted".to_owned());
+fn counters(counters: &Result<(), NoCounter>) -> Finding {
+    let value = match counters {
+        Ok(()) => "instructions can be counted".to_owned(),
+        Err(refused @ NoCounter::Refused) => format!("not for us: {refused}"),
+        Err(why) => format!("none: {why}"),
+    };
     finding("performance-counters", value, Level::Ok, "not needed: times are compared")
 }
 
@@ -214,12 +220,12 @@ fn fixed_work(spread: f64) -> Finding {
         .unless_ok("see the frequency, turbo and smt above; on a virtual machine it is the host's other machines")
 }
 
-fn against_itself(result: &Result<AgainstItself, String>) -> Finding {
+fn against_itself(result: &Result<AgainstItself, Error>) -> Finding {
     let why = "a small test of our own, measured with both sides the same: what a diff can see here";
     let advice = "the findings above say what stands in the way; --per-test-budget buys more pairs";
     let result = match result {
         Ok(result) => result,
-        Err(message) => return finding("against-itself", message, Level::Bad, why).unless_ok(advice),
+        Err(error) => return finding("against-itself", error.message(), Level::Bad, why).unless_ok(advice),
     };
     let (word, wrong) = match result.verdict {
         Verdict::Same => ("same", Level::Ok),

@@ -2,6 +2,7 @@
 
 use super::workload::{self, AgainstItself};
 use crate::decide;
+use crate::error::Error;
 use crate::measure::quietest;
 use crate::measure::spin::{self, Spin};
 use crate::system::progress::Progress;
@@ -24,7 +25,7 @@ pub struct Noise {
     /// How far the median of equal pieces of work lies above the best tenth, as a fraction of it.
     pub work_spread: Option<f64>,
     /// A workload of our own against itself, or why that was not possible.
-    pub against_itself: Option<Result<AgainstItself, String>>,
+    pub against_itself: Option<Result<AgainstItself, Error>>,
 }
 
 /// A core while somebody does nothing but read the clock on it.
@@ -45,7 +46,7 @@ pub fn measure(allowed: &[usize], progress: &Progress) -> Noise {
     let cores = looked_at.iter().filter_map(|core| Some(core_noise(*core, &spin::spin(*core, SPUN)?))).collect();
     let quiet = quietest(allowed);
     let times = quiet.and_then(|core| spin::on_core(core, fixed_work));
-    let against_itself = Some(workload::against_itself(progress).map_err(|error| error.message().to_owned()));
+    let against_itself = Some(workload::against_itself(progress));
     Noise { cores, work_spread: times.and_then(|mut times| spread(&mut times)), against_itself }
 }
 

@@ -3,8 +3,8 @@
 use super::facts::SCRATCH;
 use crate::build::{Harness, Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
-use crate::measure::{Bench, Config, Placement, Subject, measure_all};
-use crate::model::{DEFAULT_THRESHOLD, Sides, TargetId, TargetKind, TestId, Verdict};
+use crate::measure::{Bench, Config, Subject, measure_all};
+use crate::model::{Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
 use crate::system::fs;
 use crate::system::progress::Progress;
 use perfunit_runtime::page::TEST_VARIABLE;
@@ -87,7 +87,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         timeout: Duration::from_secs(10),
         per_test_budget: BUDGET,
         deadline: None,
-        threshold: DEFAULT_THRESHOLD,
+        threshold: Threshold::default(),
         alpha: ALPHA,
         others: 0,
         seed: fastrand::u64(..),

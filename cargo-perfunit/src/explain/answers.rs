@@ -1,12 +1,12 @@
 //! Answers the questions that a run raises: in time, and where that does not answer well, in instructions.
 
-use super::options::{Explain, Goal};
+use super::options::Goal;
 use super::question::{Answers, Inquiry, Question};
 use super::{by_instructions, by_probes};
 use crate::build::Builder;
 use crate::error::Result;
 use crate::measure::find_valgrind;
-use crate::model::{Engine, Mode, Outcome, Unexplained, Verdict, Warning};
+use crate::model::{Engine, Explain, Mode, Outcome, Unexplained, Verdict, Warning};
 use crate::system::interrupt;
 
 /// So many tests are explained unasked: several that got slower mostly did so for one reason.

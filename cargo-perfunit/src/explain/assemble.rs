@@ -15,8 +15,8 @@ pub struct Known<'a> {
     pub strategy: Strategy,
     /// Wall time of finding it out, s.
     pub seconds: f64,
-    /// Time of one run on base without probes, ns; not needed where there are none.
-    pub plain_base_ns: f64,
+    /// Time of one run on base without probes, ns; `None` where there are none.
+    pub plain_base_ns: Option<f64>,
     /// What the probes cost in one run, ns.
     pub probe_cost_ns: Sides<f64>,
     /// The functions with probes, by the keys of their sites.
@@ -36,10 +36,7 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
     let blamed =
         charges.payers().filter_map(|charge| catalogue.blamed(charge, charges, merged, known.changed)).collect();
     let ns = differences.nodes[0].total_ns;
-    let distortion = match known.engine {
-        Engine::Probes => ns.base / known.plain_base_ns,
-        Engine::Callgrind => 1.0,
-    };
+    let distortion = known.plain_base_ns.map_or(1.0, |plain| ns.base / plain);
     Explanation {
         test: known.test.clone(),
         engine: known.engine,

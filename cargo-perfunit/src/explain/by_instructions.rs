@@ -6,14 +6,14 @@ use super::causes::{Facts, add_causes};
 use super::differences::differences;
 use super::instructions::{Code, Owners, parse, tree};
 use super::merge::Merged;
-use super::options::{Explain, Explaining};
+use super::options::Explaining;
 use super::question::{ALPHA, Answers, Inquiry, Question};
 use super::suspects;
 use super::with_lines::{self, Lined};
 use crate::build::{Builder, InPlace, Seeds, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
-use crate::model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TestId, Unexplained, Warning};
+use crate::model::{BuiltWith, Engine, Explain, Explanation, Side, Sides, Strategy, TestId, Unexplained, Warning};
 use crate::select::code::{self, Inlining, Operations};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -109,7 +109,7 @@ fn one(
     let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
     let counterparts = match profiles(bench, config, &lined.sides.as_ref(), &subject)? {
         Ok(counterparts) => counterparts,
-        Err(why) => return Ok(Err(Unexplained::Failed { why })),
+        Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
     };
     let mut merged = Merged::default();
     for Sides { base, head } in counterparts {
@@ -127,7 +127,7 @@ fn one(
         engine: Engine::Callgrind,
         strategy: Strategy::Complete,
         seconds: started.elapsed().as_secs_f64(),
-        plain_base_ns: f64::NAN,
+        plain_base_ns: None,
         probe_cost_ns: Sides { base: 0.0, head: 0.0 },
         functions: &functions,
         without_probe: BTreeMap::new(),
@@ -145,7 +145,7 @@ fn read(lined: &Lined, side: Side, executable: &TestExecutable) -> Result<std::r
     let bytes = fs::read(&executable.path)?;
     let inlining = match Inlining::read(&bytes) {
         Ok(inlining) => inlining,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err(why.to_string())),
     };
     let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {

@@ -284,7 +284,7 @@ impl Examiner<'_> {
         let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request)?;
         let mut pairs = match opened {
             Ok(pairs) => pairs,
-            Err(why) => return Ok(Err(Unexplained::Failed { why })),
+            Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
         };
         let mut merged = Merged::default();
         let mut cost = Sides { base: 0.0, head: 0.0 };
@@ -308,7 +308,7 @@ impl Examiner<'_> {
             engine: Engine::Probes,
             seconds: took.as_secs_f64(),
             strategy: finding.strategy,
-            plain_base_ns: question.base_ns,
+            plain_base_ns: Some(question.base_ns),
             probe_cost_ns: finding.cost,
             functions: &self.probed.functions,
             without_probe: self.probed.without_probe.clone(),

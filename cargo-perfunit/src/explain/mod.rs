@@ -44,7 +44,7 @@ pub use differences::{Differences, NodeDifference, differences};
 pub use forest::{Forest, ForestNode, forest};
 pub use impact::{FunctionImpact, Impact, NoSuch, TestImpact, impact};
 pub use merge::{Merged, MergedNode};
-pub use options::{Explain, Explaining, Goal};
+pub use options::{Explaining, Goal};
 pub use question::{Answers, Inquiry, Question};
 pub use ranking::{Ranked, ranking};
 pub use renamed::renamed;

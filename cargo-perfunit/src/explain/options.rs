@@ -1,6 +1,6 @@
 //! Which tests to explain, and how, as the user asked for it.
 
-use crate::model::{Engine, Strategy};
+use crate::model::{Engine, Explain, Strategy};
 use serde::{Deserialize, Serialize};
 
 /// How to find out which functions are to blame.
@@ -23,15 +23,4 @@ pub enum Goal {
     Blame,
     /// Where the time goes, whether it differs or not.
     Profile,
-}
-
-/// For which tests to find out who is to blame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Explain {
-    Never,
-    /// For the slower ones with the largest differences.
-    #[default]
-    Auto,
-    /// For all that are slower or faster.
-    Always,
 }

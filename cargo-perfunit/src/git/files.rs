@@ -5,7 +5,7 @@ use crate::system::os::unix::ffi::OsStrExt as _;
 use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,6 +18,16 @@ pub enum Mode {
     Executable,
     /// A symbolic link; its content is the target path.
     Symlink,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::File => "file",
+            Mode::Executable => "executable",
+            Mode::Symlink => "symlink",
+        })
+    }
 }
 
 /// Where the bytes of an entry are.
@@ -71,7 +81,7 @@ impl FileSet {
         let mut listing = Vec::new();
         for (path, Entry { mode, id, .. }) in &self.entries {
             let mut head = String::new();
-            let _ = write!(head, "{mode:?} {id} ");
+            let _ = write!(head, "{mode} {id} ");
             listing.extend_from_slice(head.as_bytes());
             listing.extend_from_slice(path.as_os_str().as_bytes());
             listing.push(0);

@@ -58,7 +58,7 @@ impl Alone<'_> {
             return Ok(Call::Stopped { own_ns });
         }
         let of_side = end.sides.get(side);
-        Ok(match first_failure(of_side, &side.to_string()) {
+        Ok(match first_failure(of_side, side) {
             Some(reason) => Call::Failed(reason),
             None => Call::Took { ns: of_side.first_ns, wall_ns: end.took.as_nanos() as f64, own_ns },
         })

@@ -2,7 +2,7 @@
 
 use super::call_trees::CallTrees;
 use super::common_pages::CommonFile;
-use super::gauge::{Gauges, Instructions};
+use super::gauge::Gauges;
 use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
@@ -10,28 +10,17 @@ use super::shared_page::SharedPage;
 use crate::build::{InPlace, Seeds, TestExecutable};
 use crate::config::Terms;
 use crate::error::{Error, Result};
-use crate::model::{Machine, Metric, Sides};
+use crate::model::{Instructions, Machine, Metric, Placement, Sides, Threshold};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::os;
 use crate::system::process;
-use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-
-/// Where the code of the measured executables lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Placement {
-    /// What is the same in both versions lies at the same places.
-    #[default]
-    Matched,
-    /// Wherever the linker put it: for experiments on what matching is worth.
-    Natural,
-}
 
 /// What the user can set.
 #[derive(Debug, Clone)]
@@ -43,7 +32,7 @@ pub struct Config {
     /// When the whole run has to end.
     pub deadline: Option<Instant>,
     /// Gate, as a fraction of base.
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
     /// Verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run gives at most besides those

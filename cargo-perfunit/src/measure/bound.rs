@@ -9,8 +9,8 @@ use super::screen::Settled;
 use crate::decide::{self, Calls, FIRST_LOOK, SEPARATION};
 use crate::error::Result;
 use crate::model::{
-    Bound, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample, Side, Sides,
-    Verdict,
+    Bound, Change, EffectClass, EffectSize, FailedOn, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample,
+    Side, Sides, Verdict,
 };
 use std::time::{Duration, Instant};
 
@@ -88,9 +88,7 @@ impl Alone<'_> {
     pub fn instead(&self, reason: Reason, random: &mut fastrand::Rng) -> Result<std::result::Result<Figures, Reason>> {
         let (slow, known, mode) = match (&reason, self.task) {
             (Reason::TimedOut { side, .. }, task) => {
-                let Some(slow) = Side::BOTH.into_iter().find(|known| known.to_string() == *side) else {
-                    return Ok(Err(reason));
-                };
+                let Some(slow) = side.only() else { return Ok(Err(reason)) };
                 (slow, Known::default(), if task == Task::Process { Mode::Process } else { Mode::Cold })
             }
             (Reason::TooLong { ns: Some(ns), .. }, task) => {
@@ -121,7 +119,7 @@ impl Alone<'_> {
                 Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
                 Call::Stopped { .. } => {
                     let seconds = self.trial.config.timeout.as_secs_f64();
-                    return Ok(Found::Reason(Reason::TimedOut { side: "both".to_owned(), seconds }));
+                    return Ok(Found::Reason(Reason::TimedOut { side: FailedOn::Both, seconds }));
                 }
             },
         };
@@ -129,7 +127,7 @@ impl Alone<'_> {
         let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
         let end = Instant::now() + Duration::from_secs_f64(left * EXCEEDED);
         let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
-        let factor = factor(slow, self.trial.config.threshold);
+        let factor = factor(slow, self.trial.config.threshold.fraction());
         let plan = match plan(self.trial.config, self.level(), factor, &seconds, left) {
             Ok(plan) => plan,
             Err(needed) => return Ok(Found::Nothing(needed)),

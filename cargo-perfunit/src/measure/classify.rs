@@ -3,7 +3,7 @@
 use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
 use super::running::describe;
 use crate::decide;
-use crate::model::{Reason, Side, Sides};
+use crate::model::{FailedOn, FirstCallsBecause, Reason, Side, Sides};
 use perfunit_runtime::calibrate::{self, Plan};
 use perfunit_runtime::page::{FEW_BATCHES, state};
 use std::time::Duration;
@@ -20,7 +20,7 @@ const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64;
 pub enum Class {
     Steady(Shape),
     /// It passes once but not twice, or not in one process with itself.
-    NotRepeatable(String),
+    NotRepeatable(FirstCallsBecause),
     /// Its first call failed: find out whose fault it is.
     Suspect,
     Not(Reason),
@@ -30,9 +30,9 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
     if let Some(side) = pilot.timed_out {
         let end = pilot.sides.get(side);
         if end.state == state::REPEATING || end.state == state::DONE {
-            return Class::NotRepeatable("a later call does not end".to_owned());
+            return Class::NotRepeatable(FirstCallsBecause::LaterCallHangs);
         }
-        return Class::Not(Reason::TimedOut { side: side.to_string(), seconds: timeout.as_secs_f64() });
+        return Class::Not(Reason::TimedOut { side: side.into(), seconds: timeout.as_secs_f64() });
     }
     for side in Side::BOTH {
         let end = pilot.sides.get(side);
@@ -81,11 +81,11 @@ fn pair_seconds(base_ns: f64, head_ns: f64, shape: Shape) -> f64 {
     runs * (base_ns + head_ns) / 1e9 + 0.003
 }
 
-fn later_failure(end: &SideEnd) -> String {
+fn later_failure(end: &SideEnd) -> FirstCallsBecause {
     match (&end.message, end.status) {
-        (message, _) if !message.is_empty() => format!("a later call fails: {message}"),
-        (_, Some(status)) if !status.success() => format!("a later call ends the process: {}", describe(status)),
-        _ => "a later call fails".to_owned(),
+        (message, _) if !message.is_empty() => FirstCallsBecause::LaterCallFails { message: Some(message.clone()) },
+        (_, Some(status)) if !status.success() => FirstCallsBecause::LaterCallEndsProcess { status: describe(status) },
+        _ => FirstCallsBecause::LaterCallFails { message: None },
     }
 }
 
@@ -108,21 +108,21 @@ pub fn runs(end: &SideEnd, shape: Shape) -> impl Iterator<Item = f64> {
 }
 
 /// Why a first call did not pass, or `None` if it did.
-pub fn first_failure(end: &SideEnd, side: &str) -> Option<Reason> {
-    let side = side.to_owned();
+pub fn first_failure(end: &SideEnd, side: Side) -> Option<Reason> {
+    let (side, intermittent) = (FailedOn::from(side), false);
     match (end.state, end.status) {
         (state::DONE | state::REPEATING | state::FAILED_LATER, _) => None,
         (state::FAILED_FIRST, _) => {
             let detail =
                 if end.message.is_empty() { "returned an error, or did not panic as it should" } else { &end.message };
-            Some(Reason::Fails { side, detail: detail.to_owned() })
+            Some(Reason::Fails { side, detail: detail.to_owned(), intermittent })
         }
         (state::STARTING, Some(status)) if status.success() => {
             Some(Reason::NotCaptured { detail: "its body is never reached when it is run alone".to_owned() })
         }
         (_, status) => {
             let detail = status.map_or_else(|| "killed".to_owned(), describe);
-            Some(Reason::Crashes { side, detail })
+            Some(Reason::Crashes { side, detail, intermittent })
         }
     }
 }
@@ -179,7 +179,7 @@ mod tests {
     fn a_later_failure_is_not_repeatable_and_a_first_one_suspect() {
         check(
             &pilot(end(state::DONE, 5.0), end(state::FAILED_LATER, 5.0)),
-            &Class::NotRepeatable("a later call fails".to_owned()),
+            &Class::NotRepeatable(FirstCallsBecause::LaterCallFails { message: None }),
         );
         check(&pilot(end(state::FAILED_FIRST, 5.0), end(state::STARTING, 0.0)), &Class::Suspect);
     }
@@ -188,7 +188,7 @@ mod tests {
     fn a_hang_is_blamed_on_the_side_whose_turn_it_was() {
         let mut hung = pilot(end(state::REPEATING, 5.0), end(state::FIRST_CALL, 5.0));
         hung.timed_out = Some(Side::Head);
-        check(&hung, &Class::Not(Reason::TimedOut { side: "head".to_owned(), seconds: 10.0 }));
+        check(&hung, &Class::Not(Reason::TimedOut { side: FailedOn::Head, seconds: 10.0 }));
     }
 
     #[test]

@@ -3,10 +3,7 @@
 use super::schedule::{Ended, Figures};
 use super::secondary_metrics::OF_PAIRS;
 use crate::decide;
-use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Reason, Verdict};
-
-/// The note of a test that was slower or faster until fresh pairs told something else, and that is not inconclusive.
-pub const TAKEN_BACK: &str = "a larger change was seen first and did not show again on fresh pairs and layouts";
+use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, Reason, Verdict};
 
 /// Whether something that decides changed by what pairs say: what is counted was read again already.
 pub fn is_flagged(end: &Ended, gates: &[Metric]) -> bool {
@@ -60,9 +57,7 @@ pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
         figures.metrics = metrics;
         if places == Placed::Uncertain && figures.measured.layouts > 1 {
             let layouts = figures.measured.layouts;
-            figures
-                .notes
-                .push(format!("changed code has no common place in both versions: judged over {layouts} layouts"));
+            figures.notes.push(Note::Layouts { layouts });
         }
     }
     end
@@ -99,7 +94,7 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
             figures.verdict = decide::on_fresh_values(before.verdict, figures.verdict);
             let was_changed = is_changed(before);
             if was_changed && matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
-                figures.notes.push(TAKEN_BACK.to_owned());
+                figures.notes.push(Note::TakenBack);
             }
             let why = match fresh.reason {
                 Some(Reason::BudgetUsedUp) => Reason::BudgetUsedUp,
@@ -121,7 +116,7 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::model::{Basis, Change, EffectClass, EffectSize, Measured, Mode, Readings, Sample, Sides};
+    use crate::model::{Basis, Change, EffectClass, EffectSize, Measured, Mode, Readings, Sample, Sides, Threshold};
 
     pub fn figures(verdict: Verdict, estimate: f64) -> Figures {
         let measured = Measured {
@@ -135,7 +130,7 @@ pub mod tests {
             effect: EffectSize { d: 1.0, class: EffectClass::Large },
             mode: Mode::Steady,
             threshold: 0.1,
-            asked: 0.1,
+            asked: Threshold::new(0.1).unwrap(),
             sample: Sample::default(),
             bound: None,
         };
@@ -244,7 +239,7 @@ pub mod tests {
             let figures = end.result.unwrap();
             assert_eq!((figures.verdict, end.reason), (fresh, reason));
             assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, metric);
-            assert!(figures.notes.iter().any(|note| note.contains("over 16 layouts")), "{:?}", figures.notes);
+            assert_eq!(figures.notes, [Note::Layouts { layouts: 16 }]);
         };
         check(Verdict::Slower, MetricVerdict::More, None);
         check(Verdict::Same, MetricVerdict::Same, None);

@@ -3,7 +3,7 @@
 
 use super::lockstep::PairEnd;
 use super::running::describe;
-use crate::model::{Reason, Side};
+use crate::model::{FailedOn, Note, Reason, Side};
 use perfunit_runtime::page::state;
 use std::time::Duration;
 
@@ -25,30 +25,21 @@ impl Failures {
     }
 
     /// The note that so many complete pairs are not all; `None` if they are.
-    pub fn note(&self, complete: usize) -> Option<String> {
+    pub fn note(&self, complete: usize) -> Option<Note> {
         let failed = self.reasons.len();
-        let verb = match failed {
-            0 => return None,
-            1 => "was",
-            _ => "were",
-        };
-        let why = self.first_known().to_string();
-        let why = why.lines().next().unwrap_or_default();
-        Some(format!("{failed} of {} pairs failed and {verb} left out: {why}", failed + complete))
+        (failed > 0).then(|| Note::FailedPairs { failed, pairs: failed + complete, why: self.first_known() })
     }
 
     fn first_known(&self) -> Reason {
-        let unknown = Reason::Fails {
-            side: "either side, not always".to_owned(),
-            detail: "its process did not finish".to_owned(),
-        };
+        let unknown =
+            Reason::Fails { side: FailedOn::Both, detail: "its process did not finish".to_owned(), intermittent: true };
         self.reasons.iter().flatten().next().cloned().unwrap_or(unknown)
     }
 }
 
 fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
     if let Some(side) = pair.timed_out {
-        return Some(Reason::TimedOut { side: side.to_string(), seconds: timeout.as_secs_f64() });
+        return Some(Reason::TimedOut { side: side.into(), seconds: timeout.as_secs_f64() });
     }
     Side::BOTH.into_iter().find_map(|side| {
         let end = pair.sides.get(side);
@@ -59,7 +50,7 @@ fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
                 Some(status) => describe(status),
                 None => "passes once and not again".to_owned(),
             };
-            Reason::Fails { side: format!("{side}, not always"), detail }
+            Reason::Fails { side: side.into(), detail, intermittent: true }
         })
     })
 }
@@ -69,14 +60,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_counts_failed_pairs_and_tells_the_first_cause() {
-        let fails =
-            |detail: &str| Some(Reason::Fails { side: "head, not always".to_owned(), detail: detail.to_owned() });
+    fn a_note_counts_failed_pairs_and_has_the_first_known_cause() {
+        let detail = "it is full".to_owned();
+        let fails = Reason::Fails { side: FailedOn::Head, detail, intermittent: true };
         let note = |reasons| Failures { reasons }.note(8);
         assert_eq!(note(vec![]), None);
-        let one = "1 of 9 pairs failed and was left out: fails on head, not always: it is full";
-        assert_eq!(note(vec![fails("it is full\nnote: run with ...")]).as_deref(), Some(one));
-        let two = "2 of 10 pairs failed and were left out: fails on head, not always: it is full";
-        assert_eq!(note(vec![None, fails("it is full")]).as_deref(), Some(two));
+        let expected = Note::FailedPairs { failed: 2, pairs: 10, why: fails.clone() };
+        assert_eq!(note(vec![None, Some(fails)]), Some(expected));
     }
 }

@@ -16,7 +16,9 @@ use super::trial::Trial;
 use super::work::{Comparison, clock_bias, uncertainty};
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Capture, Measured, Reason, Sides, Verdict};
+use crate::model::{
+    Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Measured, Note, Reason, Sides, Threshold, Verdict,
+};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;
 use std::time::Instant;
@@ -34,23 +36,17 @@ const APART_NS: f64 = 2_000.0;
 /// Standard errors that a single pair's difference must be from 0 to be looked at closely.
 const SUSPICIOUS: f64 = 4.0;
 
-/// The notes on a test whose first call differed until fresh pairs said otherwise, or nothing certain.
-const NOT_SEEN_AGAIN: &str = "a change of its first call was seen and did not show again on fresh pairs and layouts";
-const UNSURE: &str = "a change of its first call was seen and could not be confirmed on fresh pairs and layouts";
-
 /// How a test that cannot be repeated is measured.
-pub fn settle(trial: &Trial<'_>, capture: Capture, why: &str, random: &mut fastrand::Rng) -> Result<Settled> {
+pub fn settle(
+    trial: &Trial<'_>,
+    capture: Capture,
+    because: FirstCallsBecause,
+    random: &mut fastrand::Rng,
+) -> Result<Settled> {
     let pilot = Pilot::run(trial, capture, random)?;
-    Ok(match pilot.obstacle(trial.config) {
-        None => pilot.settled(
-            Task::Fork(capture, pilot.end.shape),
-            vec![format!("{why}: first calls are compared, each in a forked child")],
-        ),
-        Some(obstacle) => {
-            let note = format!("{why}, and {obstacle}: first calls are compared, each in a process of its own");
-            pilot.settled(Task::Cold, vec![note])
-        }
-    })
+    let obstacle = pilot.obstacle(trial.config);
+    let task = if obstacle.is_none() { Task::Fork(capture, pilot.end.shape) } else { Task::Cold };
+    Ok(pilot.settled(task, vec![Note::FirstCalls { because, obstacle }]))
 }
 
 /// How a test is measured whose later calls hold no work, if its first one does.
@@ -60,7 +56,7 @@ pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastr
     if pilot.obstacle(trial.config).is_some() || base.max(head) < NOTHING_NS {
         return Ok(None);
     }
-    let note = "only its first call holds work: first calls are compared, each in a forked child".to_owned();
+    let note = Note::FirstCalls { because: FirstCallsBecause::OnlyFirstHoldsWork, obstacle: None };
     Ok(Some(pilot.settled(Task::Fork(capture, pilot.end.shape), vec![note])))
 }
 
@@ -87,7 +83,7 @@ impl Pilot {
         Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed })
     }
 
-    fn settled(&self, task: Task, notes: Vec<String>) -> Settled {
+    fn settled(&self, task: Task, notes: Vec<Note>) -> Settled {
         Settled {
             task,
             capture: self.capture,
@@ -101,18 +97,16 @@ impl Pilot {
         }
     }
 
-    /// What keeps a test's first calls from being made in forked children, in words.
-    fn obstacle(&self, config: &Config) -> Option<&'static str> {
+    /// What keeps a test's first calls from being made in forked children.
+    fn obstacle(&self, config: &Config) -> Option<ForkObstacle> {
         let states = [self.end.sides.base.state, self.end.sides.head.state];
         let needed = NEEDED * self.end.took.as_secs_f64();
         match () {
-            () if states.contains(&state::THREADS) => Some("its process has threads that a forked child would lack"),
-            () if states.contains(&state::NO_FORK) => Some("its process may not fork"),
-            () if self.end.timed_out.is_some() => Some("a forked child does not end"),
-            () if !self.end.complete() => Some("it fails in forked children"),
-            () if needed > config.per_test_budget.as_secs_f64() => {
-                Some("its calls are too long to make several in a pair")
-            }
+            () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
+            () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
+            () if self.end.timed_out.is_some() => Some(ForkObstacle::Hangs),
+            () if !self.end.complete() => Some(ForkObstacle::Fails),
+            () if needed > config.per_test_budget.as_secs_f64() => Some(ForkObstacle::TooLong),
             () => None,
         }
     }
@@ -122,8 +116,8 @@ impl Pilot {
 pub enum Look {
     /// Nothing that later calls do not.
     Nothing,
-    /// Nothing is known, for a reason that the user should know.
-    Unknown(String),
+    /// Nothing is known.
+    Unknown(FirstCallUnknown),
     /// They seem to differ although later calls do not, or not as much.
     Flagged(Box<Flagged>),
 }
@@ -143,14 +137,14 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         return Ok(Look::Nothing);
     }
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-        return Ok(unknown(&Reason::BudgetUsedUp.to_string()));
+        return Ok(Look::Unknown(FirstCallUnknown::BudgetUsedUp));
     }
     let pilot = Pilot::run(trial, way.capture, random)?;
     if interrupt::requested() {
         return Ok(Look::Nothing);
     }
     if let Some(obstacle) = pilot.obstacle(config) {
-        return Ok(unknown(obstacle));
+        return Ok(Look::Unknown(FirstCallUnknown::NotForked { obstacle }));
     }
     let ns = pilot.end.sides.as_ref().map(|side| side.first_ns);
     let comparison = Comparison::for_pilot(&pilot.end);
@@ -168,37 +162,32 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
             Look::Flagged(Box::new(Flagged { settled, figures }))
         }
         Ok(_) | Err(Reason::Interrupted) => Look::Nothing,
-        Err(why) => unknown(&format!("one pair of them differs, and more could not be measured: {why}")),
+        Err(why) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why }),
     })
 }
 
-fn unknown(why: &str) -> Look {
-    Look::Unknown(format!("its first calls were not compared apart: {why}"))
-}
-
 /// Joins what fresh pairs say of a flagged first call with what was said of later calls. `threshold` is the test's.
-pub fn join(flagged: &Flagged, fresh: Ended, threshold: f64, later: &mut Ended) {
+pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut Ended) {
     let Ok(figures) = &mut later.result else { return };
     let fresh = match fresh.result {
         Ok(fresh) => fresh,
         Err(why) => {
-            figures.notes.push(format!("a change of its first call was seen and could not be measured again: {why}"));
+            figures.notes.push(Note::FirstCallNotMeasuredAgain { why });
             return;
         }
     };
     if fresh.verdict != flagged.figures.verdict || !is_changed(threshold, &fresh, figures) {
-        let note = if fresh.verdict == Verdict::Inconclusive { UNSURE } else { NOT_SEEN_AGAIN };
-        figures.notes.push(note.to_owned());
+        let is_unsure = fresh.verdict == Verdict::Inconclusive;
+        figures.notes.push(if is_unsure { Note::FirstCallNotConfirmed } else { Note::FirstCallTakenBack });
         return;
     }
     let (first, rest) = (&fresh.measured, &figures.measured);
-    let text = |measured: &Measured| format!("{:.3} us -> {:.3} us", measured.base_ns / 1e3, measured.head_ns / 1e3);
+    let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
     if matches!(figures.verdict, Verdict::Slower | Verdict::Faster) {
-        let (low, high) = (100.0 * first.change.low, 100.0 * first.change.high);
-        figures.notes.push(format!("its first call changed apart: {} [{low:+.1} %, {high:+.1} %]", text(first)));
+        figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
         return;
     }
-    let note = format!("only the first call changed; later calls: {}", text(rest));
+    let note = Note::FirstCallOnly { later_ns: ns(rest) };
     let metrics = std::mem::take(&mut figures.metrics);
     let notes = figures.notes.drain(..).chain([note]).collect();
     *figures = Figures { notes, metrics, ..fresh };
@@ -210,26 +199,27 @@ pub fn judged(config: &Config) -> Config {
     Config { threshold: threshold_of_first_calls(config.threshold), metering: None, ..config.clone() }
 }
 
-fn threshold_of_first_calls(threshold: f64) -> f64 {
-    threshold.max(APART)
+fn threshold_of_first_calls(threshold: Threshold) -> Threshold {
+    threshold.at_least(APART)
 }
 
-fn is_changed(threshold: f64, first: &Figures, later: &Figures) -> bool {
+fn is_changed(threshold: Threshold, first: &Figures, later: &Figures) -> bool {
     let Measured { base_ns, head_ns, .. } = first.measured;
     matches!(first.verdict, Verdict::Slower | Verdict::Faster)
         && is_apart(threshold, Sides { base: base_ns, head: head_ns }, &later.measured)
 }
 
 /// Whether a first call differs by more than later calls do, so that there is something to say of it.
-fn is_apart(threshold: f64, first_ns: Sides<f64>, later: &Measured) -> bool {
+fn is_apart(threshold: Threshold, first_ns: Sides<f64>, later: &Measured) -> bool {
     let beyond = (first_ns.head - first_ns.base) - (later.head_ns - later.base_ns);
-    beyond.abs() >= APART_NS && beyond.abs() >= threshold_of_first_calls(threshold) * first_ns.base
+    beyond.abs() >= APART_NS && beyond.abs() >= threshold_of_first_calls(threshold).fraction() * first_ns.base
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::confirmed::tests::figures;
     use super::*;
+    use crate::model::FailedOn;
 
     /// Figures of first calls of 100 us.
     fn first_calls(verdict: Verdict, estimate: f64) -> Figures {
@@ -244,7 +234,7 @@ mod tests {
         let settled = crate::measure::bound::tests::settled(1e5, 1.5e5);
         let flagged = Flagged { settled, figures: first_calls(Verdict::Slower, 0.5) };
         let mut later = Ended { result: Ok(figures(Verdict::Same, 0.0)), reason: None, capture: None };
-        join(&flagged, Ended { result: fresh, reason: None, capture: None }, 0.02, &mut later);
+        join(&flagged, Ended { result: fresh, reason: None, capture: None }, Threshold::default(), &mut later);
         later
     }
 
@@ -252,31 +242,31 @@ mod tests {
     fn a_first_call_that_shows_again_is_the_test_s_verdict() {
         let figures = joined(Ok(first_calls(Verdict::Slower, 0.4))).result.unwrap();
         assert_eq!(figures.verdict, Verdict::Slower);
-        assert!(figures.notes[0].starts_with("only the first call changed; later calls: 0.100 us"), "{figures:?}");
+        assert!(matches!(figures.notes[0], Note::FirstCallOnly { .. }), "{figures:?}");
     }
 
     #[test]
     fn a_first_call_that_does_not_show_again_leaves_a_note() {
-        let check = |fresh: Figures, note: &str| {
+        let check = |fresh: Figures, note: Note| {
             let figures = joined(Ok(fresh)).result.unwrap();
-            assert_eq!((figures.verdict, figures.notes), (Verdict::Same, vec![note.to_owned()]));
+            assert_eq!((figures.verdict, figures.notes), (Verdict::Same, vec![note]));
         };
-        check(first_calls(Verdict::Same, 0.0), NOT_SEEN_AGAIN);
-        check(first_calls(Verdict::Faster, -0.5), NOT_SEEN_AGAIN);
+        check(first_calls(Verdict::Same, 0.0), Note::FirstCallTakenBack);
+        check(first_calls(Verdict::Faster, -0.5), Note::FirstCallTakenBack);
         // By less than matters.
-        check(figures(Verdict::Slower, 0.5), NOT_SEEN_AGAIN);
-        check(first_calls(Verdict::Inconclusive, 0.5), UNSURE);
+        check(figures(Verdict::Slower, 0.5), Note::FirstCallTakenBack);
+        check(first_calls(Verdict::Inconclusive, 0.5), Note::FirstCallNotConfirmed);
     }
 
     #[test]
     fn a_first_call_whose_fresh_pairs_fail_leaves_a_note() {
-        let fails = Reason::Fails { side: "head".to_owned(), detail: "it is full".to_owned() };
-        for (why, words) in
-            [(fails, "again: fails on head: it is full"), (Reason::BudgetUsedUp, "--budget was used up")]
-        {
-            let figures = joined(Err(why)).result.unwrap();
-            assert_eq!((figures.verdict, figures.notes.len()), (Verdict::Same, 1));
-            assert!(figures.notes[0].contains(words), "{figures:?}");
+        let fails = Reason::Fails { side: FailedOn::Head, detail: "it is full".to_owned(), intermittent: false };
+        for why in [fails, Reason::BudgetUsedUp] {
+            let figures = joined(Err(why.clone())).result.unwrap();
+            assert_eq!(
+                (figures.verdict, figures.notes),
+                (Verdict::Same, vec![Note::FirstCallNotMeasuredAgain { why }])
+            );
         }
     }
 
@@ -293,8 +283,8 @@ mod tests {
             Pilot { end, capture: Capture::Macro, equal_seeds: true }.obstacle(&config)
         };
         assert_eq!(told(&|_| {}), None);
-        assert!(told(&|end| end.sides.head.state = state::NO_FORK).unwrap().contains("may not fork"));
-        assert!(told(&|end| end.sides.base.state = state::THREADS).unwrap().contains("threads"));
-        assert!(told(&|end| end.took = config.per_test_budget).unwrap().contains("too long"));
+        assert_eq!(told(&|end| end.sides.head.state = state::NO_FORK), Some(ForkObstacle::Forbidden));
+        assert_eq!(told(&|end| end.sides.base.state = state::THREADS), Some(ForkObstacle::Threads));
+        assert_eq!(told(&|end| end.took = config.per_test_budget), Some(ForkObstacle::TooLong));
     }
 }

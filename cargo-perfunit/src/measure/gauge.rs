@@ -2,7 +2,6 @@
 
 use crate::build::is_loadable;
 use perfunit_runtime::page::{METER_VARIABLE, PRELOAD_VARIABLE};
-use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,16 +32,6 @@ impl Gauge {
 /// callers: more would cost memory, and without any what is called from two places would be the same for both.
 const CALL_GRAPH: [&str; 5] =
     ["--dump-instr=yes", "--dump-line=no", "--collect-jumps=yes", "--demangle=no", "--separate-callers=3"];
-
-/// Where instructions come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Instructions {
-    /// The processor's counter, where there is one.
-    #[default]
-    Auto,
-    Callgrind,
-    Never,
-}
 
 /// What the gauges need.
 #[derive(Debug, Default)]

@@ -5,13 +5,13 @@
 //! drawn anew, as is all that rests on changed code whose place cannot be matched. What the place still does then is noise
 //! like any other, and the interval over layouts tells of it.
 
-use super::bench::{Bench, Placement};
+use super::bench::Bench;
 use super::confirmed::Placed;
 use super::schedule::Subject;
 use crate::build::{CompiledFiles, Harness, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::measure::layout::Matched;
-use crate::model::{LayoutMatch, Side, Sides, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, TargetId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
 use crate::select::trace::{self, Places};
@@ -26,7 +26,7 @@ const KEPT: usize = 32;
 #[derive(Debug)]
 pub struct Layouts {
     folder: PathBuf,
-    known: BTreeMap<TargetId, std::result::Result<Target, String>>,
+    known: BTreeMap<TargetId, std::result::Result<Target, NoLayout>>,
     /// Whose drawn layouts there are: of one target at a time, for executables are large.
     current: Option<TargetId>,
     drawn: BTreeMap<usize, Sides<TestExecutable>>,
@@ -126,23 +126,23 @@ impl Layouts {
     }
 
     /// What is known of each target's layouts, or why there are none.
-    pub fn states(&self) -> BTreeMap<TargetId, std::result::Result<LayoutMatch, String>> {
-        let state = |known: &std::result::Result<Target, String>| match known {
+    pub fn states(&self) -> BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>> {
+        let state = |known: &std::result::Result<Target, NoLayout>| match known {
             Ok(target) => Ok(target.figures),
             Err(why) => Err(why.clone()),
         };
         self.known.iter().map(|(target, known)| (target.clone(), state(known))).collect()
     }
 
-    fn prepare(&self, executables: Sides<&TestExecutable>) -> Result<std::result::Result<Target, String>> {
+    fn prepare(&self, executables: Sides<&TestExecutable>) -> Result<std::result::Result<Target, NoLayout>> {
         if self.placement == Placement::Natural {
-            return Ok(Err("matching is switched off (--layout natural)".to_owned()));
+            return Ok(Err(NoLayout::SwitchedOff));
         }
         let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
-            return Ok(Err("what it was linked from is not known".to_owned()));
+            return Ok(Err(NoLayout::NotRecorded));
         };
         if let Some(library) = changed_library(executables)? {
-            return Ok(Err(format!("{library}, which the tests load, differs, and libraries are not linked again")));
+            return Ok(Err(NoLayout::LibraryDiffers { library: library.clone() }));
         }
         let outputs = paths(&self.folder.join("first"), self.known.len());
         put_beside(executables, &outputs)?;

@@ -10,10 +10,13 @@ use super::screen::{LEAST_NS, PROCESS_THRESHOLD, Settled, mode};
 use super::secondary_metrics::{Beside, Rules};
 use super::trial::Trial;
 use super::whole_process;
-use super::work::{Comparison, Differs, Work};
+use super::work::{Comparison, Work};
 use crate::decide::{self, Looks, Rule, Sequential, Step};
 use crate::error::Result;
-use crate::model::{EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Reason, Sample, Side, Sides, Verdict};
+use crate::model::{
+    Between, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sample, Side, Sides, Threshold,
+    Verdict,
+};
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
 
@@ -54,7 +57,7 @@ pub struct Measurement {
     /// Whether anything but time is asked for.
     is_metered: bool,
     /// The threshold that the user set.
-    asked: f64,
+    asked: Threshold,
     pairs: Pairs,
     failures: Failures,
     budget: Duration,
@@ -76,10 +79,11 @@ enum End {
 impl Measurement {
     /// A change is claimed at this level: the stricter, the longer it may take.
     pub fn new(config: &Config, settled: Settled, unit: Unit, alpha_of_change: f64) -> Self {
+        let asked = config.threshold.fraction();
         let threshold = match mode(settled.task) {
-            Mode::Cold => config.threshold.max(COLD_THRESHOLD),
-            Mode::Process => config.threshold.max(PROCESS_THRESHOLD),
-            Mode::FirstCall | Mode::Steady => config.threshold.max(settled.least_change),
+            Mode::Cold => asked.max(COLD_THRESHOLD),
+            Mode::Process => asked.max(PROCESS_THRESHOLD),
+            Mode::FirstCall | Mode::Steady => asked.max(settled.least_change),
         };
         let looks = if unit == Unit::Pair { Looks::OF_PAIRS } else { Looks::of_layouts(alpha_of_change) };
         let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
@@ -242,15 +246,16 @@ impl Measurement {
         }
     }
 
-    fn notes(&self, mode: Mode) -> Vec<String> {
+    fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
-        if mode == Mode::Steady && self.settled.least_change > self.asked {
-            notes.push(format!("judged from {LEAST_NS} ns on, a few cycles of the processor"));
+        if mode == Mode::Steady && self.settled.least_change > self.asked.fraction() {
+            notes.push(Note::LeastDifference { ns: LEAST_NS });
         }
         // With a layout of its own each process differs from the others for that alone.
         let differs = self.pairs.work.differs();
-        let differs = differs.filter(|differs| self.unit == Unit::Pair || *differs == Differs::Calls);
-        notes.extend(differs.map(|differs| unequal_work(differs, &self.settled)));
+        let differs = differs.filter(|between| self.unit == Unit::Pair || *between == Between::Calls);
+        let equal_seeds = self.settled.equal_seeds;
+        notes.extend(differs.map(|between| Note::UnequalWork { between, equal_seeds }));
         notes.extend(self.failures.note(self.pairs.units() * self.unit.pairs() + self.pairs.unit.len()));
         notes
     }
@@ -307,9 +312,7 @@ impl Clock {
 
     /// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
     fn affordable(&self, units: usize) -> usize {
-        let left = self.left();
-        let each = self.spent().as_secs_f64() / units as f64;
-        if left.is_zero() { units } else { units + ((left.as_secs_f64() / each.max(1e-6)) as usize).max(1) }
+        decide::affordable(units, self.spent().as_secs_f64(), self.left().as_secs_f64())
     }
 }
 
@@ -373,16 +376,6 @@ impl Pairs {
         self.beside.end_unit();
         Some(log_ratio)
     }
-}
-
-/// The note on a test whose runs do not do the same.
-fn unequal_work(differs: Differs, settled: &Settled) -> String {
-    let between = match differs {
-        Differs::Calls => "call to call",
-        Differs::Processes => "process to process",
-    };
-    let in_spite = if settled.equal_seeds { ", even with equal random numbers" } else { "" };
-    format!("its work differs from {between}{in_spite}")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! changes everything. Both sides get the same random numbers and addresses, as a pair does. What differs is read again in
 //! fresh processes with others: only what shows there as well counts.
 
-use super::gauge::{Gauge, Instructions};
+use super::gauge::Gauge;
 use super::lockstep::{self, Readings, SideEnd, Task};
 use super::running::{Pads, describe};
 use super::screen::Settled;
@@ -13,7 +13,9 @@ use super::trial::Trial;
 use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};
 use crate::error::Result;
-use crate::model::{Basis, Change, Metered, Metric, MetricVerdict, Metrics, NotMetered, Side, Sides};
+use crate::model::{
+    Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
+};
 use crate::system::fs;
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
@@ -289,11 +291,11 @@ fn total(part: &str) -> Option<u64> {
 }
 
 /// Why the system gives us no counter of instructions.
-pub fn no_counter(error: &std::io::Error) -> String {
+pub fn no_counter(error: &std::io::Error) -> NoCounter {
     match error.kind() {
-        ErrorKind::PermissionDenied => "refused by kernel.perf_event_paranoid or the container".to_owned(),
-        ErrorKind::NotFound | ErrorKind::Unsupported => "the processor or its virtual machine has no PMU".to_owned(),
-        _ => error.to_string(),
+        ErrorKind::PermissionDenied => NoCounter::Refused,
+        ErrorKind::NotFound | ErrorKind::Unsupported => NoCounter::NoUnit,
+        _ => NoCounter::Failed { why: error.to_string() },
     }
 }
 

@@ -1,17 +1,14 @@
 //! How to measure and decide, as the user asked for it.
 
-use super::bench::Placement;
-use super::gauge::Instructions;
 use crate::config::Terms;
-use crate::model::{DEFAULT_THRESHOLD, Metric};
+use crate::model::{Instructions, Metric, Placement, Threshold};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How to measure and decide.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measuring {
-    /// Gate, as a fraction of base.
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
     /// Longest life of one measured process.
@@ -52,7 +49,7 @@ impl Default for Measuring {
     /// As without any option, but for the seed, which is then drawn.
     fn default() -> Self {
         Self {
-            threshold: DEFAULT_THRESHOLD,
+            threshold: Threshold::default(),
             alpha: 0.01,
             timeout: Duration::from_secs(10),
             budget: None,

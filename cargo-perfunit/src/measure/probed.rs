@@ -2,10 +2,11 @@
 
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
-use super::lockstep::{self, Task};
+use super::lockstep;
 use super::schedule::{Subject, programs};
 use super::screen;
 use super::trial::Trial;
+use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::Result;
 use crate::model::Sides;
@@ -34,18 +35,12 @@ impl<'a> ProbedPairs<'a> {
         sides: Sides<&'a SideBuild>,
         subject: Subject<'a>,
         request: ProbeRequest,
-    ) -> Result<std::result::Result<Self, String>> {
+    ) -> Result<std::result::Result<Self, Unsteady>> {
         let mut random = fastrand::Rng::with_seed(config.seed);
         bench.settle();
         bench.trees.replace(Some(CallTrees::new(request)?));
         let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
-        Ok(match settled {
-            Ok(settled) if matches!(settled.task, Task::Steady(_)) => {
-                Ok(Self { bench, config, sides, subject, settled, random })
-            }
-            Ok(settled) => Err(settled.notes.join("; ")),
-            Err(reason) => Err(reason.to_string()),
-        })
+        Ok(steady(settled).map(|(settled, _)| Self { bench, config, sides, subject, settled, random }))
     }
 
     /// The next pair; `None` after Ctrl-C, at the deadline, or when processes fail again and again.

@@ -8,6 +8,7 @@ use super::running::Pads;
 use super::schedule::{Subject, programs};
 use super::screen;
 use super::trial::Trial;
+use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::Result;
 use crate::model::{Side, Sides};
@@ -30,13 +31,12 @@ pub fn profiles(
     config: &Config,
     sides: &Sides<&SideBuild>,
     subject: &Subject<'_>,
-) -> Result<std::result::Result<Vec<Sides<String>>, String>> {
+) -> Result<std::result::Result<Vec<Sides<String>>, Unsteady>> {
     let mut random = fastrand::Rng::with_seed(config.seed);
     let trial = Trial { bench, config, programs: programs(sides, subject) };
-    let settled = match screen::settle(&trial, &mut random)? {
-        Ok(settled) if matches!(settled.task, Task::Steady(_)) => settled,
-        Ok(settled) => return Ok(Err(settled.notes.join("; "))),
-        Err(reason) => return Ok(Err(reason.to_string())),
+    let settled = match steady(screen::settle(&trial, &mut random)?) {
+        Ok((settled, _)) => settled,
+        Err(why) => return Ok(Err(why)),
     };
     let mut counterparts = Vec::new();
     for _ in 0..PROCESSES {
@@ -54,7 +54,7 @@ pub fn profiles(
     Ok(Ok(counterparts))
 }
 
-fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<Vec<String>, String>> {
+fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<Vec<String>, Unsteady>> {
     let Trial { bench, config, programs } = trial;
     fs::remove_dir_all(&bench.gauges.folder)?;
     fs::create_dir_all(&bench.gauges.folder)?;
@@ -63,14 +63,14 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<
     let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
     let end = lockstep::run(bench, programs, task, pads, limit)?;
     if interrupt::requested() {
-        return Ok(Err("interrupted".to_owned()));
+        return Ok(Err(Unsteady::Interrupted));
     }
     if end.timed_out.is_some() {
-        return Ok(Err(format!("in callgrind it did not end within {:.0} s", limit.as_secs_f64())));
+        return Ok(Err(Unsteady::TooLongInCallgrind(limit)));
     }
     let end = end.sides.get(side);
     if end.state != state::DONE {
-        return Ok(Err(format!("in callgrind: {}", why_failed(end))));
+        return Ok(Err(Unsteady::FailsInCallgrind(why_failed(end))));
     }
     let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
     let part = |at: usize| {
@@ -79,5 +79,5 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let parts: std::io::Result<Vec<String>> = later.map(part).collect();
-    Ok(parts.map_err(|error| format!("callgrind did not write its counts: {error}")))
+    Ok(parts.map_err(Unsteady::NoCounts))
 }

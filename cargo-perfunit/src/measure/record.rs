@@ -6,6 +6,7 @@ use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
 use super::schedule::{Subject, programs};
 use super::screen::{self, Settled};
 use super::trial::Trial;
+use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
 use crate::error::{Error, Result};
 use crate::model::{Side, Sides};
@@ -56,9 +57,8 @@ impl<'a> Recorder<'a> {
         if interrupt::requested() {
             return Ok(None);
         }
-        let unusable = |why: String| Error::setup(format!("cannot measure {}: {why}", subject.test));
-        let settled = settled.map_err(|reason| unusable(reason.to_string()))?;
-        let Task::Steady(shape) = settled.task else { return Err(unusable(settled.notes.join("; "))) };
+        let unusable = |why: Unsteady| Error::setup(format!("cannot measure {}: {why}", subject.test));
+        let (settled, shape) = steady(settled).map_err(unusable)?;
         Ok(Some(Self { bench, config, sides, subject, shape, settled, random }))
     }
 

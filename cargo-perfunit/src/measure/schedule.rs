@@ -1,7 +1,7 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
 use super::alone::Alone;
-use super::bench::{Bench, Config, Placement};
+use super::bench::{Bench, Config};
 use super::bound::{self, Found};
 use super::confirm::Confirmation;
 use super::first_calls::{self, Flagged, Look};
@@ -16,7 +16,9 @@ use super::whole_process::{self, Starts};
 use crate::build::{Harness, SideBuild, TestExecutable};
 use crate::config::Terms;
 use crate::error::Result;
-use crate::model::{Capture, LayoutMatch, Measured, Metrics, Reason, Sides, TargetId, TestId, Verdict};
+use crate::model::{
+    Capture, LayoutMatch, Measured, Metrics, NoLayout, Note, Placement, Reason, Sides, TargetId, TestId, Verdict,
+};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use std::collections::BTreeMap;
@@ -46,7 +48,7 @@ pub struct Figures {
     pub spread: f64,
     /// Wall time of a pair.
     pub seconds_per_pair: f64,
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// What is known besides time; empty if nothing was asked for.
     pub metrics: Metrics,
 }
@@ -67,8 +69,8 @@ pub struct Ended {
 pub struct AllEnded {
     /// One for each subject, in their order.
     pub tests: Vec<Ended>,
-    /// By target; in words why a target has none.
-    pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, String>>,
+    /// By target; or why a target has none.
+    pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
 }
 
 /// Measures all subjects in the given order.
@@ -192,8 +194,8 @@ fn measure(trial: &Trial<'_>, settled: Settled, random: &mut fastrand::Rng) -> R
     }
     let first_call = match first_calls::look(trial, &settled, figures, random)? {
         Look::Flagged(flagged) => Some(*flagged),
-        Look::Unknown(note) => {
-            figures.notes.push(note);
+        Look::Unknown(because) => {
+            figures.notes.push(Note::FirstCallUnknown { because });
             None
         }
         Look::Nothing => None,

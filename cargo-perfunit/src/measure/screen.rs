@@ -8,16 +8,13 @@ use super::trial::Trial;
 use super::whole_process::{self, Asked};
 use super::work::{Comparison, clock_bias};
 use crate::error::Result;
-use crate::model::{Capture, Mode, Reason, Side, Sides};
+use crate::model::{Capture, FirstCallsBecause, Mode, Note, Reason, Side, Sides};
 use crate::system::interrupt;
 
 /// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
 pub const LEAST_NS: f64 = 1.0;
 /// As is a whole process, of which much is not the test: no threshold below this.
 pub const PROCESS_THRESHOLD: f64 = 0.05;
-
-/// The note on a test that fails beside itself with equal random numbers.
-const APART: &str = "base and head get into each other's way with equal random numbers: each draws its own";
 
 /// A test with its way of being measured settled.
 #[derive(Debug, Clone)]
@@ -27,8 +24,7 @@ pub struct Settled {
     pub capture: Capture,
     /// Whether what is the same in both versions lies at the same places.
     pub matched: bool,
-    /// Remarks found on the way.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Whether both processes of a pair get the same random numbers.
     pub equal_seeds: bool,
     /// How a pair's estimate is made.
@@ -62,7 +58,7 @@ impl Settled {
 /// Runs the pilot and settles how to measure, or says why not.
 pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::result::Result<Settled, Reason>> {
     let Pilot { end, class, equal_seeds } = pilot(trial, random)?;
-    let apart = if equal_seeds { Vec::new() } else { vec![APART.to_owned()] };
+    let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
     if interrupt::requested() {
         return Ok(Err(Reason::Interrupted));
     }
@@ -86,10 +82,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             }))
         }
-        Class::NotRepeatable(why) => {
-            let why = format!("not repeatable in one process ({why})");
-            first_calls::settle(trial, capture, &why, random).map(Ok)
-        }
+        Class::NotRepeatable(why) => first_calls::settle(trial, capture, why, random).map(Ok),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
             let held = first_calls::if_they_hold_work(trial, capture, random)?;
             Ok(held.ok_or(reason))
@@ -99,8 +92,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
             if let Some(reason) = suspects(trial, random)? {
                 return Ok(Err(reason));
             }
-            let why = "base and head do not run side by side";
-            first_calls::settle(trial, capture, why, random).map(Ok)
+            first_calls::settle(trial, capture, FirstCallsBecause::NotSideBySide, random).map(Ok)
         }
     }
 }
@@ -148,23 +140,15 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
             return Ok(Some(Reason::Interrupted));
         }
         *failures.get_mut(side) = if end.timed_out.is_some() {
-            Some(Reason::TimedOut { side: side.to_string(), seconds: config.timeout.as_secs_f64() })
+            Some(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() })
         } else {
-            first_failure(end.sides.get(side), &side.to_string())
+            first_failure(end.sides.get(side), side)
         };
     }
     Ok(match (failures.base, failures.head) {
-        (Some(reason), Some(_)) => Some(on_both(reason)),
+        (Some(reason), Some(_)) => Some(reason.on_both()),
         (base, head) => base.or(head),
     })
-}
-
-pub fn on_both(reason: Reason) -> Reason {
-    match reason {
-        Reason::Fails { detail, .. } => Reason::Fails { side: "both".to_owned(), detail },
-        Reason::Crashes { detail, .. } => Reason::Crashes { side: "both".to_owned(), detail },
-        other => other,
-    }
 }
 
 /// What is compared by this task.

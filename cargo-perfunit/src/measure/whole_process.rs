@@ -10,12 +10,12 @@ use super::inheritance::Inheritance;
 use super::kernel;
 use super::lockstep::{PairEnd, Shape, SideEnd, Task};
 use super::running::{self, Pads, Programs, describe};
-use super::screen::{PROCESS_THRESHOLD, Settled, on_both};
+use super::screen::{PROCESS_THRESHOLD, Settled};
 use super::trial::Trial;
 use super::work::Comparison;
 use crate::decide;
 use crate::error::{Error, Result};
-use crate::model::{Capture, Metric, Metrics, NotMetered, Reason, Side, Sides, TargetId};
+use crate::model::{Capture, FailedOn, Metric, Metrics, NotMetered, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
 use crate::system::os;
 use crate::system::process::{self, Streams};
@@ -81,7 +81,7 @@ pub fn settle(
         return Ok(Err(Reason::LostInStart { ns: ns.base }));
     }
     let share = (start.base / ns.base).min(1.0);
-    let note = (share >= MUCH).then(|| format!("about {:.0} % of its process are start and harness", 100.0 * share));
+    let note = (share >= MUCH).then_some(Note::MostlyStart { share });
     Ok(Ok(Settled {
         task: Task::Process,
         capture: Capture::Process,
@@ -118,10 +118,9 @@ fn pilots(
             return Ok(Err(Reason::Interrupted));
         }
         if let Some(side) = pair_end.timed_out {
-            return Ok(Err(Reason::TimedOut { side: side.to_string(), seconds: config.timeout.as_secs_f64() }));
+            return Ok(Err(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }));
         }
-        let failure =
-            Side::BOTH.into_iter().find_map(|side| first_failure(pair_end.sides.get(side), &side.to_string()));
+        let failure = Side::BOTH.into_iter().find_map(|side| first_failure(pair_end.sides.get(side), side));
         if let Some(failure) = failure.filter(|_| asked == Asked::Test) {
             return Ok(Err(failure));
         }
@@ -151,20 +150,19 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
         if interrupt::requested() {
             return Ok(Reason::Interrupted);
         }
-        let side_name = side.to_string();
         *failures.get_mut(side) = match output.status {
-            None => Some(Reason::TimedOut { side: side_name, seconds: config.timeout.as_secs_f64() }),
+            None => Some(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }),
             Some(status) => {
                 let said = complaint(&output.text).unwrap_or_else(|| describe(status));
-                first_failure(&SideEnd { message: said, ..ended(Some(status)) }, &side_name)
+                first_failure(&SideEnd { message: said, ..ended(Some(status)) }, side)
             }
         };
     }
     Ok(match (failures.base, failures.head) {
-        (Some(reason), Some(_)) => on_both(reason),
+        (Some(reason), Some(_)) => reason.on_both(),
         (Some(reason), None) | (None, Some(reason)) => reason,
         (None, None) => {
-            Reason::Fails { side: "either side, not always".to_owned(), detail: "passes once and not again".to_owned() }
+            Reason::Fails { side: FailedOn::Both, detail: "passes once and not again".to_owned(), intermittent: true }
         }
     })
 }
@@ -325,11 +323,12 @@ mod tests {
     #[test]
     fn an_exit_status_is_a_failure_and_a_signal_a_crash() {
         let end = |status| ended(Some(ExitStatus::from_raw(status)));
-        assert!(first_failure(&end(0), "head").is_none());
+        assert!(first_failure(&end(0), Side::Head).is_none());
         let detail = "exit status 101".to_owned();
-        assert_eq!(first_failure(&end(101 << 8), "head"), Some(Reason::Fails { side: "head".to_owned(), detail }));
+        let fails = Reason::Fails { side: FailedOn::Head, detail, intermittent: false };
+        assert_eq!(first_failure(&end(101 << 8), Side::Head), Some(fails));
         assert!(
-            matches!(first_failure(&end(11), "base"), Some(Reason::Crashes { detail, .. }) if detail.contains("SEGV"))
+            matches!(first_failure(&end(11), Side::Base), Some(Reason::Crashes { detail, .. }) if detail.contains("SEGV"))
         );
     }
 

@@ -6,7 +6,7 @@
 use super::classify::per_run;
 use super::lockstep::{PairEnd, SideEnd};
 use crate::decide;
-use crate::model::Side;
+use crate::model::{Between, Side};
 
 /// Batches of a side whose median is this far above their 10 % quantile, as a log ratio, do not do the same: of a body
 /// that always does they were never seen to be 2 % apart, because what disturbs a machine hits single batches.
@@ -101,15 +101,6 @@ pub struct Work {
     blocks: usize,
 }
 
-/// Between what the work of a test differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Differs {
-    /// Calls in one process.
-    Calls,
-    /// Processes; the calls in one do the same.
-    Processes,
-}
-
 impl Work {
     /// Takes a complete pair into account.
     pub fn add(&mut self, pair: &PairEnd) {
@@ -126,7 +117,7 @@ impl Work {
     }
 
     /// Whether the two processes of a pair have work of their own, as far as can be told.
-    pub fn differs(&self) -> Option<Differs> {
+    pub fn differs(&self) -> Option<Between> {
         if self.pairs.len() < FEWEST_PAIRS {
             return None;
         }
@@ -136,9 +127,9 @@ impl Work {
         let between = spread(&self.pairs);
         // First: on a busy machine the batches of a process differ as well.
         if between > DIFFERS && between > UNLIKE_ITS_BATCHES * expected {
-            return Some(Differs::Processes);
+            return Some(Between::Processes);
         }
-        (sides > DIFFERS && pairs > UNRELATED * sides).then_some(Differs::Calls)
+        (sides > DIFFERS && pairs > UNRELATED * sides).then_some(Between::Calls)
     }
 }
 
@@ -199,7 +190,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(work: impl Fn(u64, u64, u64) -> f64, comparison: Comparison, differs: Option<Differs>) {
+    fn check(work: impl Fn(u64, u64, u64) -> f64, comparison: Comparison, differs: Option<Between>) {
         for seed in 0..20 {
             let pairs = pairs(seed, &work);
             let mut seen = Work::default();
@@ -225,8 +216,8 @@ mod tests {
 
     #[test]
     fn work_that_differs_all_the_same_is_seen() {
-        check(|pair, side, batch| chance([pair, side, batch]), Comparison::Counterparts, Some(Differs::Calls));
-        check(|pair, side, _| chance([pair, side, 0]), Comparison::Quantiles, Some(Differs::Processes));
+        check(|pair, side, batch| chance([pair, side, batch]), Comparison::Counterparts, Some(Between::Calls));
+        check(|pair, side, _| chance([pair, side, 0]), Comparison::Quantiles, Some(Between::Processes));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! All times are nanoseconds for one run of the test body, all calls for one run, too.
 
 use super::{Cause, Sides, TestId, Unexplained};
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -95,24 +96,26 @@ pub struct Blamed {
     pub changed: Option<String>,
 }
 
-/// What was done to find out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Which functions to time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// All functions are timed at once.
+    /// All at once.
     Complete,
-    /// First what the test calls; then what those call that changed; and so on.
+    /// What the test calls, then what those call that changed, and so on.
     Levelwise,
-    /// Only functions on a path from the test to one whose source changed.
+    /// Those on the ways from the test to functions whose source changed.
     UntilSourceChange,
 }
 
-/// What an explanation counts, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// What to count to find the responsible functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Engine {
-    /// Nanoseconds, by probes in each function.
+    /// Time, by a probe in each function.
     #[default]
     Probes,
-    /// Instructions, by callgrind and debug information.
+    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
     Callgrind,
 }
 

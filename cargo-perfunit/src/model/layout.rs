@@ -3,6 +3,42 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+/// Why the code of two executables could not be put at the same places.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum NoLayout {
+    SwitchedOff,
+    /// Nothing is known of how they were linked.
+    NotRecorded,
+    /// Not everything is kept that they were linked from.
+    Incomplete {
+        why: String,
+    },
+    /// A library that they load differs, and is not linked again.
+    LibraryDiffers {
+        library: String,
+    },
+    /// They were not linked as position-independent by a compiler driver.
+    NotPositionIndependent,
+    Unreadable {
+        why: String,
+    },
+    /// They have no section with code.
+    NoCode,
+    /// Base and head are for different processors.
+    OtherProcessors,
+    /// The object file that keeps code apart could not be made.
+    NoGaps {
+        why: String,
+    },
+    /// The linker does not place functions as it is told.
+    Disobeyed,
+    Refused {
+        linker: String,
+        message: String,
+    },
+}
+
 /// What is known of two executables that were linked with matched layouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutMatch {

@@ -187,8 +187,8 @@ pub enum NotMetered {
     Static,
     /// The library that counts is not there or was not loaded.
     NotLoaded,
-    /// No counter of instructions, and why.
-    NoCounter(String),
+    /// No counter of instructions.
+    NoCounter(NoCounter),
     /// The kernel does not count it.
     NotCounted,
     /// Of a whole process: what its harness and its start cost would count as well.
@@ -201,6 +201,29 @@ pub enum NotMetered {
     Interrupted,
     /// The process that should count failed.
     Failed(String),
+}
+
+/// Why instructions cannot be counted by the processor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum NoCounter {
+    /// The kernel or the container refuses it.
+    Refused,
+    /// The processor, or its virtual machine, has no unit that counts.
+    NoUnit,
+    /// Opening one failed.
+    Failed { why: String },
+}
+
+/// Why a metric gives no verdict although it decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoVerdict {
+    TooNoisy,
+    /// It differs from call to call.
+    Varies,
+    NotLookedAt,
+    NotMetered(NotMetered),
 }
 
 impl NotMetered {
@@ -218,24 +241,6 @@ impl NotMetered {
             Self::BudgetUsedUp => "budget-used-up",
             Self::Interrupted => "interrupted",
             Self::Failed(_) => "failed",
-        }
-    }
-}
-
-impl fmt::Display for NotMetered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OwnAllocator => f.write_str("own allocator: not counted"),
-            Self::Static => f.write_str("linked statically: not counted"),
-            Self::NotLoaded => f.write_str("the library that counts cannot be loaded"),
-            Self::NoCounter(why) => write!(f, "no counter ({why}; --instructions callgrind does without)"),
-            Self::NotCounted => f.write_str("this kernel does not count it"),
-            Self::WholeProcess => f.write_str("not counted for whole processes: their start would count as well"),
-            Self::SwitchedOff => f.write_str("not asked for"),
-            Self::TooLong => f.write_str("further calls would take too much of the test's budget (--per-test-budget)"),
-            Self::BudgetUsedUp => f.write_str("the run's --budget was used up"),
-            Self::Interrupted => f.write_str("interrupted"),
-            Self::Failed(why) => write!(f, "the process that should count failed: {why}"),
         }
     }
 }
@@ -258,21 +263,6 @@ impl CrossCheck {
         match self {
             Self::Suspect => "suspect",
             Self::WorkAlone(_) => "work-alone",
-        }
-    }
-}
-
-impl fmt::Display for CrossCheck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Suspect => f.write_str(
-                "suspect: allocations and instructions are the same; \
-                 what is left are caches, branches, waiting, and the place of code and data",
-            ),
-            Self::WorkAlone(metrics) => {
-                let named: Vec<String> = metrics.iter().map(Metric::to_string).collect();
-                write!(f, "warning: more {}, although its time is about the same", named.join(" and "))
-            }
         }
     }
 }

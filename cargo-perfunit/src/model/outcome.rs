@@ -1,8 +1,8 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, Reason, Sample,
-    Sharding, Side, TargetId, TestId, Unexplained, Verdict, Warning, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, NoLayout, Note,
+    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,19 +36,13 @@ pub struct Measured {
     /// The smallest change that was judged, as a fraction of base: the run's, or more where less cannot be told.
     #[serde(deserialize_with = "super::float::one")]
     pub threshold: f64,
-    /// The smallest change that was to be judged: the run's threshold or the test's own. Not a number in runs that were saved
-    /// without.
-    #[serde(default = "unknown", deserialize_with = "super::float::one")]
-    pub asked: f64,
+    /// The smallest change that was to be judged: the run's threshold or the test's own.
+    pub asked: Threshold,
     /// The estimates behind the interval, and the times behind these.
     pub sample: Sample,
     /// What single calls showed, if they decided and not pairs; the change is theirs then, from the least to the most.
     #[serde(default)]
     pub bound: Option<Bound>,
-}
-
-fn unknown() -> f64 {
-    f64::NAN
 }
 
 impl Measured {
@@ -57,8 +51,8 @@ impl Measured {
     fn is_insensitive(&self, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Slower | Verdict::Faster | Verdict::NotMeasured => false,
-            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked,
-            Verdict::ChangedBelowThreshold | Verdict::Same => self.threshold > self.asked,
+            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked.fraction(),
+            Verdict::ChangedBelowThreshold | Verdict::Same => self.threshold > self.asked.fraction(),
         }
     }
 }
@@ -91,8 +85,8 @@ pub struct Outcome {
     /// The metrics that decide, if the test has its own.
     #[serde(default)]
     pub gates: Option<Vec<Metric>>,
-    /// Remarks beside the verdict ("differs from call to call").
-    pub notes: Vec<String>,
+    /// What is remarkable besides the verdict.
+    pub notes: Vec<Note>,
 }
 
 impl Outcome {
@@ -127,10 +121,10 @@ pub struct Environment {
     pub core: usize,
     /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
     pub paired_address_space: bool,
-    /// How far the code of base and head lay at the same places, by target that was measured; in words why nothing was
-    /// done about it.
+    /// How far the code of base and head lay at the same places, by target that was measured; or why nothing was done
+    /// about it.
     #[serde(with = "super::as_list")]
-    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, String>>,
+    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>>,
 }
 
 /// Wall time of the stages.
@@ -190,9 +184,7 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// Where the time went.
     pub stages: Stages,
-    /// Gate, as a fraction of base.
-    #[serde(deserialize_with = "super::float::one")]
-    pub threshold: f64,
+    pub threshold: Threshold,
     /// The metrics that decide the verdicts.
     pub gates: Vec<Metric>,
     /// Probability of a false verdict per test before confirmation.
@@ -220,12 +212,7 @@ impl Run {
 
     /// True if nothing was measured, because tests that were selected fail on base.
     pub fn fails_on_base(&self) -> bool {
-        let fails = |outcome: &Outcome| match &outcome.reason {
-            Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. }) => {
-                side.starts_with("base") || side == "both"
-            }
-            _ => false,
-        };
+        let fails = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
     }
 

@@ -41,11 +41,19 @@ impl fmt::Display for Partition {
     }
 }
 
-impl FromStr for Partition {
-    type Err = String;
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPartition {
+    #[error("`{0}` is no partition: try slice:1/4 or hash:1/4")]
+    Malformed(String),
+    #[error("there is no shard {shard} of {shards}: they are numbered from 1 to {shards}")]
+    NoSuchShard { shard: usize, shards: usize },
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let malformed = || format!("`{text}` is no partition: try slice:1/4 or hash:1/4");
+impl FromStr for Partition {
+    type Err = InvalidPartition;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPartition> {
+        let malformed = || InvalidPartition::Malformed(text.to_owned());
         let (kind, numbers) = text.split_once(':').ok_or_else(malformed)?;
         let kind = match kind {
             // cargo-nextest's older name. It counts within each executable; we have no reason to.
@@ -57,7 +65,7 @@ impl FromStr for Partition {
         let number = |text: &str| text.parse::<usize>().map_err(|_| malformed());
         let (shard, shards) = (number(shard)?, number(shards)?);
         if shard == 0 || shard > shards {
-            return Err(format!("there is no shard {shard} of {shards}: they are numbered from 1 to {shards}"));
+            return Err(InvalidPartition::NoSuchShard { shard, shards });
         }
         Ok(Self { kind, shard, shards })
     }
@@ -110,7 +118,7 @@ mod tests {
         let found = text.parse::<Partition>().map(|partition| partition.to_string());
         match expected {
             Ok(expected) => assert_eq!(found.as_deref(), Ok(expected)),
-            Err(part) => assert!(found.as_ref().is_err_and(|error| error.contains(part)), "{found:?}"),
+            Err(part) => assert!(found.as_ref().is_err_and(|error| error.to_string().contains(part)), "{found:?}"),
         }
     }
 

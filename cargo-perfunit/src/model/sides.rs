@@ -41,6 +41,42 @@ impl fmt::Display for Side {
     }
 }
 
+/// The versions on which a test does not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailedOn {
+    /// Base alone.
+    Base,
+    /// Head alone.
+    Head,
+    /// Both, or now one and now the other.
+    Both,
+}
+
+impl FailedOn {
+    pub fn includes(self, side: Side) -> bool {
+        self == FailedOn::Both || self.only() == Some(side)
+    }
+
+    /// The side, if the test passes on the other one.
+    pub fn only(self) -> Option<Side> {
+        match self {
+            FailedOn::Base => Some(Side::Base),
+            FailedOn::Head => Some(Side::Head),
+            FailedOn::Both => None,
+        }
+    }
+}
+
+impl From<Side> for FailedOn {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::Base => FailedOn::Base,
+            Side::Head => FailedOn::Head,
+        }
+    }
+}
+
 /// Something that exists once for each version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides<T> {

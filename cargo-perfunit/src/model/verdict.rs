@@ -1,12 +1,8 @@
 //! What we say about a test, and why we say nothing.
 
-use super::{Side, Sides};
+use super::{FailedOn, Metric, NoVerdict, Side, Sides};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// The smallest change that counts unless the user says otherwise, as a fraction of base.
-pub const DEFAULT_THRESHOLD: f64 = 0.02;
 
 /// The answer for one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -72,25 +68,28 @@ pub enum Reason {
     },
     /// Did not end within `--timeout`.
     TimedOut {
-        /// `base` or `head`.
-        side: String,
+        side: FailedOn,
         /// The limit.
         #[serde(deserialize_with = "super::float::one")]
         seconds: f64,
     },
     /// Fails on one side, or on both.
     Fails {
-        /// `base`, `head` or `both`.
-        side: String,
+        side: FailedOn,
         /// Panic message or exit status.
         detail: String,
+        /// Whether it passes there, too, now and then.
+        #[serde(default)]
+        intermittent: bool,
     },
     /// Killed its process: abort, stack overflow, `exit`, signal.
     Crashes {
-        /// `base`, `head` or `both`.
-        side: String,
+        side: FailedOn,
         /// Signal or exit status.
         detail: String,
+        /// Whether it passes there, too, now and then.
+        #[serde(default)]
+        intermittent: bool,
     },
     /// Exists only in head, and does not build or pass on base.
     New,
@@ -131,12 +130,7 @@ pub enum Reason {
     /// The interval was still too wide when the test's budget ended.
     TooNoisy,
     /// A metric that decides (`--metric`) is not known, or differs from call to call.
-    MetricUnknown {
-        /// Its name.
-        metric: String,
-        /// Why.
-        detail: String,
-    },
+    MetricUnknown { metric: Metric, why: NoVerdict },
     /// Excluded by a filter of the command line, or by the configuration's default filter.
     Filtered,
     /// The configuration or an attribute of the test says that it is not to be measured.
@@ -159,21 +153,34 @@ impl Reason {
     /// The side on which a test fails each time while it passes on the other.
     pub fn failing_side(&self) -> Option<Side> {
         match self {
-            Reason::Fails { side, .. } | Reason::Crashes { side, .. } => {
-                Side::BOTH.into_iter().find(|known| known.to_string() == *side)
+            Reason::Fails { side, intermittent: false, .. } | Reason::Crashes { side, intermittent: false, .. } => {
+                side.only()
             }
             _ => None,
         }
     }
 
+    /// Whether the test did not pass on this side, each time or now and then.
+    pub fn fails_on(&self, wanted: Side) -> bool {
+        matches!(self, Reason::Fails { side, .. } | Reason::Crashes { side, .. } if side.includes(wanted))
+    }
+
+    /// The same of a test that does not pass on either side.
+    #[must_use]
+    pub fn on_both(mut self) -> Self {
+        if let Reason::Fails { side, .. } | Reason::Crashes { side, .. } = &mut self {
+            *side = FailedOn::Both;
+        }
+        self
+    }
+
     /// The same of a test that passes there, too, now and then.
     #[must_use]
-    pub fn now_and_then(self) -> Self {
-        match self {
-            Reason::Fails { side, detail } => Reason::Fails { side: format!("{side}, not always"), detail },
-            Reason::Crashes { side, detail } => Reason::Crashes { side: format!("{side}, not always"), detail },
-            other => other,
+    pub fn now_and_then(mut self) -> Self {
+        if let Reason::Fails { intermittent, .. } | Reason::Crashes { intermittent, .. } = &mut self {
+            *intermittent = true;
         }
+        self
     }
 
     /// The kind as one word, the same as in JSON.
@@ -202,60 +209,6 @@ impl Reason {
             Reason::Filtered => "filtered",
             Reason::Skipped { .. } => "skipped",
             Reason::OtherShard { .. } => "other-shard",
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::Ignored => f.write_str("ignored (--run-ignored measures it)"),
-            Reason::FoldedAway { ns } => {
-                write!(f, "nothing left to measure: the optimiser removed the work ({ns:.1} ns per run)")
-            }
-            Reason::LostInStart { ns } => write!(
-                f,
-                "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
-                ns / 1e6
-            ),
-            Reason::TooLong { seconds, needed_seconds, ns } => {
-                let takes = match ns {
-                    Some(Sides { base, head }) => {
-                        format!("{:.1} s on base and {:.1} s on head", base / 1e9, head / 1e9)
-                    }
-                    None => format!("{seconds:.1} s"),
-                };
-                write!(f, "too long: one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
-            }
-            Reason::TimedOut { side, seconds } => write!(f, "did not end within {seconds:.0} s on {side} (--timeout)"),
-            Reason::Fails { side, detail } => write!(f, "fails on {side}: {detail}"),
-            Reason::Crashes { side, detail } => write!(f, "ends its process on {side}: {detail}"),
-            Reason::New => f.write_str("new, and does not build or pass on base: there is nothing to compare with"),
-            Reason::Removed => f.write_str("removed in head"),
-            Reason::TestChanged { item } => {
-                write!(f, "its own code changed ({item}), and neither its old nor its new code works on both versions")
-            }
-            Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
-            Reason::SameCode => f.write_str("cannot have changed: all machine code that it can reach is the same"),
-            Reason::NotExecuted { functions } => {
-                let plural = if *functions == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "has not changed: it can reach {functions} changed function{plural}, but does not execute any"
-                )
-            }
-            Reason::DataChanged { path } => {
-                write!(f, "its code is the same; {path} differs, and on equal data there is nothing to compare")
-            }
-            Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
-            Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
-            Reason::Interrupted => f.write_str("interrupted"),
-            Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
-            Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
-            Reason::MetricUnknown { metric, detail } => write!(f, "{metric} decides and is not known: {detail}"),
-            Reason::Filtered => f.write_str("excluded by the filter"),
-            Reason::Skipped { why, place } => write!(f, "skipped: {why} ({place})"),
-            Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
         }
     }
 }

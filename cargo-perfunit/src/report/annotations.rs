@@ -84,7 +84,7 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Reason;
+    use crate::model::{FailedOn, Reason};
     use crate::report::samples::{measured, outcome, run, unmeasured};
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn tests_that_fail_on_head_alone_are_a_warning() {
-        let fails = Reason::Fails { side: "head".into(), detail: "no\nnetwork".into() };
+        let fails = Reason::Fails { side: FailedOn::Head, detail: "no\nnetwork".into(), intermittent: false };
         let expected = "::warning title=1 test passes on base and fails on head::mycrate a: no network\n";
         assert_eq!(github(&run(vec![unmeasured("a", Some(fails))])), expected);
     }

@@ -3,7 +3,7 @@
 use super::format::{count, one_line, threshold};
 use super::screen::Screen;
 use super::style::{Text, WARN};
-use crate::model::{Reason, Run, Verdict, Warning};
+use crate::model::{NoLayout, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
 
 pub fn measured(run: &Run) -> usize {
@@ -12,7 +12,7 @@ pub fn measured(run: &Run) -> usize {
 
 /// How many of the measured tests could not have shown the change that was asked for, if any.
 pub fn insensitive(run: &Run) -> Option<String> {
-    let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked).collect();
+    let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.fraction()).collect();
     let first = *asked.first()?;
     let all = count(measured(run), "test");
     let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {
@@ -57,13 +57,13 @@ pub fn notes(run: &Run) -> Vec<String> {
     }
     let uncontrolled =
         run.environment.layouts.iter().filter_map(|(target, state)| Some((target, state.as_ref().err()?)));
-    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut reasons: BTreeMap<&NoLayout, Vec<String>> = BTreeMap::new();
     for (target, why) in uncontrolled {
         reasons.entry(why).or_default().push(target.to_string());
     }
     for (why, targets) in &reasons {
         let targets = targets.join(", ");
-        notes.push(format!("code layout not controlled in {targets}: {}", one_line(why)));
+        notes.push(format!("code layout not controlled in {targets}: {}", one_line(&why.to_string())));
     }
     if !reasons.is_empty() {
         notes.extend(within_reach_of_layout(run));
@@ -92,14 +92,14 @@ fn random_addresses(fixed: usize, targets: usize) -> &'static str {
 
 /// What decides and is not known, with how many tests it leaves open.
 fn unknown_gates(run: &Run) -> Vec<String> {
-    let mut unknown: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut unknown: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for outcome in &run.outcomes {
-        if let Some(Reason::MetricUnknown { metric, detail }) = &outcome.reason {
-            *unknown.entry((metric, detail)).or_default() += 1;
+        if let Some(Reason::MetricUnknown { metric, why }) = &outcome.reason {
+            *unknown.entry((metric.name(), why.to_string())).or_default() += 1;
         }
     }
-    let note = |((metric, detail), tests): ((&str, &str), usize)| {
-        format!("--metric {metric} is not available for {}: {}", count(tests, "test"), one_line(detail))
+    let note = |((metric, why), tests): ((&str, String), usize)| {
+        format!("--metric {metric} is not available for {}: {}", count(tests, "test"), one_line(&why))
     };
     unknown.into_iter().map(note).collect()
 }
@@ -138,7 +138,7 @@ fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{LayoutMatch, Measured, Metric};
+    use crate::model::{LayoutMatch, Measured, Metric, NoVerdict};
     use crate::report::TextOptions;
     use crate::report::format::{Glyphs, without_escapes};
     use crate::report::json::Document;
@@ -184,7 +184,7 @@ mod tests {
         run.environment.layouts = uncontrolled();
         run.environment.paired_address_space = false;
         let expected = "        \
-        Note  code layout not controlled in mycrate: the linker ld refuses
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  base and head ran at different random addresses: the same precision takes longer
 ";
         check(&run, expected);
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn what_decides_and_is_not_known_is_said_once() {
         let mut open = outcome("a", Verdict::Inconclusive, Some(figures(1e3, 0.0)));
-        open.reason = Some(Reason::MetricUnknown { metric: "instructions".into(), detail: "no counter".into() });
+        open.reason = Some(Reason::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::NotLookedAt });
         let run = run(vec![open.clone(), open]);
-        check(&run, "        Note  --metric instructions is not available for 2 tests: no counter\n");
+        check(&run, "        Note  --metric instructions is not available for 2 tests: it was not looked at\n");
     }
 
     #[test]

@@ -47,23 +47,25 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::FailedOn;
     use crate::report::format::{Glyphs, without_escapes};
     use crate::report::samples::{run, unmeasured};
 
     #[test]
     fn those_that_base_passes_are_named_and_no_others() {
-        let fails = |side: &str| Some(Reason::Fails { side: side.into(), detail: "left\nright".into() });
-        let crash = Some(Reason::Crashes { side: "head".into(), detail: "signal 6 (SIGABRT)".into() });
-        let sides = ["base", "both", "head, not always"];
-        let mut outcomes: Vec<Outcome> = sides.iter().map(|side| unmeasured(side, fails(side))).collect();
+        let fails = |side, intermittent| Reason::Fails { side, detail: "left\nright".into(), intermittent };
+        let detail = "signal 6 (SIGABRT)".into();
+        let crash = Reason::Crashes { side: FailedOn::Head, detail, intermittent: false };
+        let others = [fails(FailedOn::Base, false), fails(FailedOn::Both, false), fails(FailedOn::Head, true)];
+        let mut outcomes: Vec<Outcome> = others.map(|reason| unmeasured("other", Some(reason))).to_vec();
         let check = |outcomes: &[Outcome], expected: &str| {
             let mut screen = Screen::new(0, Glyphs::Ascii);
             write(&run(outcomes.to_vec()), Detail::Brief, &mut screen);
             assert_eq!(without_escapes(&screen.finish()), expected);
         };
         check(&outcomes, "");
-        outcomes.push(unmeasured("a", fails("head")));
-        outcomes.push(unmeasured("b", crash));
+        outcomes.push(unmeasured("a", Some(fails(FailedOn::Head, false))));
+        outcomes.push(unmeasured("b", Some(crash)));
         let expected = "     Failing  2 tests pass on base and fail on head
                 mycrate a  left right
                 mycrate b  exits or crashes the process: signal 6 (SIGABRT)

@@ -158,7 +158,7 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
     let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
     let selected = (!outcome.selected_because.is_empty())
         .then(|| format!("selected: {}", format::one_line(&outcome.selected_because)));
-    let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(note)));
+    let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(&note.to_string())));
     let costs = metrics::all(outcome, glyphs);
     outcome
         .measured

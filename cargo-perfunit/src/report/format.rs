@@ -115,7 +115,8 @@ pub fn magnitude(fraction: f64) -> String {
 }
 
 /// A threshold as it was typed: `10 %`, `2.5 %`, `0.33 %`.
-pub fn threshold(fraction: f64) -> String {
+pub fn threshold(fraction: impl Into<f64>) -> String {
+    let fraction = fraction.into();
     if !fraction.is_finite() {
         return UNKNOWN.to_owned();
     }

@@ -4,8 +4,8 @@ use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
 use crate::model::{
-    self, Capture, EffectClass, LayoutMatch, Measured, Mode, Outcome, PartitionKind, Run, Selection, Side, TargetId,
-    Verdict, VersionName, Why,
+    self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Run, Selection, Side,
+    TargetId, Verdict, VersionName, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -273,8 +273,8 @@ impl From<&model::Environment> for Environment {
     }
 }
 
-impl From<(&TargetId, &Result<LayoutMatch, String>)> for TargetLayout {
-    fn from((target, state): (&TargetId, &Result<LayoutMatch, String>)) -> Self {
+impl From<(&TargetId, &Result<LayoutMatch, NoLayout>)> for TargetLayout {
+    fn from((target, state): (&TargetId, &Result<LayoutMatch, NoLayout>)) -> Self {
         let layout = state.clone().unwrap_or_default();
         Self {
             target: target.to_string(),
@@ -289,7 +289,7 @@ impl From<(&TargetId, &Result<LayoutMatch, String>)> for TargetLayout {
             fixed_addresses: layout.fixed_addresses,
             text_bytes: layout.text_bytes,
             link_seconds: layout.linked_in.as_secs_f64(),
-            uncontrolled_because: state.as_ref().err().cloned(),
+            uncontrolled_because: state.as_ref().err().map(ToString::to_string),
         }
     }
 }
@@ -320,7 +320,7 @@ impl From<&Outcome> for TestResult {
             why: outcome.why.clone(),
             explanation: outcome.explanation.as_ref().map(Explanation::from),
             unexplained_because: outcome.unexplained.as_ref().map(ToString::to_string),
-            notes: outcome.notes.clone(),
+            notes: outcome.notes.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -357,7 +357,7 @@ impl From<&Run> for Summary {
             measured: run.outcomes.len() - verdicts.not_measured,
             insensitive: run.insensitive().count(),
             found: run.selection.found,
-            threshold: finite(run.threshold),
+            threshold: finite(run.threshold.fraction()),
             gates: run.gates.iter().map(|metric| metric.name().to_owned()).collect(),
             alpha: finite(run.alpha),
             seconds: Seconds { prepare, build, select, measure, explain },
@@ -403,7 +403,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Machine, Warning};
+    use crate::model::{Between, Machine, Note, Warning};
     use crate::report::samples::{bounded, full, measured, outcome, run};
     use serde_json::{Value, json};
 
@@ -443,7 +443,7 @@ mod tests {
                     "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,
                     "data": 0, "data_equal": 0,
                     "fixed_addresses": false, "text_bytes": 0, "link_seconds": 0.0,
-                    "uncontrolled_because": "the linker ld refuses",
+                    "uncontrolled_because": "the linker ld refuses: no such option",
                 }],
             },
             "selection": {
@@ -471,14 +471,14 @@ mod tests {
     #[test]
     fn a_measured_test_has_every_promised_field() {
         let mut slower = outcome("parser::tests::long", Verdict::Slower, Some(measured(1024.0, 0.5)));
-        slower.notes.push("differs from call to call".into());
+        slower.notes.push(Note::UnequalWork { between: Between::Calls, equal_seeds: false });
         let expected = json!({
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
             "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
             "base_ns": 1024.0, "head_ns": 1536.0, "bound": null, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
             "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
             "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null, "unexplained_because": null,
-            "notes": ["differs from call to call"],
+            "notes": ["its work differs from call to call"],
         });
         assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
     }
@@ -502,7 +502,7 @@ mod tests {
             "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "net::tests::dns",
             "verdict": "not-measured",
             "reason": {
-                "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network",
+                "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network", "intermittent": false,
             },
             "change": null, "base_ns": null, "head_ns": null, "bound": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
             "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "unexplained_because": null, "notes": [],
@@ -515,17 +515,12 @@ mod tests {
         let mut broken = measured(f64::NAN, f64::INFINITY);
         broken.p_value = f64::NAN;
         broken.effect.d = f64::NEG_INFINITY;
-        let mut run = run(vec![outcome("a", Verdict::Inconclusive, Some(broken))]);
-        run.threshold = f64::NAN;
+        let run = run(vec![outcome("a", Verdict::Inconclusive, Some(broken))]);
         let document = value(&run);
         let test = &document["tests"][0];
         assert_eq!(test["change"], json!({"estimate": null, "low": null, "high": null}));
         assert_eq!(test["cohens_d"], json!({"d": null, "class": "large"}));
-        assert!(
-            [&test["base_ns"], &test["head_ns"], &test["p_value"], &document["summary"]["threshold"]]
-                .iter()
-                .all(|figure| figure.is_null())
-        );
+        assert!([&test["base_ns"], &test["head_ns"], &test["p_value"]].iter().all(|figure| figure.is_null()));
         assert_eq!(serde_json::from_value::<Document>(document).unwrap(), Document::from(&run));
     }
 

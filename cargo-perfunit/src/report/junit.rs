@@ -37,7 +37,7 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
     let properties = [
         ("base", version(&run.base)),
         ("head", version(&run.head)),
-        ("threshold", run.threshold.to_string()),
+        ("threshold", run.threshold.fraction().to_string()),
         ("metric", gates.join(",")),
     ];
     suite.add_properties(properties.map(|(name, value)| Property::new(name, value)));
@@ -113,14 +113,14 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     };
     let rest = reason.into_iter().chain(sure).chain(metrics::changed(outcome, glyphs)).chain(check).chain(blame);
     let rest = rest.chain(unexplained(outcome));
-    let notes = outcome.notes.iter().map(|note| one_line(note));
+    let notes = outcome.notes.iter().map(|note| one_line(&note.to_string()));
     std::iter::once(first).chain(rest).chain(notes).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Reason;
+    use crate::model::{FailedOn, Note, Reason, Threshold};
     use crate::report::samples::{full, outcome, run, unmeasured};
     use snapbox::{IntoData, assert_data_eq, str};
 
@@ -153,7 +153,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         <testcase name="parser::tests::long" classname="mycrate" time="0.000">
             <failure message="slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]" type="slower">slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
-differs from call to call</failure>
+its work differs from call to call</failure>
         </testcase>
         <testcase name="cache::tests::first" classname="mycrate" time="0.002">
             <system-out>faster: 2.05 ms → 1.56 ms, -24.0 % [-25.0 %, -23.0 %] (cold)
@@ -197,9 +197,9 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         let mut odd = crate::report::samples::measured(f64::NAN, f64::INFINITY);
         odd.head_ns = f64::NEG_INFINITY;
         let text = "a < b && c > \"d\" ]]> \u{1b}[31mred\u{1b}[0m \u{0}\u{8}";
-        let fails = Reason::Fails { side: "base".to_owned(), detail: text.to_owned() };
+        let fails = Reason::Fails { side: FailedOn::Base, detail: text.to_owned(), intermittent: false };
         let mut named = unmeasured("weird <&\"'>", Some(fails));
-        named.notes.push(text.to_owned());
+        named.notes.push(Note::OwnThreshold { threshold: Threshold::default(), from: text.to_owned() });
         let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), INCONCLUSIVE);
         let [nan, named] = &report.test_suites[0].test_cases[..] else { panic!("not two") };
         assert_eq!(nan.time, Some(Duration::ZERO));

@@ -42,7 +42,7 @@ fn verdict(run: &Run) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Reason;
+    use crate::model::{FailedOn, Reason};
     use crate::report::samples::{measured, outcome, run};
 
     #[track_caller]
@@ -61,7 +61,7 @@ mod tests {
         let mut left = outcome("t", Verdict::NotMeasured, None);
         left.reason = Some(Reason::BudgetUsedUp);
         assert_eq!(verdict(&run(vec![left.clone()])), "unmeasured");
-        left.reason = Some(Reason::Fails { side: "head".into(), detail: "no".into() });
+        left.reason = Some(Reason::Fails { side: FailedOn::Head, detail: "no".into(), intermittent: false });
         assert_eq!(verdict(&run(vec![left])), "failing");
     }
 

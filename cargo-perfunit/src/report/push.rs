@@ -75,7 +75,7 @@ pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Metric;
+    use crate::model::{FailedOn, Metric};
     use crate::report::samples::{measured, outcome, run, unmeasured};
 
     const BASE: &str = "origin/main (1a2b3c4)";
@@ -95,8 +95,9 @@ mod tests {
 
     #[test]
     fn tests_that_fail_on_head_only_are_always_named() {
-        let fails = |side: &str| Some(Reason::Fails { side: side.into(), detail: "no".into() });
-        let run = run(vec![unmeasured("a::broken", fails("head")), unmeasured("a::both", fails("both"))]);
+        let fails = |side| Some(Reason::Fails { side, detail: "no".into(), intermittent: false });
+        let (broken, both) = (fails(FailedOn::Head), fails(FailedOn::Both));
+        let run = run(vec![unmeasured("a::broken", broken), unmeasured("a::both", both)]);
         let line = "main: no test was measured against origin/main (1a2b3c4), 1 fails on head and passes on base, 1 failed to run";
         assert_eq!(passed("main", BASE, &run), line);
         let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4), which is denied: mycrate a::broken";

@@ -1,10 +1,11 @@
 //! Runs that tests render, write down and read. `SNAPSHOTS=overwrite cargo test` writes the expected outputs (`str![]`) anew.
 
 use crate::model::{
-    Basis, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass,
-    EffectSize, Engine, Environment, Explanation, Function, LayoutMatch, Machine, Measured, Metered, Metric,
-    MetricVerdict, Metrics, Mode, NotMetered, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages,
-    Strategy, TargetId, TargetKind, TestId, Verdict, VersionName, Warning, Why,
+    Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
+    EffectClass, EffectSize, Engine, Environment, Explanation, FailedOn, Function, LayoutMatch, Machine, Measured,
+    Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason,
+    Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Verdict, VersionName,
+    Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,9 +35,14 @@ pub fn layout() -> LayoutMatch {
     }
 }
 
+pub fn ten_percent() -> Threshold {
+    Threshold::new(0.1).unwrap()
+}
+
 /// A linker that cannot do it.
-pub fn uncontrolled() -> BTreeMap<TargetId, Result<LayoutMatch, String>> {
-    BTreeMap::from([(target(), Err("the linker ld refuses".into()))])
+pub fn uncontrolled() -> BTreeMap<TargetId, Result<LayoutMatch, NoLayout>> {
+    let refused = NoLayout::Refused { linker: "ld".to_owned(), message: "no such option".to_owned() };
+    BTreeMap::from([(target(), Err(refused))])
 }
 
 /// Figures with an interval one per cent wide on both sides.
@@ -52,7 +58,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         effect: EffectSize { d: 4.2, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.1,
-        asked: 0.1,
+        asked: ten_percent(),
         sample: sample(base_ns, estimate),
         bound: None,
     }
@@ -209,7 +215,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             measure: Duration::from_millis(8_300),
             explain: std::time::Duration::ZERO,
         },
-        threshold: 0.1,
+        threshold: ten_percent(),
         gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,
@@ -219,7 +225,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
 
 pub fn full() -> Run {
     let mut long = outcome("parser::tests::long", Verdict::Slower, Some(measured(1_210.0, 0.306)));
-    long.notes.push("differs from call to call".into());
+    long.notes.push(Note::UnequalWork { between: Between::Calls, equal_seeds: false });
     let mut noisy = outcome("net::tests::roundtrip", Verdict::Inconclusive, Some(measured(48_300.0, 0.031)));
     noisy.reason = Some(Reason::TooNoisy);
     let mut first = measured(2.05e6, -0.24);
@@ -233,7 +239,10 @@ pub fn full() -> Run {
         outcome("parser::tests::nested", Verdict::ChangedBelowThreshold, Some(measured(950.0, -0.023))),
         noisy,
         unmeasured("slow::tests::all", Some(Reason::Ignored)),
-        unmeasured("net::tests::dns", Some(Reason::Fails { side: "both".into(), detail: "no network".into() })),
+        unmeasured(
+            "net::tests::dns",
+            Some(Reason::Fails { side: FailedOn::Both, detail: "no network".into(), intermittent: false }),
+        ),
         unmeasured("docs::tests::unrelated", None),
     ]);
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
@@ -254,7 +263,7 @@ pub fn whole() -> Run {
     outcome.explanation = Some(Explanation { blamed: vec![blamed], causes, ..explanation() });
     outcome.metrics = Metrics::from([
         (Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.1))),
-        (Metric::Instructions, Err(NotMetered::NoCounter("none".into()))),
+        (Metric::Instructions, Err(NotMetered::NoCounter(NoCounter::Refused))),
     ]);
     outcome.cross_check = Some(CrossCheck::Suspect);
     outcome.why = Some(Why { path: vec!["f".into()], changed: Vec::new() });

@@ -4,6 +4,7 @@ use super::format::{Glyphs, one_line};
 use super::json::Verdicts;
 use super::text::counts;
 use super::wire::{SCHEMA_VERSION, pretty};
+use crate::error::Error;
 use crate::model::{Run, VersionName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub struct Saved {
     /// Its file.
     pub path: PathBuf,
     /// What came out, or why that cannot be read.
-    pub run: Result<Run, String>,
+    pub run: Result<Run, Error>,
 }
 
 /// How the list is written.
@@ -78,7 +79,7 @@ fn text(runs: &[Saved], glyphs: Glyphs) -> String {
                 let (base, head) = (one_line(&run.base.label), one_line(&run.head.label));
                 writeln!(text, "{id}  {base} {} {head}: {}", glyphs.arrow(), counts(run))
             }
-            Err(why) => writeln!(text, "{id}  {}", one_line(why)),
+            Err(error) => writeln!(text, "{id}  {}", one_line(error.message())),
         };
     }
     text
@@ -93,7 +94,7 @@ impl From<&Saved> for SavedRun {
             base: run.map(|run| run.base.clone()),
             head: run.map(|run| run.head.clone()),
             verdicts: run.map(Verdicts::from),
-            problem: saved.run.as_ref().err().cloned(),
+            problem: saved.run.as_ref().err().map(|error| error.message().to_owned()),
         }
     }
 }
@@ -106,7 +107,7 @@ mod tests {
 
     fn runs() -> Vec<Saved> {
         let saved = |id: &str, run| Saved { id: id.to_owned(), path: PathBuf::from("runs").join(id), run };
-        vec![saved("2-0", Ok(full())), saved("1-0", Err("runs/1-0 is damaged:\n EOF".to_owned()))]
+        vec![saved("2-0", Ok(full())), saved("1-0", Err(Error::setup("runs/1-0 is damaged:\n EOF")))]
     }
 
     #[test]

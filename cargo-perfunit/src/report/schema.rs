@@ -45,6 +45,7 @@ fn schema<T: JsonSchema>(title: &str) -> Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::report::samples;
     use serde_json::Value;
     use std::path::{Path, PathBuf};
@@ -86,7 +87,7 @@ mod tests {
         check(DocumentKind::Diff, &json::render(&run));
         check(DocumentKind::Diff, &json::render(&samples::run(Vec::new())));
         let saved = |run| saved::Saved { id: "1".to_owned(), path: PathBuf::from("1/run.json"), run };
-        let runs = [saved(Ok(run)), saved(Err("is damaged".to_owned()))];
+        let runs = [saved(Ok(run)), saved(Err(Error::setup("is damaged")))];
         check(DocumentKind::Runs, &saved::render(&runs, saved::ListFormat::Json));
     }
 

@@ -274,7 +274,7 @@ fn changed_line(run: &Run, screen: &mut Screen) {
 /// Below this all of them changed: the run's threshold, or that of a test where less cannot be detected.
 fn largest_threshold(outcomes: &[&Outcome], run: &Run) -> f64 {
     let thresholds = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.threshold);
-    thresholds.fold(run.threshold, f64::max)
+    thresholds.fold(run.threshold.fraction(), f64::max)
 }
 
 fn same_line(run: &Run, screen: &mut Screen) {
@@ -285,7 +285,7 @@ fn same_line(run: &Run, screen: &mut Screen) {
         if Words::of(gates) == Words::OfAny {
             by_gates.entry(gates.to_vec()).or_default().push(outcome);
         } else {
-            let threshold = outcome.measured.as_ref().map_or(run.threshold, |measured| measured.threshold);
+            let threshold = outcome.measured.as_ref().map_or(run.threshold.fraction(), |measured| measured.threshold);
             by_threshold.entry(threshold.to_bits()).or_default().push(outcome);
         }
     }
@@ -295,7 +295,7 @@ fn same_line(run: &Run, screen: &mut Screen) {
         screen.status("Same", GOOD, &text);
     }
     // Each small test has its own.
-    let own = by_threshold.split_off(&(run.threshold.to_bits() + 1));
+    let own = by_threshold.split_off(&(run.threshold.fraction().to_bits() + 1));
     let range = own.first_key_value().zip(own.last_key_value()).map(|((low, _), (high, _))| (*low, *high));
     let own = range.map(|range| (range, own.into_values().flatten().collect()));
     let by_threshold = by_threshold.into_iter().map(|(bits, same)| ((bits, bits), same));
@@ -365,7 +365,7 @@ pub(super) fn counts(run: &Run) -> Text {
 fn thresholds(run: &Run) -> String {
     let changed = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::ChangedBelowThreshold);
     let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.threshold);
-    if own.all(|own| own.to_bits() == run.threshold.to_bits()) {
+    if own.all(|own| own.to_bits() == run.threshold.fraction().to_bits()) {
         threshold(run.threshold)
     } else {
         "their thresholds".to_owned()

@@ -3,6 +3,7 @@
 use super::failing::is_failing;
 use super::figures::Detail;
 use super::format::{count, one_line};
+use super::reason::failed_on;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, test_id};
 use crate::model::{Outcome, Reason, Run, Side, Verdict};
@@ -143,10 +144,10 @@ fn is_worth_a_line(reason: Option<&Reason>) -> bool {
 /// What distinguishes a test from the others of its group.
 fn particulars(reason: Option<&Reason>) -> String {
     match reason {
-        Some(Reason::Fails { side, detail } | Reason::Crashes { side, detail }) => {
-            one_line(&format!("on {side}: {detail}"))
+        Some(Reason::Fails { side, detail, intermittent } | Reason::Crashes { side, detail, intermittent }) => {
+            one_line(&format!("on {}: {detail}", failed_on(*side, *intermittent)))
         }
-        Some(Reason::TimedOut { side, seconds }) => format!("on {side}, within {seconds:.0} s"),
+        Some(Reason::TimedOut { side, seconds }) => format!("on {}, within {seconds:.0} s", failed_on(*side, false)),
         Some(reason @ Reason::TooLong { .. }) => one_line(&reason.to_string()).replace("too long: ", ""),
         Some(Reason::NotCaptured { detail }) => one_line(detail),
         Some(Reason::TestChanged { item }) => one_line(item),
@@ -160,6 +161,7 @@ fn particulars(reason: Option<&Reason>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::FailedOn;
     use crate::report::format::{Glyphs, without_escapes};
     use crate::report::samples::{run, unmeasured};
 
@@ -172,7 +174,7 @@ mod tests {
     }
 
     fn fails(detail: &str) -> Reason {
-        Reason::Fails { side: "base".into(), detail: detail.into() }
+        Reason::Fails { side: FailedOn::Base, detail: detail.into(), intermittent: false }
     }
 
     #[test]

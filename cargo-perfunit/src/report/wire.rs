@@ -3,7 +3,7 @@
 //! Described field by field in `docs/json.md`. A figure that is not a finite number is `null`.
 
 use crate::decide;
-use crate::model::{self, Sides, TargetKind, TestId};
+use crate::model::{self, FailedOn, Sides, TargetKind, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,9 +76,12 @@ pub struct Reason {
     pub kind: String,
     /// The same as a sentence.
     pub text: String,
-    /// `base`, `head` or `both`.
+    /// The versions on which it does not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub side: Option<String>,
+    pub side: Option<FailedOn>,
+    /// Whether it passes there, too, now and then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intermittent: Option<bool>,
     /// Panic message, signal, exit status, or what stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -127,7 +130,6 @@ impl From<&model::Reason> for Reason {
     fn from(reason: &model::Reason) -> Self {
         use model::Reason as R;
         let plain = Self { kind: reason.kind().to_owned(), text: reason.to_string(), ..Self::default() };
-        let on = |side: &String| Some(side.clone());
         match reason {
             R::FoldedAway { ns } | R::LostInStart { ns } => Self { ns: finite(*ns), ..plain },
             R::TooLong { seconds, needed_seconds, ns } => Self {
@@ -137,15 +139,19 @@ impl From<&model::Reason> for Reason {
                 head_ns: ns.and_then(|ns| finite(ns.head)),
                 ..plain
             },
-            R::TimedOut { side, seconds } => Self { side: on(side), seconds: finite(*seconds), ..plain },
-            R::Fails { side, detail } | R::Crashes { side, detail } => Self { side: on(side), ..plain }.because(detail),
+            R::TimedOut { side, seconds } => Self { side: Some(*side), seconds: finite(*seconds), ..plain },
+            R::Fails { side, detail, intermittent } | R::Crashes { side, detail, intermittent } => {
+                Self { side: Some(*side), intermittent: Some(*intermittent), ..plain }.because(detail)
+            }
             R::TestChanged { item } => Self { item: Some(item.clone()), ..plain },
             R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
             R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
             R::OtherShard { shard, .. } => Self { shard: Some(*shard), ..plain },
             R::NotCaptured { detail } => plain.because(detail),
             R::Skipped { why, place } => Self { path: Some(place.clone()), ..plain }.because(why),
-            R::MetricUnknown { metric, detail } => Self { metric: Some(metric.clone()), ..plain }.because(detail),
+            R::MetricUnknown { metric, why } => {
+                Self { metric: Some(metric.name().to_owned()), ..plain }.because(&why.to_string())
+            }
             R::Ignored
             | R::New
             | R::Removed
@@ -186,7 +192,7 @@ pub(super) fn pretty(document: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Reason as R;
+    use crate::model::{Metric, NoVerdict, Reason as R};
     use serde_json::{Value, json};
 
     #[track_caller]
@@ -199,30 +205,28 @@ mod tests {
 
     #[test]
     fn reasons_carry_the_fields_of_their_kind() {
-        let (side, detail) = (|| "base".to_owned(), || "exit 3".to_owned());
+        let (side, intermittent) = (FailedOn::Base, true);
+        let detail = || "exit 3".to_owned();
         check(&R::Ignored, &json!({"kind": "ignored"}));
         check(&R::FoldedAway { ns: 0.3 }, &json!({"kind": "folded-away", "ns": 0.3}));
         check(
             &R::TooLong { seconds: 12.0, needed_seconds: 96.0, ns: None },
             &json!({"kind": "too-long", "seconds": 12.0, "needed_seconds": 96.0}),
         );
+        check(&R::TimedOut { side, seconds: 60.0 }, &json!({"kind": "timed-out", "side": "base", "seconds": 60.0}));
         check(
-            &R::TimedOut { side: side(), seconds: 60.0 },
-            &json!({"kind": "timed-out", "side": "base", "seconds": 60.0}),
+            &R::Fails { side, detail: detail(), intermittent: false },
+            &json!({"kind": "fails", "side": "base", "detail": "exit 3", "intermittent": false}),
         );
         check(
-            &R::Fails { side: side(), detail: detail() },
-            &json!({"kind": "fails", "side": "base", "detail": "exit 3"}),
-        );
-        check(
-            &R::Crashes { side: side(), detail: detail() },
-            &json!({"kind": "crashes", "side": "base", "detail": "exit 3"}),
+            &R::Crashes { side, detail: detail(), intermittent },
+            &json!({"kind": "crashes", "side": "base", "detail": "exit 3", "intermittent": true}),
         );
         check(&R::TestChanged { item: "fn t".into() }, &json!({"kind": "test-changed", "item": "fn t"}));
         check(&R::NotCaptured { detail: detail() }, &json!({"kind": "not-captured", "detail": "exit 3"}));
         check(
-            &R::MetricUnknown { metric: "instructions".into(), detail: detail() },
-            &json!({"kind": "metric-unknown", "metric": "instructions", "detail": "exit 3"}),
+            &R::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::Varies },
+            &json!({"kind": "metric-unknown", "metric": "instructions", "detail": "it differs from call to call"}),
         );
     }
 

@@ -7,13 +7,15 @@ use super::reach::{self, Files, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
-use super::wanted::Ignored;
 use crate::build::{BuiltSides, Found, Harness, SideBuild, TestExecutable, list_own_tests, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
 use crate::error::Result;
 use crate::git::Versions;
-use crate::model::{Capture, Metrics, Outcome, Reason, Side, Sides, TargetId, TestId, Verdict, Warning, Why};
+use crate::model::{
+    Capture, Ignored, Metrics, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId, Verdict, Warning,
+    Why,
+};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +31,8 @@ pub struct Candidate {
     /// How it was captured.
     pub capture: Option<Capture>,
     pub ignored: bool,
-    /// How its own code differs between the versions, in words, if it is measured with that of one of them.
-    pub differs: Option<String>,
+    /// How its own code differs between the versions, if it is measured with that of one of them.
+    pub differs: Option<TestCodeDifference>,
     /// On what terms it is measured.
     pub terms: Terms,
 }
@@ -292,7 +294,7 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
     };
     let ignored = base.ignored || head.ignored;
     match filter.ignored {
-        Ignored::Skip if ignored => return Some(Reason::Ignored),
+        Ignored::Default if ignored => return Some(Reason::Ignored),
         Ignored::Only if !ignored => return Some(Reason::Filtered),
         _ => {}
     }

@@ -43,7 +43,7 @@ pub fn leave_out_unexecuted(
         return Ok(None);
     }
     if let Err(why) = trace::available() {
-        return Ok(Some(Warning::NotTraced { why }));
+        return Ok(Some(Warning::NotTraced { why: why.to_string() }));
     }
     let mut remembered = Remembered::load(ours, &built.sides)?;
     let is_known = |(index, surroundings): (&usize, &String)| {
@@ -146,7 +146,7 @@ impl Tracer<'_> {
     ) -> Result<Executed> {
         let target = &candidate.test.target;
         let Some(executable) = executable(self.built, side, target) else {
-            return Ok(Executed::Unknown("it was not built".to_owned()));
+            return Ok(Executed::Unknown(trace::Unseen::NotBuilt));
         };
         let key = (target.clone(), side);
         if !self.places.contains_key(&key) {

@@ -34,4 +34,4 @@ pub use selected::{Selected, select};
 pub use selection_cache::file as selection_file;
 pub use units::Units;
 pub use unused_filters::unused_filters;
-pub use wanted::{Filter, Ignored, Scope, Wanted};
+pub use wanted::{Filter, Scope, Wanted};

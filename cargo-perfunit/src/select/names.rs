@@ -6,7 +6,7 @@ use super::source::{self, FileChange, SourceDiff};
 use super::target_files::{TargetFiles, modules};
 use crate::build::Pairing;
 use crate::git::{FileSet, Versions};
-use crate::model::{Side, Sides, TestId};
+use crate::model::{Side, Sides, TestCodeDifference, TestId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -74,12 +74,12 @@ impl<'a> Names<'a> {
         reach::changed_test_code(&test.name, test.target.kind, &code, &self.diff)
     }
 
-    /// How a test's own code differs between the versions, in words.
-    pub fn difference(&self, test: &TestId) -> Option<String> {
+    /// How a test's own code differs between the versions.
+    pub fn difference(&self, test: &TestId) -> Option<TestCodeDifference> {
         match (self.test(Side::Base, test), self.test(Side::Head, test)) {
-            (Some(_), None) => Some("it is gone in head".to_owned()),
-            (None, Some(_)) => Some("it is new in head".to_owned()),
-            _ => self.changed_code(test).map(|item| format!("its own code changed: {item}")),
+            (Some(_), None) => Some(TestCodeDifference::GoneInHead),
+            (None, Some(_)) => Some(TestCodeDifference::NewInHead),
+            _ => self.changed_code(test).map(|item| TestCodeDifference::Changed { item }),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::build::shadow::Injections;
 use crate::build::{Builder, Place};
 use crate::cargo::{self, Package, Resolution, Workspace};
 use crate::config::filterset::{Expression, Universe, needs_dependencies};
-use crate::config::{self, DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
+use crate::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
 use crate::error::{Error, Result};
 use crate::git::Versions;
 use crate::model::{Reason, TargetId, TestId, Unused};
@@ -196,7 +196,7 @@ impl TestRules {
         for Placed { what, place } in self.asked(test).iter().filter(|_| !self.typed_threshold) {
             // The attribute does not compile with anything else.
             if let Asked::Threshold(text) = what
-                && let Ok(threshold) = config::threshold(text)
+                && let Ok(threshold) = text.parse()
             {
                 (terms.threshold, terms.threshold_from) = (threshold, Some(place.clone()));
             }

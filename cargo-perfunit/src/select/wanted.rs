@@ -1,7 +1,7 @@
 //! Which tests the user wants.
 
 use crate::config::{Rules, Terms};
-use crate::model::TargetKind;
+use crate::model::{Ignored, TargetKind};
 use serde::{Deserialize, Serialize};
 
 /// All that decides which tests are taken, besides the change.
@@ -33,15 +33,6 @@ impl Scope {
     pub fn is_everything(&self) -> bool {
         self.workspace && self.exclude.is_empty() && self.targets.is_empty()
     }
-}
-
-/// Which ignored tests to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum Ignored {
-    #[default]
-    Skip,
-    Only,
-    Include,
 }
 
 /// Test names to take.

@@ -7,9 +7,10 @@ use super::runs::{self, Record};
 use super::shared::Session;
 use crate::build::Builder;
 use crate::error::{Error, Result};
-use crate::explain::{Answers, Explain, Explaining, Goal, Question, check};
+use crate::explain::{Answers, Explaining, Goal, Question, check};
 use crate::model::{
-    Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Unexplained, Verdict, VersionName, Warning,
+    Explain, Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Unexplained, Verdict, VersionName,
+    Warning,
 };
 use crate::select::select;
 use crate::system::suggest;

@@ -8,14 +8,13 @@ use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::explain::explain_outcomes;
 use crate::measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Instructions, Measuring, Metering, Subject, cross_check,
-    find_valgrind, gate, measure_all, verdicts_of_pairs,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Subject, cross_check, find_valgrind, gate,
+    measure_all, verdicts_of_pairs,
 };
 use crate::model::{
-    Basis, Environment, Metered, Metric, MetricVerdict, Metrics, Outcome, Readings, Reason, Side, Sides, TargetId,
-    Warning,
+    Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side,
+    Sides, TargetId, Warning,
 };
-use crate::report;
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -169,8 +168,7 @@ impl Round<'_> {
     /// The tests that fail on the version whose data files are not there, and may not fail with them.
     fn fail_on_other_data(&self, ended: &[Ended]) -> Vec<usize> {
         let other = self.built.pairing.tests_of.other();
-        let fails_there =
-            |end: &Ended| matches!(&end.result, Err(Reason::Fails { side, .. }) if *side == other.to_string());
+        let fails_there = |end: &Ended| matches!(&end.result, Err(reason @ Reason::Fails { .. }) if reason.failing_side() == Some(other));
         let failed: Vec<usize> = (0..ended.len()).filter(|index| fails_there(&ended[*index])).collect();
         let files = &self.session.versions.files;
         let is_data = |path: &std::path::PathBuf| path.extension().is_none_or(|extension| extension != "rs");
@@ -186,8 +184,7 @@ impl Round<'_> {
         let subset: Vec<Candidate> = again.iter().map(|index| tests[*index].clone()).collect();
         for (index, mut end) in again.iter().zip(self.measure(&config, &subset)?.tests) {
             if let Ok(figures) = &mut end.result {
-                let other = data.other();
-                figures.notes.push(format!("measured with {other}'s data files: it does not pass with {data}'s"));
+                figures.notes.push(Note::DataFiles { of: data.other() });
                 ended[*index] = end;
             }
         }
@@ -213,7 +210,7 @@ fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Res
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
     let Candidate { test, because, why, differs, terms, .. } = candidate;
-    let of_tests = differs.map(|how| format!("{tests_of}'s test code on both versions: {how}"));
+    let of_tests = differs.map(|difference| Note::TestCode { of: tests_of, difference });
     let mut outcome = match end.result {
         Ok(figures) => {
             let (verdict, reason) = gate(&terms.gates, (figures.verdict, end.reason), &figures.metrics);
@@ -242,13 +239,10 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     outcome
 }
 
-/// By what else than the run's settings a test is judged, in words.
-fn own_terms(terms: &Terms) -> Vec<String> {
-    let threshold = |from: &String| format!("judged from {} on, by {from}", report::format::threshold(terms.threshold));
-    let gates = |from: &String| {
-        let gates: Vec<String> = terms.gates.iter().map(ToString::to_string).collect();
-        format!("judged by {}, by {from}", gates.join(", "))
-    };
+/// By what else than the run's settings a test is judged.
+fn own_terms(terms: &Terms) -> Vec<Note> {
+    let threshold = |from: &String| Note::OwnThreshold { threshold: terms.threshold, from: from.clone() };
+    let gates = |from: &String| Note::OwnMetrics { metrics: terms.gates.clone(), from: from.clone() };
     terms.threshold_from.iter().map(threshold).chain(terms.gates_from.iter().map(gates)).collect()
 }
 

@@ -19,9 +19,9 @@ pub mod runs;
 mod shared;
 mod summary;
 
-pub use crate::explain::{Explain, Explaining, Goal};
+pub use crate::explain::{Explaining, Goal};
 pub use crate::measure::Measuring;
-pub use crate::select::{Filter, Ignored, Scope};
+pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
 pub use explain::{ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};

@@ -275,10 +275,9 @@ fn take_failed(outcomes: &mut Vec<Outcome>, names: &Names<'_>) -> Vec<Outcome> {
 /// An outcome of the second pairing: a test that does not pass on base has no base, whatever kept it from passing.
 fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Outcome {
     let failed = match &outcome.reason {
-        Some(Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. }) => {
-            side.starts_with("base") || side == "both"
-        }
-        _ => false,
+        Some(Reason::TimedOut { side, .. }) => side.includes(Side::Base),
+        Some(reason) => reason.fails_on(Side::Base),
+        None => false,
     };
     if let Some(reason) = otherwise.get(&outcome.test).filter(|_| failed && outcome.verdict == Verdict::NotMeasured) {
         outcome.reason = Some(reason.clone());
@@ -397,7 +396,7 @@ fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TestId;
+    use crate::model::{FailedOn, TestId};
     use crate::select::not_measured;
 
     #[test]
@@ -418,10 +417,10 @@ mod tests {
 
     #[test]
     fn a_new_test_that_fails_on_base_is_new_and_no_failure_of_base() {
-        let fails = |side: &str| Reason::Fails { side: side.to_owned(), detail: String::new() };
-        check(fails("base"), &Reason::New);
-        check(fails("both"), &Reason::New);
-        check(fails("head"), &fails("head"));
+        let fails = |side| Reason::Fails { side, detail: String::new(), intermittent: false };
+        check(fails(FailedOn::Base), &Reason::New);
+        check(fails(FailedOn::Both), &Reason::New);
+        check(fails(FailedOn::Head), &fails(FailedOn::Head));
         check(Reason::Ignored, &Reason::Ignored);
     }
 }

@@ -79,7 +79,8 @@ pub fn broken(tests: &[Test]) -> Option<String> {
     let is_broken = |test: &&Test| {
         let reason = test.reason.as_ref();
         reason.is_some_and(|reason| {
-            ["fails", "crashes", "timed-out"].contains(&reason.kind.as_str()) && reason.side.as_deref() == Some("head")
+            let on_head = reason.side.as_deref() == Some("head") && !reason.intermittent;
+            on_head && ["fails", "crashes", "timed-out"].contains(&reason.kind.as_str())
         })
     };
     let count = tests.iter().filter(is_broken).count();

@@ -2,9 +2,10 @@
 
 use super::explained;
 use cargo_perfunit::model::{
-    Basis, Capture, Change, ChangedFunction, CrossCheck, EffectClass, EffectSize, Environment, LayoutMatch, Machine,
-    Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NotMetered, Outcome, Readings, Reason, Run, Sample,
-    Selection, Sides, Stages, TargetId, TargetKind, TestId, Verdict, VersionName, Warning, Why,
+    Basis, Between, Capture, Change, ChangedFunction, CrossCheck, EffectClass, EffectSize, Environment, FailedOn,
+    LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered,
+    Note, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold,
+    Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,13 +29,13 @@ pub fn few() -> Run {
     ];
     let first = &mut outcomes[0];
     first.explanation = Some(explained::of(&first.test));
-    first.notes.push("differs from call to call".into());
+    first.notes.push(Note::UnequalWork { between: Between::Calls, equal_seeds: false });
     outcomes[1].cross_check = Some(CrossCheck::Suspect);
     if let Some(cold) = &mut outcomes[3].measured {
         cold.mode = Mode::Cold;
     }
     outcomes[5].reason = Some(Reason::TooNoisy);
-    let fails = Reason::Fails { side: "both".into(), detail: format!("no network {HOSTILE}") };
+    let fails = Reason::Fails { side: FailedOn::Both, detail: format!("no network {HOSTILE}"), intermittent: false };
     outcomes.push(unmeasured("net::tests::dns", fails));
     outcomes.push(unmeasured("slow::tests::all", Reason::Ignored));
     outcomes.push(unmeasured("docs::tests::unrelated", Reason::SameCode));
@@ -42,7 +43,7 @@ pub fn few() -> Run {
     run.warnings = vec![Warning::Machine(Machine::Steal { percent: 12 }), Warning::NotTraced { why: HOSTILE.into() }];
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
     let other = TargetId { name: "cli".into(), kind: TargetKind::Test, ..target(0) };
-    run.environment.layouts.insert(other, Err("the linker ld refuses".into()));
+    run.environment.layouts.insert(other, Err(NoLayout::Refused { linker: "ld".into(), message: HOSTILE.into() }));
     run
 }
 
@@ -87,7 +88,11 @@ pub fn nothing() -> Run {
 fn reason(index: usize) -> Reason {
     match index % 40 {
         0 => Reason::Ignored,
-        1 => Reason::Fails { side: "both".into(), detail: format!("assertion failed: answer == {index}") },
+        1 => Reason::Fails {
+            side: FailedOn::Both,
+            detail: format!("assertion failed: answer == {index}"),
+            intermittent: false,
+        },
         2..=9 => Reason::NotExecuted { functions: 1 + index % 7 },
         10..=14 => Reason::SameExecutable,
         _ => Reason::SameCode,
@@ -145,7 +150,7 @@ fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64,
         effect: EffectSize { d: change * 60.0, class: EffectClass::Large },
         mode: Mode::Steady,
         threshold: 0.02,
-        asked: 0.02,
+        asked: Threshold::default(),
         sample: Sample { estimates, batches },
         bound: None,
     };
@@ -187,7 +192,7 @@ fn metrics(verdict: Verdict, base_ns: f64, change: f64) -> Metrics {
         (Metric::AllocatedBytes, Ok(metered(MetricVerdict::Same, 1843.0, 1843.0, Basis::Calls(5)))),
         (Metric::PeakHeap, Ok(metered(MetricVerdict::Same, 640.0, 640.0, Basis::Calls(5)))),
         (Metric::PageFaults, Ok(metered(MetricVerdict::Same, 1.0, 1.0, Basis::Calls(5)))),
-        (Metric::Instructions, Err(NotMetered::NoCounter("no performance counters".into()))),
+        (Metric::Instructions, Err(NotMetered::NoCounter(NoCounter::NoUnit))),
     ])
 }
 
@@ -231,7 +236,7 @@ fn run(outcomes: Vec<Outcome>) -> Run {
             measure: Duration::from_millis(8_300),
             explain: Duration::from_millis(5_200),
         },
-        threshold: 0.02,
+        threshold: Threshold::default(),
         gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,

@@ -8,7 +8,7 @@ use super::rows::{Key, Row};
 use super::tango::Design;
 use super::tool::Tool;
 use super::{Result, criterion, divan, ours, pinned, tango};
-use cargo_perfunit::model::DEFAULT_THRESHOLD;
+use cargo_perfunit::model::Threshold;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ impl Contender {
             0.0 => pairs.iter().map(|pair| pair.threshold()).filter(|threshold| *threshold > 0.0).collect(),
             _ => vec![pair.threshold()],
         };
-        thresholds.push(DEFAULT_THRESHOLD);
+        thresholds.push(Threshold::default().fraction());
         thresholds.sort_by(f64::total_cmp);
         thresholds.dedup();
         let peers = [Time::Default, Time::Second].map(|time| {

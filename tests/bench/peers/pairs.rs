@@ -2,7 +2,7 @@
 
 use super::Result;
 use super::project::{OPERATIONS, Version};
-use cargo_perfunit::model::DEFAULT_THRESHOLD;
+use cargo_perfunit::model::Threshold;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -46,7 +46,7 @@ impl Pair {
 
     /// The threshold with which one would look for this effect: half of it, or the tool's default.
     pub fn threshold(self) -> f64 {
-        (self.effect() / 2.0).min(DEFAULT_THRESHOLD)
+        (self.effect() / 2.0).min(Threshold::default().fraction())
     }
 
     /// Head as it is the so manieth time: moved code lies elsewhere each time.

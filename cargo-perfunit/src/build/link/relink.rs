@@ -3,6 +3,7 @@
 use super::arguments::Scope;
 use super::record::LinkRecord;
 use crate::error::{Error, Result};
+use crate::model::NoLayout;
 use crate::system::fs;
 use crate::system::process;
 use std::ffi::OsString;
@@ -27,17 +28,16 @@ pub struct Relink {
     output: PathBuf,
 }
 
-/// Starts the link again from the kept files, with `more` behind its options. In words why this linker cannot do that, or
-/// that not all inputs are kept.
+/// Starts the link again from the kept files, with `more` behind its options; or says why this linker cannot do that.
 pub fn relink(
     link: &Path,
     output: &Path,
     position: Position,
     more: &[OsString],
-) -> Result<std::result::Result<Relink, String>> {
+) -> Result<std::result::Result<Relink, NoLayout>> {
     let record = LinkRecord::load(link)?;
     if let Some(why) = record.incomplete() {
-        return Ok(Err(why.to_owned()));
+        return Ok(Err(NoLayout::Incomplete { why: why.to_owned() }));
     }
     if let Some(folder) = output.parent() {
         fs::create_dir_all(folder)?;
@@ -45,7 +45,7 @@ pub fn relink(
     let mut command = record.command(output);
     if position == Position::Fixed {
         if !is_free_to_move(&record) {
-            return Ok(Err("the executable was not linked as position-independent by a compiler driver".to_owned()));
+            return Ok(Err(NoLayout::NotPositionIndependent));
         }
         // Of the two options the last counts, and the driver chooses the files that begin a program accordingly.
         command.arg("-no-pie");
@@ -56,8 +56,8 @@ pub fn relink(
 }
 
 impl Relink {
-    /// Waits for the end. In words why the linker refuses.
-    pub fn finish(self) -> Result<std::result::Result<(), String>> {
+    /// Waits for the end; or says why the linker refuses.
+    pub fn finish(self) -> Result<std::result::Result<(), NoLayout>> {
         let Self { child, linker, output } = self;
         let ended = child
             .wait_with_output()
@@ -67,7 +67,7 @@ impl Relink {
         }
         let message = String::from_utf8_lossy(&ended.stderr);
         let first = message.lines().find(|text| !text.trim().is_empty()).unwrap_or("no message");
-        Ok(Err(format!("the linker {linker} refuses: {}", first.trim())))
+        Ok(Err(NoLayout::Refused { linker, message: first.trim().to_owned() }))
     }
 }
 

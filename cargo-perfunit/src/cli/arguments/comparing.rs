@@ -3,11 +3,11 @@
 use super::output::terminal;
 use super::project::{ConfigurationArguments, place};
 use crate::build;
-use crate::config::{Features, Ignored, Layer, Resolved, Settings, Sourced};
+use crate::config::{Features, Layer, Resolved, Settings, Sourced};
 use crate::error::Result;
 use crate::git::Request;
-use crate::model::{Partition, TargetKind};
-use crate::session::{self, Filter, Measuring, Options, Scope};
+use crate::model::{Ignored, Partition, TargetKind};
+use crate::session::{Filter, Measuring, Options, Scope};
 use crate::system::term::{ColorChoice, Terminal};
 use clap::{ArgAction, Args};
 use std::path::PathBuf;
@@ -236,11 +236,7 @@ fn scope(packages: &PackageArguments) -> Scope {
 }
 
 fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
-    let ignored = match settings.run_ignored.value {
-        Ignored::Default => session::Ignored::Skip,
-        Ignored::Only => session::Ignored::Only,
-        Ignored::All => session::Ignored::Include,
-    };
+    let ignored = settings.run_ignored.value;
     Filter {
         names: common.filter.clone(),
         expressions: common.filterset.clone(),

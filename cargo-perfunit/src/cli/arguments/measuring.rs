@@ -1,13 +1,9 @@
 //! How to measure, decide and explain.
 
-use crate::config::{
-    self, Explainer, Explanations, Gates, Instructions, Layer, Limit, Settings, Sourced, Strategy, Threshold, Time,
-    Value,
-};
-use crate::measure::{self, Placement};
-use crate::model::{self, Engine, Metric};
-use crate::session::{Explain, Explaining, Measuring};
-use clap::{Args, ValueEnum};
+use crate::config::{self, Auto, Gates, Layer, Limit, Settings, Sourced, Time, Value};
+use crate::model::{Engine, Explain, Instructions, Metric, Placement, Strategy, Threshold};
+use crate::session::{Explaining, Measuring};
+use clap::Args;
 use std::time::Duration;
 
 /// How to measure and decide. What is not typed here may be set in the environment or in the configuration.
@@ -18,8 +14,8 @@ pub struct MeasuringArguments {
     ///
     /// Smaller changes that are certain are shown as changed, and never fail the run. First calls are judged from 5 % on,
     /// and tests whose code placement cannot be controlled from 15 % on.
-    #[arg(long, value_name = "CHANGE", value_parser = config::threshold)]
-    pub threshold: Option<f64>,
+    #[arg(long, value_name = "CHANGE")]
+    pub threshold: Option<Threshold>,
     /// Metrics that decide whether a test got slower or faster, separated by commas [default: time].
     ///
     /// The other metrics are measured, and shown where they changed.
@@ -49,13 +45,13 @@ pub struct MeasuringArguments {
     ///
     /// This needs separate builds, with a probe in each function. `cargo perfunit explain` does it later.
     #[arg(long, value_enum, value_name = "WHEN")]
-    pub explain: Option<Explanations>,
+    pub explain: Option<Explain>,
     /// What to count to find the responsible functions [default: auto].
-    #[arg(long, value_enum, value_name = "ENGINE", hide_short_help = true)]
-    pub engine: Option<Explainer>,
+    #[arg(long, value_name = "ENGINE", hide_short_help = true)]
+    pub engine: Option<Auto<Engine>>,
     /// Which functions to time to find the responsible ones [default: auto].
-    #[arg(long, value_enum, value_name = "STRATEGY", hide_short_help = true)]
-    pub strategy: Option<Strategy>,
+    #[arg(long, value_name = "STRATEGY", hide_short_help = true)]
+    pub strategy: Option<Auto<Strategy>>,
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
@@ -65,24 +61,14 @@ pub struct MeasuringArguments {
     pub others: usize,
     /// Where the code of both versions lies: what did not change at the same places, or wherever the linker put it.
     #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
-    pub layout: Layout,
-}
-
-/// Where the code of the measured executables lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Layout {
-    /// What is the same in both versions at the same places.
-    #[default]
-    Matched,
-    /// Wherever the linker put it.
-    Natural,
+    pub layout: Placement,
 }
 
 impl MeasuringArguments {
     /// What was typed.
     pub fn layer(&self) -> Layer {
         Layer {
-            threshold: self.threshold.map(Threshold).map(Sourced::typed),
+            threshold: self.threshold.map(Sourced::typed),
             metrics: (!self.metric.is_empty()).then(|| Sourced::typed(Gates::of(&self.metric))),
             instructions: self.instructions.map(Sourced::typed),
             timeout: self.timeout.map(Time).map(Sourced::typed),
@@ -98,22 +84,15 @@ impl MeasuringArguments {
     /// How to measure and decide, with what was settled.
     pub fn measuring(&self, settings: &Settings) -> Measuring {
         Measuring {
-            threshold: settings.threshold.value.0,
+            threshold: settings.threshold.value,
             timeout: settings.timeout.value.0,
             budget: settings.budget.value.0,
             per_test_budget: settings.per_test_budget.value.0,
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
             others: self.others,
-            placement: match self.layout {
-                Layout::Matched => Placement::Matched,
-                Layout::Natural => Placement::Natural,
-            },
+            placement: self.layout,
             gates: settings.metrics.value.0.clone(),
-            instructions: match settings.instructions.value {
-                Instructions::Auto => measure::Instructions::Auto,
-                Instructions::Callgrind => measure::Instructions::Callgrind,
-                Instructions::Never => measure::Instructions::Never,
-            },
+            instructions: settings.instructions.value,
             ..Measuring::default()
         }
     }
@@ -122,32 +101,9 @@ impl MeasuringArguments {
 /// How to find the responsible functions, with what was settled.
 pub fn explaining(settings: &Settings) -> Explaining {
     Explaining {
-        explain: match settings.explain.value {
-            Explanations::Auto => Explain::Auto,
-            Explanations::Always => Explain::Always,
-            Explanations::Never => Explain::Never,
-        },
-        engine: engine(settings.engine.value),
-        strategy: strategy(settings.strategy.value),
+        explain: settings.explain.value,
+        engine: settings.engine.value.0,
+        strategy: settings.strategy.value.0,
         ..Explaining::default()
-    }
-}
-
-/// The engine that is meant.
-pub fn engine(typed: Explainer) -> Option<Engine> {
-    match typed {
-        Explainer::Auto => None,
-        Explainer::Probes => Some(Engine::Probes),
-        Explainer::Callgrind => Some(Engine::Callgrind),
-    }
-}
-
-/// The strategy that is meant.
-pub fn strategy(typed: Strategy) -> Option<model::Strategy> {
-    match typed {
-        Strategy::Auto => None,
-        Strategy::Complete => Some(model::Strategy::Complete),
-        Strategy::Levelwise => Some(model::Strategy::Levelwise),
-        Strategy::UntilSourceChange => Some(model::Strategy::UntilSourceChange),
     }
 }

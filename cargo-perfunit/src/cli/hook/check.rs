@@ -163,7 +163,7 @@ mod tests {
     fn options_of_diff_are_checked_and_taken() {
         let request = resolved("-- --threshold 5% parser::", None).unwrap();
         assert_eq!(request.options.measuring.budget, Some(Duration::from_mins(1)));
-        assert!((request.options.measuring.threshold - 0.05).abs() < 1e-12);
+        assert_eq!(request.options.measuring.threshold, "5%".parse().unwrap());
         assert_eq!(request.options.filter.names, ["parser::"]);
         assert_eq!(request.options.request, crate::git::Request::Range { base: "a".into(), head: "b".into() });
         let error = resolved("-- --treshold 5%", None).err().unwrap().to_string();

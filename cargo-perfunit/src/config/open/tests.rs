@@ -1,7 +1,7 @@
 use super::super::rules::DataFate;
 use super::super::source::Sourced;
-use super::super::values::Threshold;
 use super::*;
+use crate::model::Threshold;
 
 const TEXT: &str = r#"[profile.default]
 threshold = "3%"
@@ -69,7 +69,7 @@ fn the_chosen_profile_counts_more_than_the_default_one_and_that_more_than_what_i
 #[test]
 fn the_command_line_counts_more_than_the_environment_and_that_more_than_the_file() {
     let threshold = |value: f64, from: Source| Layer {
-        threshold: Some(Sourced { value: Threshold(value), from }),
+        threshold: Some(Sourced { value: Threshold::new(value).unwrap(), from }),
         ..Layer::default()
     };
     let variable = || threshold(0.5, Source::Environment { name: "PERFUNIT_THRESHOLD".to_owned() });
@@ -86,9 +86,9 @@ fn overrides_of_the_chosen_profile_come_first_and_yield_to_what_was_typed() {
     let rules = resolved("hook", Layer::default()).rules;
     let filters: Vec<&str> = rules.overrides.iter().map(|rule| rule.filter.value.as_str()).collect();
     assert_eq!(filters, ["package(app)", "test(slow)"]);
-    assert_eq!(rules.overrides[0].threshold, Some(0.2));
+    assert_eq!(rules.overrides[0].threshold, Threshold::new(0.2));
     assert!(!rules.typed_threshold);
-    let typed = Layer { threshold: Some(Sourced::typed(Threshold(0.01))), ..Layer::default() };
+    let typed = Layer { threshold: Threshold::new(0.01).map(Sourced::typed), ..Layer::default() };
     let rules = resolved("hook", typed).rules;
     assert_eq!(rules.overrides[0].threshold, None);
     assert!(rules.overrides[0].metrics.is_some() && rules.typed_threshold);

@@ -48,7 +48,7 @@ fn a_container_is_told_what_it_refuses() {
         allowed: vec![3],
         pinning: false,
         fixed_addresses: false,
-        tracing: Err("refused".to_owned()),
+        tracing: Err(Untraceable::Refused),
         limit: Some(1.5),
         ..good()
     };
@@ -70,7 +70,7 @@ fn a_shared_host_is_told_by_its_steal_and_not_by_being_virtual() {
 
 #[test]
 fn without_a_toolchain_or_linker_nothing_works() {
-    let bare = Facts { toolchain: Err("cannot run rustc".to_owned()), linking: None, ..good() };
+    let bare = Facts { toolchain: Err(Error::setup("cannot run rustc")), linking: None, ..good() };
     check(&bare, &[("toolchain", Level::Bad)]);
     check(&Facts { linking: Some(Linking::Failed("no cc".to_owned())), ..good() }, &[("linker", Level::Bad)]);
     check(&Facts { linking: Some(Linking::Plain), ..good() }, &[("linker", Level::Warn)]);
@@ -79,7 +79,7 @@ fn without_a_toolchain_or_linker_nothing_works() {
 }
 
 #[track_caller]
-fn check_noise(lost: f64, spread: f64, itself: Result<AgainstItself, String>, expected: [Level; 3]) {
+fn check_noise(lost: f64, spread: f64, itself: Result<AgainstItself, Error>, expected: [Level; 3]) {
     let core = CoreNoise { core: 1, gaps_per_second: 612.4, lost, longest_ns: 410_000.0 };
     let measured = Noise { cores: vec![core], work_spread: Some(spread), against_itself: Some(itself) };
     let levels: Vec<Level> = noise(&measured).iter().map(|finding| finding.level).collect();
@@ -96,7 +96,7 @@ fn measured_noise_is_graded() {
     check_noise(0.02, 0.004, Ok(itself(Verdict::Same, 0.011)), [Fine, Fine, Fine]);
     check_noise(0.3, 0.05, Ok(itself(Verdict::Same, 0.07)), [Warn, Warn, Warn]);
     check_noise(0.8, 0.4, Ok(itself(Verdict::Inconclusive, 0.3)), [Warn, Bad, Bad]);
-    check_noise(0.02, 0.004, Err("cannot start".to_owned()), [Fine, Fine, Bad]);
+    check_noise(0.02, 0.004, Err(Error::setup("cannot start")), [Fine, Fine, Bad]);
 }
 
 #[test]

@@ -1,14 +1,14 @@
 use super::*;
-use crate::measure::bench::{Metering, Placement};
+use crate::measure::bench::Metering;
 use crate::measure::work::Comparison;
-use crate::model::Capture;
+use crate::model::{Capture, Placement, Threshold};
 
 pub fn config() -> Config {
     Config {
         timeout: Duration::from_secs(10),
         per_test_budget: Duration::from_secs(10),
         deadline: None,
-        threshold: 0.02,
+        threshold: Threshold::default(),
         alpha: 0.01,
         others: 1,
         seed: 0,

@@ -1,6 +1,7 @@
 //! The object file that holds the gaps.
 
 use super::plan::Gap;
+use crate::model::NoLayout;
 use object::elf;
 use object::write::{Object, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
@@ -9,7 +10,7 @@ use object::{Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind, 
 const TRAP: u8 = 0xcc;
 
 /// An object with a section and a symbol for each gap.
-pub(super) fn object(gaps: &[Gap], architecture: Architecture) -> Result<Vec<u8>, String> {
+pub(super) fn object(gaps: &[Gap], architecture: Architecture) -> Result<Vec<u8>, NoLayout> {
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     for gap in gaps {
         // Retained although nothing refers to it.
@@ -32,7 +33,7 @@ pub(super) fn object(gaps: &[Gap], architecture: Architecture) -> Result<Vec<u8>
     }
     // Without this note a linker would take the stack for executable.
     object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
-    object.write().map_err(|error| error.to_string())
+    object.write().map_err(|error| NoLayout::NoGaps { why: error.to_string() })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What an executable tells of the places of its functions and sections.
 
+use crate::model::NoLayout;
 use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -44,9 +45,9 @@ pub(super) struct Section {
 
 impl Image {
     /// Reads an ELF executable; in words why that is not possible.
-    pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let file = object::File::parse(bytes).map_err(|error| format!("the executable cannot be read: {error}"))?;
-        let text = file.section_by_name(".text").ok_or("the executable has no .text")?;
+    pub fn read(bytes: &[u8]) -> Result<Self, NoLayout> {
+        let file = object::File::parse(bytes).map_err(unreadable)?;
+        let text = file.section_by_name(".text").ok_or(NoLayout::NoCode)?;
         let code = Content::of(&text)?;
         let constants = file.section_by_name(".rodata").map(|section| Content::of(&section)).transpose()?;
         // Merged functions share an address.
@@ -135,9 +136,13 @@ impl Image {
     }
 }
 
+fn unreadable(error: object::Error) -> NoLayout {
+    NoLayout::Unreadable { why: error.to_string() }
+}
+
 impl Content {
-    fn of<'a>(section: &impl ObjectSection<'a>) -> Result<Self, String> {
-        let bytes = section.data().map_err(|error| error.to_string())?.to_vec();
+    fn of<'a>(section: &impl ObjectSection<'a>) -> Result<Self, NoLayout> {
+        let bytes = section.data().map_err(unreadable)?.to_vec();
         Ok(Self { address: section.address(), bytes })
     }
 

@@ -7,7 +7,7 @@ use super::plan::{Plan, plan};
 use super::{anchor, gaps};
 use crate::build::{Position, Relink, relink};
 use crate::error::Result;
-use crate::model::{LayoutMatch, Side, Sides};
+use crate::model::{LayoutMatch, NoLayout, Side, Sides};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -61,7 +61,7 @@ impl Matched {
         folder: &Path,
         outputs: Sides<&Path>,
         position: Position,
-    ) -> Result<std::result::Result<(Self, LayoutMatch), String>> {
+    ) -> Result<std::result::Result<(Self, LayoutMatch), NoLayout>> {
         let images = match read(executables)? {
             Ok(images) => images,
             Err(why) => return Ok(Err(why)),
@@ -83,7 +83,7 @@ impl Matched {
     }
 
     /// Links the first layout until all functions and data are where they should be.
-    fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
+    fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, NoLayout>> {
         for left in (0..REPAIRS).rev() {
             let linked = match self.link_and_read(None, outputs)? {
                 Ok(linked) => linked,
@@ -102,7 +102,7 @@ impl Matched {
                 self.leaving.get_mut(side).extend(leaving.get(side));
             }
         }
-        Ok(Err("the linker does not place functions as it is told".to_owned()))
+        Ok(Err(NoLayout::Disobeyed))
     }
 
     /// The functions with loops that have no common place in both versions, as the linker knows them: of who comes by them
@@ -112,11 +112,11 @@ impl Matched {
     }
 
     /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.
-    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, String>> {
+    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, NoLayout>> {
         Ok(self.link_and_read(Some(seed), outputs)?.map(|linked| figures(&self.blocks, &linked)))
     }
 
-    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Result<std::result::Result<Linked, String>> {
+    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Result<std::result::Result<Linked, NoLayout>> {
         let plan = plan(&self.blocks, seed);
         let started = Instant::now();
         // Side by side: a linker does not keep many cores busy for long.
@@ -140,7 +140,7 @@ impl Matched {
     }
 
     /// Starts the link of one side.
-    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<Relink, String>> {
+    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<Relink, NoLayout>> {
         let order = self.folder.join(format!("{side}.order"));
         fs::write(&order, plan.order.get(side).join("\n"))?;
         let mut more: Vec<OsString> = Vec::new();
@@ -200,11 +200,11 @@ struct Linked {
     took: Duration,
 }
 
-fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, String>> {
+fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, NoLayout>> {
     let images = executables.try_map(|_, path| fs::read(path).map(|bytes| Image::read(&bytes)))?;
     Ok(images.try_map(|_, image| image).and_then(|images| {
         let same = images.base.architecture == images.head.architecture;
-        if same { Ok(images) } else { Err("base and head are for other processors".to_owned()) }
+        if same { Ok(images) } else { Err(NoLayout::OtherProcessors) }
     }))
 }
 

@@ -95,7 +95,7 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
                     p.note { (layout) }
                 }
                 @for note in &outcome.notes {
-                    p.note { (sentence(&one_line(note))) }
+                    p.note { (sentence(&one_line(&note.to_string()))) }
                 }
             }
             @if !measured.sample.batches.base.is_empty() {
@@ -112,7 +112,7 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
 fn layout(run: &Run, outcome: &Outcome) -> Option<String> {
     Some(match run.environment.layouts.get(&outcome.test.target)? {
         Ok(layout) => format!("Matched layout: {}.", text::layout(layout)),
-        Err(why) => format!("Code layout not controlled: {}.", one_line(why)),
+        Err(why) => format!("Code layout not controlled: {}.", one_line(&why.to_string())),
     })
 }
 

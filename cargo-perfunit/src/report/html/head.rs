@@ -223,7 +223,7 @@ fn facts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
         if environment.paired_address_space { "equal in both processes of a pair" } else { "random in each process" };
     let layouts = environment.layouts.iter().map(|(target, state)| match state {
         Ok(layout) => format!("{target}: {}", text::layout(layout)),
-        Err(why) => format!("{target}: not controlled ({})", one_line(why)),
+        Err(why) => format!("{target}: not controlled ({})", one_line(&why.to_string())),
     });
     vec![
         ("Tests", vec![found(run)]),
@@ -286,7 +286,7 @@ mod tests {
         let text = about(&full()).0;
         assert!(text.contains("<dd>412 found in 3 of 12 targets, 7 measured</dd>"), "{text}");
         assert!(text.contains("<dt>Stages</dt><dd>prepare 0.4 s, build 12.1 s, measure 8.3 s</dd>"), "{text}");
-        assert!(text.contains("mycrate: not controlled (the linker ld refuses)"), "{text}");
+        assert!(text.contains("mycrate: not controlled (the linker ld refuses: no such option)"), "{text}");
         assert!(!text.contains("Their effects") && !text.contains("Not available"), "{text}");
     }
 
@@ -294,6 +294,9 @@ mod tests {
     fn remarks_are_only_there_where_there_are_some() {
         assert!(remarks(&run(vec![])).0.is_empty());
         let text = remarks(&full()).0;
-        assert!(text.contains("<b>Note</b>: code layout not controlled in mycrate: the linker ld refuses"), "{text}");
+        assert!(
+            text.contains("<b>Note</b>: code layout not controlled in mycrate: the linker ld refuses: no such option"),
+            "{text}"
+        );
     }
 }

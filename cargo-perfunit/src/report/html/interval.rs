@@ -16,7 +16,7 @@ pub struct Scale {
 impl Scale {
     /// Wide enough for all estimates of a run.
     pub fn of(run: &Run) -> Self {
-        let even = if run.threshold.is_finite() && run.threshold > 0.0 { run.threshold } else { 0.02 };
+        let even = run.threshold.fraction();
         let sizes = run.outcomes.iter().filter_map(|outcome| outcome.measured.as_ref());
         let sizes = sizes.map(|measured| measured.change.estimate.abs()).filter(|size| size.is_finite());
         Self { even, reach: 1.3 * sizes.fold(2.0 * even, f64::max) }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Reason, Warning};
+use crate::model::{FailedOn, Reason, Warning};
 use crate::report::Denied;
 use crate::report::samples::{self, full, measured, outcome, run};
 use snapbox::{IntoData, assert_data_eq, str};
@@ -40,7 +40,7 @@ fn a_comment_reads_like_this() {
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
 - Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
-- Note: `code layout not controlled in mycrate: the linker ld refuses`
+- Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
 
 ```sh
@@ -80,7 +80,7 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
 - Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
-- Note: `code layout not controlled in mycrate: the linker ld refuses`
+- Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
 - Warning: `git is slow today`
 
@@ -226,7 +226,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
 "]]
         .raw()
     );
-    let fails = Reason::Fails { side: "base".to_owned(), detail: "no".to_owned() };
+    let fails = Reason::Fails { side: FailedOn::Base, detail: "no".to_owned(), intermittent: false };
     let broken = run(vec![samples::unmeasured("a", Some(fails))]);
     assert_data_eq!(
         top(&broken, &silent),

@@ -35,7 +35,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code layout not controlled in mycrate: the linker ld refuses
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
@@ -68,7 +68,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code layout not controlled in mycrate: the linker ld refuses
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ------------
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
@@ -98,7 +98,8 @@ fn eighty_columns_put_figures_below_names() {
         Same  1 test: no change of 10 % or more; smallest detectable change
               0.41 %
 Not measured  doc tests of mycrate: run by rustdoc
-        Note  code layout not controlled in mycrate: the linker ld refuses
+        Note  code layout not controlled in mycrate: the linker ld refuses: no
+              such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can
               cause such a change
 ────────────
@@ -129,7 +130,7 @@ fn verbose_tells_everything_about_every_test() {
       Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %  [+29.6 %, +31.6 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names `Parser::line`, changed in src/parser.rs
-              note: differs from call to call
+              note: its work differs from call to call
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %  [-25.0 %, -23.0 %]  (cold)
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process
               selected: names `Parser::line`, changed in src/parser.rs
@@ -148,7 +149,7 @@ Not measured  1 test: fails on both: no network
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: run by rustdoc
-        Note  code layout not controlled in mycrate: the linker ld refuses
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  2 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]

@@ -1,5 +1,6 @@
 //! Whether two executables hold the same functions although these lie at other places.
 
+use super::inlining::UnreadableExecutable;
 use iced_x86::{Code as Operation, Decoder, DecoderOptions};
 use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ const ENTRY: &str = "main";
 
 /// The functions of one executable that another has with other instructions, by the linker's names; or why they cannot
 /// be compared. Operands are not looked at: in them are the places of other things.
-pub fn unlike(executable: &[u8], other: &[u8]) -> Result<Vec<String>, String> {
+pub fn unlike(executable: &[u8], other: &[u8]) -> Result<Vec<String>, UnreadableExecutable> {
     let (ours, others) = (shapes(executable)?, shapes(other)?);
     let differs = |(name, shape): (&String, &Shape)| others.get(name).is_some_and(|other| other != shape);
     Ok(ours.iter().filter(|(name, shape)| differs((name, shape))).map(|(name, _)| name.clone()).collect())
@@ -25,8 +26,8 @@ enum Shape {
     Ambiguous,
 }
 
-fn shapes(executable: &[u8]) -> Result<BTreeMap<String, Shape>, String> {
-    let file = object::File::parse(executable).map_err(|error| format!("it is no executable: {error}"))?;
+fn shapes(executable: &[u8]) -> Result<BTreeMap<String, Shape>, UnreadableExecutable> {
+    let file = object::File::parse(executable)?;
     let mut shapes = BTreeMap::new();
     for symbol in file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0) {
         let Ok(name) = symbol.name() else { continue };

@@ -1,9 +1,10 @@
 //! From an object to atoms: identities, edges, symbols.
 
 use super::digest::Digest;
-use super::elf::{Elf, Place, Relocation, Role, Why};
+use super::elf::{Elf, Place, Relocation, Role};
 use super::instructions::Instructions;
 use super::unit::{Atom, Binding, Edge, Kind, Symbol, To, Unit};
+use super::unreadable::Why;
 use super::{digest, names, pieces, shapes};
 use crate::build::CompiledFiles;
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ pub(super) fn add(unit: &mut Unit, elf: &Elf<'_>, files: &CompiledFiles) -> Resu
     builder.add_sectionless();
     builder.add_symbols();
     builder.add_pieces();
-    u32::try_from(unit.atoms.len().max(unit.edges.len())).map(|_| ()).map_err(|_| "too large".to_owned())
+    u32::try_from(unit.atoms.len().max(unit.edges.len())).map(|_| ()).map_err(|_| Why::TooLarge)
 }
 
 struct Builder<'a, 'data> {
@@ -47,7 +48,7 @@ enum Target {
 impl<'a, 'data> Builder<'a, 'data> {
     /// Numbers the atoms: sections, what has none, pieces, so that edges can name those that come later.
     fn new(unit: &'a mut Unit, elf: &'a Elf<'data>, files: &'a CompiledFiles) -> Result<Self, Why> {
-        let mut next = u32::try_from(unit.atoms.len()).map_err(|_| "too large")?;
+        let mut next = u32::try_from(unit.atoms.len()).map_err(|_| Why::TooLarge)?;
         let mut number = || {
             next += 1;
             next - 1

@@ -4,7 +4,7 @@ use super::digest::{Hash, Table, hash};
 use super::pairs::{Node, Pair, Pairs};
 use super::program::Program;
 use super::trace::{Touched, Trace};
-use crate::model::Sides;
+use crate::model::{Side, Sides};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub enum Code {
     /// It can reach code or data that differs.
     Changed(Changed),
     /// It was not found in the program: it has to count as changed.
-    Unknown { why: String },
+    Unknown { why: NotFound },
 }
 
 /// How a test can come upon a difference.
@@ -58,12 +58,19 @@ pub enum What {
     Removed,
 }
 
+/// In which objects nothing of a test was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFound {
+    In(Side),
+    Anywhere,
+}
+
 /// Compares what each test can reach in both programs.
 pub fn compare(programs: &Sides<Program>, tests: &BTreeSet<String>) -> Comparison {
     let wanted: Table<Hash, &str> = tests.iter().map(|name| (hash(name.as_bytes()), name.as_str())).collect();
     let functions = programs.as_ref().map(|program| functions_of_tests(program, &wanted));
     let mut comparer = Comparer::new(programs);
-    let mut roots: BTreeMap<&str, Result<Vec<Node>, String>> = BTreeMap::new();
+    let mut roots: BTreeMap<&str, Result<Vec<Node>, NotFound>> = BTreeMap::new();
     for name in tests {
         roots.insert(name, comparer.roots(functions.as_ref().map(|found| found.get(name.as_str()))));
     }
@@ -84,7 +91,7 @@ pub fn compare_symbols(programs: &Sides<Program>, symbols: &[&str]) -> Code {
     let roots = comparer.roots(found.as_ref().map(Option::as_ref));
     let name = symbols.first().copied().unwrap_or_default();
     let mut answers = comparer.finish(BTreeMap::from([(name, roots)]));
-    answers.remove(name).unwrap_or(Code::Unknown { why: "nothing was compared".to_owned() })
+    answers.remove(name).unwrap_or(Code::Unknown { why: NotFound::Anywhere })
 }
 
 /// What libtest calls for each test. A descriptor also holds line numbers and flags; they are not compared.
@@ -120,19 +127,19 @@ impl<'a> Comparer<'a> {
     }
 
     /// The pairs that a test begins with.
-    fn roots(&mut self, functions: Sides<Option<&Vec<u32>>>) -> Result<Vec<Node>, String> {
+    fn roots(&mut self, functions: Sides<Option<&Vec<u32>>>) -> Result<Vec<Node>, NotFound> {
         match functions {
             Sides { base: Some(base), head: Some(head) } => Ok(self.pairs.in_step(base, head)),
-            Sides { base: None, head: Some(_) } => Err("not found in base's objects".to_owned()),
-            Sides { base: Some(_), head: None } => Err("not found in head's objects".to_owned()),
-            Sides { base: None, head: None } => Err("not found in the objects".to_owned()),
+            Sides { base: None, head: Some(_) } => Err(NotFound::In(Side::Base)),
+            Sides { base: Some(_), head: None } => Err(NotFound::In(Side::Head)),
+            Sides { base: None, head: None } => Err(NotFound::Anywhere),
         }
     }
 
-    fn finish(mut self, roots: BTreeMap<&str, Result<Vec<Node>, String>>) -> BTreeMap<String, Code> {
+    fn finish(mut self, roots: BTreeMap<&str, Result<Vec<Node>, NotFound>>) -> BTreeMap<String, Code> {
         self.pairs.explore();
         let mut answers = Answers { trace: Trace::new(&self.pairs), pairs: &self.pairs, described: BTreeMap::new() };
-        let answer = |(name, roots): (&str, Result<Vec<Node>, String>)| {
+        let answer = |(name, roots): (&str, Result<Vec<Node>, NotFound>)| {
             let code = match roots {
                 Ok(roots) => answers.of(name, &roots, &self.startup),
                 Err(why) => Code::Unknown { why },

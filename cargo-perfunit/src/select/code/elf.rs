@@ -5,6 +5,7 @@
 
 use super::names;
 use super::unit::{Binding, Kind};
+use super::unreadable::Why;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{LittleEndian, SectionIndex, SymbolIndex};
@@ -12,9 +13,6 @@ use object::{LittleEndian, SectionIndex, SymbolIndex};
 type Header = FileHeader64<LittleEndian>;
 type RawSection = elf::SectionHeader64<LittleEndian>;
 const LITTLE: LittleEndian = LittleEndian;
-
-/// Why an object cannot be read, for people.
-pub(super) type Why = String;
 
 /// An object, borrowing from its bytes.
 #[derive(Debug)]
@@ -120,21 +118,21 @@ impl<'data> Elf<'data> {
     pub fn parse(bytes: &'data [u8]) -> Result<Self, Why> {
         // Identification: 64 bit, little-endian. Everything after depends on that.
         if bytes.get(4..6) != Some(&[2, 1]) {
-            return Err("not a 64-bit little-endian object".to_owned());
+            return Err(Why::OtherForm);
         }
-        let header = Header::parse(bytes).map_err(damaged)?;
+        let header = Header::parse(bytes)?;
         let machine = match header.e_machine(LITTLE) {
             elf::EM_X86_64 => Machine::X86_64,
             elf::EM_AARCH64 => Machine::Aarch64,
-            other => return Err(format!("for another machine (ELF machine {})", other.0)),
+            other => return Err(Why::OtherMachine(other.0)),
         };
         match header.e_type(LITTLE) {
             elf::ET_REL => {}
-            elf::ET_DYN => return Err("a shared library, linked already".to_owned()),
-            _ => return Err("not a relocatable object".to_owned()),
+            elf::ET_DYN => return Err(Why::SharedLibrary),
+            _ => return Err(Why::NotRelocatable),
         }
-        let table = header.sections(LITTLE, bytes).map_err(damaged)?;
-        let symbols = table.symbols(LITTLE, bytes, elf::SHT_SYMTAB).map_err(damaged)?;
+        let table = header.sections(LITTLE, bytes)?;
+        let symbols = table.symbols(LITTLE, bytes, elf::SHT_SYMTAB)?;
         let mut sections = Vec::with_capacity(table.len());
         for (_, raw) in table.enumerate() {
             sections.push(Section::parse(raw, &table, bytes)?);
@@ -152,12 +150,14 @@ impl<'data> Elf<'data> {
                 continue;
             }
             let SectionIndex(target) = raw.info_link(LITTLE);
-            let section = self.sections.get_mut(target).ok_or("relocations of a section that is not there")?;
+            let section =
+                self.sections.get_mut(target).ok_or(Why::Dangling("relocations of a section that is not there"))?;
             if section.role == Role::Ignored {
                 continue;
             }
-            let Some((entries, _)) = raw.rela(LITTLE, bytes).map_err(damaged)? else {
-                return Err(format!("relocations of type {:#x} in {}", kind.0, section.name));
+            let Some((entries, _)) = raw.rela(LITTLE, bytes)? else {
+                let section = section.name.to_owned();
+                return Err(Why::UnknownRelocations { section, kind: kind.0 });
             };
             section.relocations.extend(entries.iter().map(|entry| Relocation {
                 offset: entry.r_offset(LITTLE),
@@ -169,7 +169,7 @@ impl<'data> Elf<'data> {
             // 0 is "no relocation" on both machines: it only keeps its target alive.
             section.relocations.retain(|relocation| relocation.kind != 0);
             if section.relocations.iter().any(|relocation| relocation.symbol >= self.symbols.len()) {
-                return Err("a relocation to a symbol that is not there".to_owned());
+                return Err(Why::Dangling("a relocation to a symbol that is not there"));
             }
             if !section.relocations.is_empty() && matches!(section.role, Role::Mergeable { .. }) {
                 section.role = Role::Whole(Kind::Constant);
@@ -181,10 +181,11 @@ impl<'data> Elf<'data> {
     fn check_symbols(&mut self) -> Result<(), Why> {
         for symbol in &self.symbols {
             if symbol.name == "__gnu_lto_slim" {
-                return Err("gcc's intermediate code, to be compiled by the linker".to_owned());
+                return Err(Why::GccCode);
             }
             if let Place::Section(section) = symbol.place {
-                let section = self.sections.get_mut(section).ok_or("a symbol in a section that is not there")?;
+                let section =
+                    self.sections.get_mut(section).ok_or(Why::Dangling("a symbol in a section that is not there"))?;
                 section.is_named |= !symbol.name.is_empty() && !names::is_anonymous(symbol.name);
             }
         }
@@ -194,7 +195,7 @@ impl<'data> Elf<'data> {
 
 impl<'data> Section<'data> {
     fn parse(raw: &RawSection, table: &SectionTable<'data, Header>, bytes: &'data [u8]) -> Result<Self, Why> {
-        let name = text(table.section_name(LITTLE, raw).map_err(damaged)?)?;
+        let name = text(table.section_name(LITTLE, raw)?)?;
         let kind = raw.sh_type(LITTLE);
         let flags = raw.sh_flags(LITTLE);
         let has = |flag: elf::SectionFlags| flags.0 & flag.0 != 0;
@@ -204,13 +205,13 @@ impl<'data> Section<'data> {
         let role = if !has(elf::SHF_ALLOC) || is_about_unwinding(name) || kind == elf::SHT_NOTE {
             Role::Ignored
         } else if !known {
-            return Err(format!("section {name} of unknown type {:#x}", kind.0));
+            return Err(Why::UnknownSection { name: name.to_owned(), kind: kind.0 });
         } else if has(elf::SHF_COMPRESSED) {
-            return Err(format!("section {name} is compressed"));
+            return Err(Why::Compressed(name.to_owned()));
         } else {
             role(name, flags, raw.sh_entsize(LITTLE), raw.sh_size(LITTLE), is_constructor)
         };
-        let content = if role == Role::Ignored { &[] } else { raw.data(LITTLE, bytes).map_err(damaged)? };
+        let content = if role == Role::Ignored { &[] } else { raw.data(LITTLE, bytes)? };
         let (size, align) = (raw.sh_size(LITTLE), raw.sh_addralign(LITTLE));
         let is_constructor = is_constructor && role != Role::Ignored;
         Ok(Section { name, role, is_constructor, content, size, align, is_named: false, relocations: Vec::new() })
@@ -252,14 +253,14 @@ fn role(name: &str, flags: elf::SectionFlags, entry: u64, size: u64, is_construc
 fn parse_symbols<'data>(table: &SymbolTable<'data, Header>) -> Result<Vec<ElfSymbol<'data>>, Why> {
     let mut symbols = Vec::with_capacity(table.len());
     for (index, raw) in (0..table.len()).map(SymbolIndex).zip(table.iter()) {
-        let place = match table.symbol_section(LITTLE, raw, index).map_err(damaged)? {
+        let place = match table.symbol_section(LITTLE, raw, index)? {
             Some(SectionIndex(section)) => Place::Section(section),
             None if raw.is_common(LITTLE) => Place::Common,
             None if raw.is_absolute(LITTLE) => Place::Absolute,
             None => Place::Elsewhere,
         };
         symbols.push(ElfSymbol {
-            name: text(table.symbol_name(LITTLE, raw).map_err(damaged)?)?,
+            name: text(table.symbol_name(LITTLE, raw)?)?,
             place,
             value: raw.st_value(LITTLE),
             size: raw.st_size(LITTLE),
@@ -274,11 +275,6 @@ fn parse_symbols<'data>(table: &SymbolTable<'data, Header>) -> Result<Vec<ElfSym
     Ok(symbols)
 }
 
-/// Names are told apart by their text; two that are not text could be mistaken for each other.
 fn text(name: &[u8]) -> Result<&str, Why> {
-    std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8".to_owned())
-}
-
-fn damaged(error: object::Error) -> Why {
-    format!("damaged: {error}")
+    std::str::from_utf8(name).map_err(|_| Why::NotUtf8)
 }

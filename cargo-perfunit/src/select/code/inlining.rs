@@ -39,6 +39,17 @@ pub struct Frame {
     copies: Vec<usize>,
 }
 
+/// Why an executable does not tell of its functions.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableExecutable {
+    #[error("it is no executable: {0}")]
+    NotExecutable(#[from] object::Error),
+    #[error("its debug information cannot be read: {0}")]
+    DebugInformation(#[from] gimli::Error),
+    #[error("it holds no debug information")]
+    NoDebugInformation,
+}
+
 /// All functions with debug information and all copies in them.
 #[derive(Debug, Default)]
 pub struct Inlining {
@@ -51,24 +62,22 @@ pub struct Inlining {
 }
 
 impl Inlining {
-    /// Reads an executable; or says in words why that cannot be done.
-    pub fn read(executable: &[u8]) -> Result<Self, String> {
-        let file = object::File::parse(executable).map_err(|error| format!("it is no executable: {error}"))?;
+    pub fn read(executable: &[u8]) -> Result<Self, UnreadableExecutable> {
+        let file = object::File::parse(executable)?;
         let section = |id: SectionId| {
             let data = file.section_by_name(id.name()).and_then(|section| section.data().ok());
             Ok::<_, gimli::Error>(EndianSlice::new(data.unwrap_or_default(), LittleEndian))
         };
-        let unreadable = |error: gimli::Error| format!("its debug information cannot be read: {error}");
-        let dwarf = Dwarf::load(section).map_err(unreadable)?;
+        let dwarf = Dwarf::load(section)?;
         let mut reading = Reading { dwarf: &dwarf, found: Self::default(), origins: HashMap::new() };
         let mut units = dwarf.units();
-        while let Some(header) = units.next().map_err(unreadable)? {
-            let unit = dwarf.unit(header).map_err(unreadable)?;
-            reading.unit(&unit).map_err(unreadable)?;
+        while let Some(header) = units.next()? {
+            let unit = dwarf.unit(header)?;
+            reading.unit(&unit)?;
         }
         let mut found = reading.found;
         if found.functions.is_empty() {
-            return Err("it holds no debug information".to_owned());
+            return Err(UnreadableExecutable::NoDebugInformation);
         }
         found.functions.sort_by_key(|(range, _)| range.start);
         Ok(found)
@@ -262,6 +271,6 @@ mod tests {
 
     #[test]
     fn what_is_no_executable_is_an_error_in_words() {
-        assert!(Inlining::read(b"text").is_err_and(|why| why.contains("no executable")));
+        assert!(Inlining::read(b"text").is_err_and(|why| matches!(why, UnreadableExecutable::NotExecutable(_))));
     }
 }

@@ -1,30 +1,29 @@
 //! Whether this system lets us trace: containers (seccomp) and hardened kernels (yama) may not.
 
 use super::ptrace;
+use super::unseen::Untraceable;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 use std::sync::OnceLock;
 
-static ANSWER: OnceLock<Result<(), String>> = OnceLock::new();
+static ANSWER: OnceLock<Result<(), Untraceable>> = OnceLock::new();
 
 /// Whether tests can be traced here, else why not. Tried once, with a small child of our own.
-pub fn available() -> Result<(), String> {
-    ANSWER.get_or_init(attempt).clone()
+pub fn available() -> Result<(), Untraceable> {
+    *ANSWER.get_or_init(attempt)
 }
 
-fn attempt() -> Result<(), String> {
+fn attempt() -> Result<(), Untraceable> {
     if cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))) {
-        return Err("tests are not traced on this processor".to_owned());
+        return Err(Untraceable::OtherProcessor);
     }
     // On a thread of its own, so that the child's events are all that there is to wait for.
     let tried = std::thread::spawn(trace_a_child).join().unwrap_or(Err(Errno::UnknownErrno));
     tried.map_err(|errno| match errno {
-        Errno::EPERM | Errno::EACCES => {
-            "the system does not let us trace processes (seccomp, or kernel.yama.ptrace_scope)".to_owned()
-        }
-        _ => format!("processes cannot be traced: {}", errno.desc()),
+        Errno::EPERM | Errno::EACCES => Untraceable::Refused,
+        _ => Untraceable::Failed(errno),
     })
 }
 

@@ -4,6 +4,7 @@
 
 use super::places::{FileId, Places};
 use super::ptrace;
+use super::unseen::Unseen;
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,9 +37,9 @@ impl Breakpoints {
         Self { addresses, entry: places.entry, file: places.file, folder: places.folder.clone() }
     }
 
-    /// Looks at a process that stopped after exec; the error says in words what failed.
-    pub fn arm(&self, id: Pid) -> Result<Became, String> {
-        let failed = |what: &str, error: &dyn std::fmt::Display| format!("cannot {what} of a traced process: {error}");
+    /// Looks at a process that stopped after exec.
+    pub fn arm(&self, id: Pid) -> Result<Became, Unseen> {
+        let failed = |what, error: &dyn std::fmt::Display| Unseen::Process { what, why: error.to_string() };
         let link = format!("/proc/{id}/exe");
         let file = FileId::of(Path::new(&link)).map_err(|error| failed("see the program", &error))?;
         if file != self.file {

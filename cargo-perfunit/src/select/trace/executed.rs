@@ -1,6 +1,7 @@
 //! What is asked of a run, and the answer.
 
 use super::places::Places;
+use super::unseen::Unseen;
 use crate::build::TestExecutable;
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,8 +12,7 @@ pub enum Executed {
     Yes,
     /// It passed and did not.
     No,
-    /// It cannot be told, in words that continue "unknown, because".
-    Unknown(String),
+    Unknown(Unseen),
 }
 
 /// A test executable and what its tests need to run in.

@@ -23,6 +23,7 @@ mod run;
 mod tests;
 #[cfg(target_os = "linux")]
 mod tracer;
+mod unseen;
 
 #[cfg(target_os = "linux")]
 pub use available::available;
@@ -33,3 +34,4 @@ pub use places::Places;
 pub use rounds::{LONGEST, in_any_run};
 #[cfg(target_os = "linux")]
 pub use run::executes;
+pub use unseen::{Unseen, Untraceable};

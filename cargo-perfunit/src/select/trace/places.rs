@@ -1,5 +1,6 @@
 //! Where the functions of an executable are.
 
+use super::unseen::Unseen;
 use crate::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt;
@@ -18,7 +19,7 @@ pub struct Places {
     /// The side's folder, where the package's binaries lie beside `deps`.
     pub(super) folder: Option<PathBuf>,
     /// Why no function can be found.
-    unreadable: Option<&'static str>,
+    unreadable: Option<Unseen>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +48,8 @@ impl Places {
         let mut places = Self { addresses: BTreeMap::new(), entry: 0, file, folder, unreadable: None };
         match object::File::parse(&*bytes) {
             Ok(parsed) if is_native(parsed.architecture()) => places.fill(&parsed),
-            Ok(_) => places.unreadable = Some("the executable is for another processor"),
-            Err(_) => places.unreadable = Some("the executable is not one of Linux"),
+            Ok(_) => places.unreadable = Some(Unseen::OtherProcessor),
+            Err(_) => places.unreadable = Some(Unseen::OtherSystem),
         }
         Ok(places)
     }
@@ -69,19 +70,19 @@ impl Places {
             }
         }
         if self.addresses.is_empty() {
-            self.unreadable = Some("the executable has no symbol table");
+            self.unreadable = Some(Unseen::NoSymbols);
         }
     }
 
     /// The addresses, as linked, of all these functions; each once, for merged functions share theirs. Or why not.
-    pub(super) fn find(&self, symbols: &BTreeSet<String>) -> std::result::Result<BTreeSet<u64>, String> {
-        if let Some(why) = self.unreadable {
-            return Err(why.to_owned());
+    pub(super) fn find(&self, symbols: &BTreeSet<String>) -> std::result::Result<BTreeSet<u64>, Unseen> {
+        if let Some(why) = &self.unreadable {
+            return Err(why.clone());
         }
         let mut found = BTreeSet::new();
         for symbol in symbols {
             let Some(addresses) = self.addresses.get(symbol) else {
-                return Err(format!("the executable has no function {symbol}"));
+                return Err(Unseen::NoFunction(symbol.clone()));
             };
             found.extend(addresses);
         }

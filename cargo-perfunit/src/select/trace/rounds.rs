@@ -26,6 +26,7 @@ pub fn in_any_run(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Execut
 
 #[cfg(test)]
 mod tests {
+    use super::super::unseen::Unseen;
     use super::*;
 
     #[test]
@@ -41,7 +42,7 @@ mod tests {
             assert!(sides.chunks(2).all(|pair| pair.starts_with(&[Side::Head])), "{sides:?}");
         };
         check(Executed::Yes, 5, true);
-        check(Executed::Unknown("it did not end".to_owned()), 1, true);
+        check(Executed::Unknown(Unseen::Lost), 1, true);
         check(Executed::Yes, 7, false);
     }
 }

@@ -3,6 +3,7 @@
 use super::breakpoints::Breakpoints;
 use super::executed::{Executed, Program};
 use super::tracer::{self, End};
+use super::unseen::Unseen;
 use crate::build::SIDE_VARIABLE;
 use crate::error::{Error, Result};
 use crate::system::cache;
@@ -67,7 +68,7 @@ pub(super) fn run(
     let answer = match started {
         Ok(child) => answer(&receiver, child, limit),
         Err(error) => match receiver.recv() {
-            Ok(End::Refused(errno)) => Ok(Executed::Unknown(format!("the system does not let us trace it: {errno}"))),
+            Ok(End::Refused(errno)) => Ok(Executed::Unknown(Unseen::Refused(errno))),
             _ => Err(error),
         },
     };
@@ -120,13 +121,13 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
         let left = deadline.saturating_duration_since(Instant::now());
         match tracer.recv_timeout(left.min(LOOK)) {
             Ok(end) => break end,
-            Err(RecvTimeoutError::Disconnected) => break End::Unseen("the tracer failed".to_owned()),
+            Err(RecvTimeoutError::Disconnected) => break End::Unseen(Unseen::TracerFailed),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if interrupt::requested() {
-            cut_short = Some("interrupted".to_owned());
+            cut_short = Some(Unseen::Interrupted);
         } else if Instant::now() >= deadline {
-            cut_short = Some(format!("it did not end within {} s", limit.as_secs_f64()));
+            cut_short = Some(Unseen::TimedOut(limit));
         }
         if cut_short.is_some() {
             // The tracer sees that, too.
@@ -138,9 +139,8 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
     Ok(match (end, cut_short) {
         (End::Hit, _) => Executed::Yes,
         (_, Some(why)) | (End::Unseen(why), _) => Executed::Unknown(why),
-        (End::NotStarted | End::Refused(_), _) => Executed::Unknown(format!("it did not start: {status}")),
-        // What fails has not gone all its way; perhaps only because it is traced.
-        (End::Over, _) if !status.success() => Executed::Unknown(format!("it fails: {status}")),
+        (End::NotStarted | End::Refused(_), _) => Executed::Unknown(Unseen::NotStarted(status)),
+        (End::Over, _) if !status.success() => Executed::Unknown(Unseen::Fails(status)),
         (End::Over, _) => Executed::No,
     })
 }

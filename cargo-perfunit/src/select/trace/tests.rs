@@ -1,7 +1,7 @@
 //! Stories of single tests under breakpoints: each runs one test of `tests/stories.rs`.
 
 use super::run::run;
-use super::{Executed, Places, Program, available};
+use super::{Executed, Places, Program, Unseen, available};
 use crate::build::{Harness, TestExecutable};
 use crate::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
@@ -53,7 +53,10 @@ impl Stories {
     #[track_caller]
     fn check_unknown(&self, story: &str, symbols: &[&str], limit: Duration, why: &str) {
         let (executed, _) = self.run(story, symbols, limit);
-        assert!(matches!(&executed, Executed::Unknown(reason) if reason.contains(why)), "{story}: {executed:?}");
+        assert!(
+            matches!(&executed, Executed::Unknown(reason) if reason.to_string().contains(why)),
+            "{story}: {executed:?}"
+        );
     }
 
     /// Runs a story with breakpoints at `symbols`; also returns the folder of its `TMPDIR`, where it left notes.
@@ -93,7 +96,6 @@ impl Stories {
 fn stories() -> Option<Arc<Stories>> {
     let available = available();
     if let Err(why) = &available {
-        assert!(!why.is_empty());
         eprintln!("not tested: {why}");
     }
     available.ok().map(|()| Stories::shared())
@@ -189,7 +191,10 @@ fn what_a_binary_of_the_package_executes_cannot_be_seen() {
     let copied = Command::new("cp").arg(&stories.executable).arg(stories.folder.path().join("binary")).status();
     assert!(copied.unwrap().success());
     let (executed, _) = stories.run("starts_a_binary_of_its_package", &["target"], LONG);
-    assert!(matches!(&executed, Executed::Unknown(why) if why.contains("binary")), "{executed:?}");
+    assert!(
+        matches!(&executed, Executed::Unknown(why) if matches!(why, Unseen::Starts(path) if path.ends_with("binary"))),
+        "{executed:?}"
+    );
 }
 
 #[test]
@@ -198,7 +203,7 @@ fn an_executable_without_a_symbol_table_tells_nothing() {
         return;
     }
     let (executed, _) = Stories::compile(&["-Cstrip=symbols"]).run("calls", &["target"], LONG);
-    assert_eq!(executed, Executed::Unknown("the executable has no symbol table".to_owned()));
+    assert_eq!(executed, Executed::Unknown(Unseen::NoSymbols));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 use super::breakpoints::{Became, Breakpoints};
 use super::ptrace::{self, Event};
+use super::unseen::Unseen;
 use nix::errno::Errno;
 use nix::unistd::Pid;
 use std::io::{Read, Write};
@@ -22,8 +23,8 @@ pub enum End {
     Hit,
     /// It ended, without a hit, and all of its code was watched. How it ended its parent learns.
     Over,
-    /// It ended, without a hit, but might have executed the functions where we could not see it, in words.
-    Unseen(String),
+    /// It ended, without a hit, but might have executed the functions where we could not see it.
+    Unseen(Unseen),
 }
 
 /// Called in the new process, before exec: waits until it is traced. Allocates nothing.
@@ -51,8 +52,8 @@ pub fn follow(mut line: UnixStream, breakpoints: &Breakpoints) -> End {
     loop {
         let (id, event) = match ptrace::wait() {
             Ok(Some(happened)) => happened,
-            Ok(None) => return End::Unseen("the test was lost sight of".to_owned()),
-            Err(errno) => return End::Unseen(format!("cannot wait for the test: {errno}")),
+            Ok(None) => return End::Unseen(Unseen::Lost),
+            Err(errno) => return End::Unseen(Unseen::Wait(errno)),
         };
         if id == test && event == Event::Ended {
             // Not taken: std waits for it itself, and insists on it if the exec failed.
@@ -80,10 +81,10 @@ pub fn follow(mut line: UnixStream, breakpoints: &Breakpoints) -> End {
 }
 
 /// Plants the breakpoints after exec, or says why what follows is not seen; the first program must be the executable.
-fn arm(breakpoints: &Breakpoints, id: Pid, first: bool) -> Result<(), String> {
+fn arm(breakpoints: &Breakpoints, id: Pid, first: bool) -> Result<(), Unseen> {
     match breakpoints.arm(id)? {
-        Became::Sibling(path) => Err(format!("it starts {}", path.display())),
-        Became::Other if first => Err("something else was started in place of the test executable".to_owned()),
+        Became::Sibling(path) => Err(Unseen::Starts(path)),
+        Became::Other if first => Err(Unseen::OtherProgram),
         Became::Armed | Became::Other => Ok(()),
     }
 }

@@ -2,10 +2,12 @@
 
 use super::Shard;
 use crate::error::{Error, Result};
-use crate::model::{Partition, PartitionKind, Side, Sides, VersionName};
+use crate::model::{Ignored, Partition, PartitionKind, Side, Sides, TargetKind, VersionName};
+use crate::select::{Filter, Scope};
 use crate::session::options::Options;
 use crate::session::runs::Record;
 use crate::system::cache;
+use clap::ValueEnum;
 use std::path::Path;
 
 /// The shards by number, or what is wrong with them.
@@ -102,21 +104,56 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("the host", run.environment.host.clone()),
         ("cargo's profile", options.build.profile.clone()),
         ("what is passed to cargo", format!("`{}`", options.build.arguments.join(" "))),
-        ("the choice of packages and targets", format!("{:?}", options.scope)),
-        ("the filter", format!("{:?}", options.filter)),
+        ("the choice of packages and targets", scope(&options.scope)),
+        ("the filter", filter(&options.filter)),
         ("what the configuration says of some tests", rules_key(options)),
         ("--all-tests", options.all_tests.to_string()),
         ("--threshold", measuring.threshold.to_string()),
         ("--metric", gates.join(",")),
-        ("--instructions", format!("{:?}", measuring.instructions)),
+        ("--instructions", word(&measuring.instructions)),
         ("the error rate", measuring.alpha.to_string()),
-        ("--layout", format!("{:?}", measuring.placement)),
+        ("--layout", word(&measuring.placement)),
     ]
 }
 
 /// Rules are long: that they differ has to do.
 fn rules_key(options: &Options) -> String {
-    format!("rules {}", cache::hash(format!("{:?}", options.rules).as_bytes()).unwrap_or_default())
+    let rules = serde_json::to_vec(&options.rules).unwrap_or_default();
+    format!("rules {}", cache::hash(&rules).unwrap_or_default())
+}
+
+/// The word of an option as it is typed.
+fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// As it could be typed.
+fn scope(scope: &Scope) -> String {
+    let Scope { packages, workspace, exclude, targets } = scope;
+    let packages = packages.iter().map(|package| format!("--package {package}"));
+    let workspace = workspace.then(|| "--workspace".to_owned());
+    let exclude = exclude.iter().map(|package| format!("--exclude {package}"));
+    let targets = targets.iter().map(|(kind, name)| match name {
+        Some(name) => format!("--{kind} {name}"),
+        None if *kind == TargetKind::Lib => "--lib".to_owned(),
+        None => format!("--{kind}s"),
+    });
+    typed(packages.chain(workspace).chain(exclude).chain(targets))
+}
+
+/// As it could be typed.
+fn filter(filter: &Filter) -> String {
+    let Filter { names, expressions, exact, skip, ignored } = filter;
+    let expressions = expressions.iter().map(|expression| format!("--filterset '{expression}'"));
+    let exact = exact.then(|| "--exact".to_owned());
+    let skip = skip.iter().map(|name| format!("--skip {name}"));
+    let ignored = (*ignored != Ignored::default()).then(|| format!("--run-ignored {}", word(ignored)));
+    typed(names.iter().cloned().chain(expressions).chain(exact).chain(skip).chain(ignored))
+}
+
+fn typed(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "none".to_owned() } else { format!("`{}`", words.join(" ")) }
 }
 
 /// A version and the key of its content, however it was called.

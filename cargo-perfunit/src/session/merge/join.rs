@@ -2,8 +2,8 @@
 
 use super::Shard;
 use crate::model::{
-    Environment, LayoutMatch, Outcome, Partition, Reason, Run, Selection, Sharding, Shards, Stages, TargetId, TestId,
-    Verdict, Warning,
+    Environment, LayoutMatch, NoLayout, Outcome, Partition, Reason, Run, Selection, Sharding, Shards, Stages, TargetId,
+    TestId, Verdict, Warning,
 };
 use crate::session::summary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,7 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
 
 /// The first shard's, with what all have found out about layouts, the worse of two figures.
 fn environment(runs: &[&Run]) -> Environment {
-    let mut layouts: BTreeMap<TargetId, Result<LayoutMatch, String>> = BTreeMap::new();
+    let mut layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>> = BTreeMap::new();
     for (target, found) in runs.iter().flat_map(|run| &run.environment.layouts) {
         let joined = match (layouts.remove(target), found) {
             (Some(Ok(known)), Ok(found)) => Ok(known.worse(*found)),

@@ -93,8 +93,8 @@ fn what_is_of_another_run_is_named_with_what_differs() {
         &["shard-2/run.json is not of the same run as shard-1/run.json", "head differs", "content 3"],
     );
     refused(
-        with(&|record| record.options.measuring.threshold = 0.5),
-        &["--threshold differs, 0.5 there and 0.02 here"],
+        with(&|record| record.options.measuring.threshold = "50%".parse().unwrap()),
+        &["--threshold differs, 50% there and 2% here"],
     );
     refused(with(&|record| record.tool = "9.9.9".to_owned()), &["the version of cargo-perfunit differs, 9.9.9 there"]);
     refused(with(&|record| record.run.environment.rustc = "rustc 1.80".to_owned()), &["the compiler differs"]);

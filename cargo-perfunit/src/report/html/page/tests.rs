@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Warning;
+use crate::model::{Note, Threshold, Warning};
 use crate::report::samples::{explanation, full, run, unmeasured};
 
 /// Elements without an end, of those that the page has.
@@ -63,7 +63,7 @@ fn names_and_messages_cannot_break_the_page() {
         outcome.test.name = hostile.into();
         outcome.test.target.package = hostile.into();
         outcome.selected_because = hostile.into();
-        outcome.notes = vec![hostile.into()];
+        outcome.notes = vec![Note::OwnThreshold { threshold: Threshold::default(), from: hostile.into() }];
     }
     let mut told = explanation();
     told.functions[1].name = hostile.into();

@@ -1,7 +1,8 @@
 //! Several objects: C, constructors, collected sections, duplicates.
 
 use super::support::{between, c, changed, changed_by, programs, rust, rust_with, same};
-use crate::select::code::{Code, What, compare_symbols};
+use crate::model::Side;
+use crate::select::code::{Code, NotFound, What, compare_symbols};
 
 /// Calls a function of another object.
 const CALLER: &str = r#"
@@ -140,5 +141,5 @@ fn a_program_is_compared_from_its_main() {
     };
     assert_eq!(changed.frontier[0].name, "story::main");
     let unknown = compare_symbols(&programs(&[&program(1)], &[]), &["main"]);
-    assert_eq!(unknown, Code::Unknown { why: "not found in head's objects".to_owned() });
+    assert_eq!(unknown, Code::Unknown { why: NotFound::In(Side::Head) });
 }

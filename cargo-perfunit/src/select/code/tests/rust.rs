@@ -1,7 +1,8 @@
 //! Edits of Rust code.
 
 use super::support::{between, changed, changed_by, edit, programs, rust, same};
-use crate::select::code::{Code, What};
+use crate::model::Side;
+use crate::select::code::{Code, NotFound, What};
 
 /// Two tests, a function of each, and one that both use.
 const TWO: &str = r#"
@@ -102,7 +103,7 @@ fn an_unrelated_function_and_test_change_nothing() {
     let comparison = between(&[&rust(TWO)], &[&rust(&head)], &["tests::one", "tests::three", "tests::four"]);
     same(&comparison, "tests::one");
     let Code::Unknown { why } = &comparison.tests["tests::three"] else { panic!("{comparison:?}") };
-    assert_eq!(why, "not found in base's objects");
+    assert_eq!(*why, NotFound::In(Side::Base));
     assert!(matches!(comparison.tests["tests::four"], Code::Unknown { .. }));
 }
 

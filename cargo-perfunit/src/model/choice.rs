@@ -1,0 +1,56 @@
+//! Options that are one word of a few: the same on the command line, in the configuration and in saved runs.
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Of which tests to find out who is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Explain {
+    /// Of the three that got slower by most.
+    #[default]
+    Auto,
+    /// Of all slower and faster tests.
+    Always,
+    /// Of none.
+    Never,
+}
+
+/// Where instructions come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Instructions {
+    /// The processor's counter, where there is one.
+    #[default]
+    Auto,
+    /// callgrind, in a process of each version.
+    Callgrind,
+    /// Not at all.
+    Never,
+}
+
+/// Which ignored tests to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ignored {
+    /// None.
+    #[default]
+    Default,
+    /// Only those.
+    #[value(alias = "ignored-only")]
+    Only,
+    /// Those too.
+    All,
+}
+
+/// Where the code of the measured executables lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// What is the same in both versions at the same places.
+    #[default]
+    Matched,
+    /// Wherever the linker put it: for experiments on what matching is worth.
+    Natural,
+}

@@ -1,0 +1,78 @@
+//! The smallest change that counts.
+
+use serde::Serialize;
+use std::fmt;
+use std::str::FromStr;
+
+/// As a fraction of base: more than 0 and less than 1. Written `10%` or `0.1`.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Threshold(f64);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidThreshold {
+    #[error("invalid threshold `{0}`: use a percentage such as `10%`")]
+    NoNumber(String),
+    #[error("threshold `{0}` must be greater than 0 % and less than 100 %")]
+    OutOfRange(String),
+}
+
+impl Threshold {
+    /// `None` if that is no fraction between 0 and 1.
+    pub fn new(fraction: f64) -> Option<Self> {
+        (fraction > 0.0 && fraction < 1.0).then_some(Self(fraction))
+    }
+
+    pub fn fraction(self) -> f64 {
+        self.0
+    }
+
+    /// This one, or this fraction if it is larger.
+    #[must_use]
+    pub fn at_least(self, fraction: f64) -> Self {
+        Self(self.0.max(fraction))
+    }
+}
+
+impl From<Threshold> for f64 {
+    fn from(threshold: Threshold) -> Self {
+        threshold.0
+    }
+}
+
+impl Default for Threshold {
+    /// Unless the user says otherwise.
+    fn default() -> Self {
+        Self(0.02)
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = format!("{:.4}", self.0 * 100.0);
+        write!(f, "{}%", percent.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = InvalidThreshold;
+
+    fn from_str(text: &str) -> Result<Self, InvalidThreshold> {
+        let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+        let number: f64 = number.trim().parse().map_err(|_| InvalidThreshold::NoNumber(text.to_owned()))?;
+        Self::new(number / scale).ok_or_else(|| InvalidThreshold::OutOfRange(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_percentages_or_fractions() {
+        assert_eq!("10%".parse(), Ok(Threshold(0.1)));
+        assert_eq!("0.05".parse(), Ok(Threshold(0.05)));
+        let fails = |text: &str| text.parse::<Threshold>().is_err();
+        assert!(fails("10") && fails("0%") && fails("x") && fails("nan"));
+    }
+}

@@ -1,0 +1,76 @@
+//! Why a test has no verdict, or less of one, in words.
+
+use crate::model::{FailedOn, Reason, Sides};
+use std::fmt;
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Ignored => f.write_str("ignored (--run-ignored measures it)"),
+            Reason::FoldedAway { ns } => {
+                write!(f, "nothing left to measure: the optimiser removed the work ({ns:.1} ns per run)")
+            }
+            Reason::LostInStart { ns } => write!(
+                f,
+                "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
+                ns / 1e6
+            ),
+            Reason::TooLong { seconds, needed_seconds, ns } => {
+                let takes = match ns {
+                    Some(Sides { base, head }) => {
+                        format!("{:.1} s on base and {:.1} s on head", base / 1e9, head / 1e9)
+                    }
+                    None => format!("{seconds:.1} s"),
+                };
+                write!(f, "too long: one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
+            }
+            Reason::TimedOut { side, seconds } => {
+                write!(f, "did not end within {seconds:.0} s on {} (--timeout)", failed_on(*side, false))
+            }
+            Reason::Fails { side, detail, intermittent } => {
+                write!(f, "fails on {}: {detail}", failed_on(*side, *intermittent))
+            }
+            Reason::Crashes { side, detail, intermittent } => {
+                write!(f, "ends its process on {}: {detail}", failed_on(*side, *intermittent))
+            }
+            Reason::New => f.write_str("new, and does not build or pass on base: there is nothing to compare with"),
+            Reason::Removed => f.write_str("removed in head"),
+            Reason::TestChanged { item } => {
+                write!(f, "its own code changed ({item}), and neither its old nor its new code works on both versions")
+            }
+            Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
+            Reason::SameCode => f.write_str("cannot have changed: all machine code that it can reach is the same"),
+            Reason::NotExecuted { functions } => {
+                let plural = if *functions == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "has not changed: it can reach {functions} changed function{plural}, but does not execute any"
+                )
+            }
+            Reason::DataChanged { path } => {
+                write!(f, "its code is the same; {path} differs, and on equal data there is nothing to compare")
+            }
+            Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
+            Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
+            Reason::Interrupted => f.write_str("interrupted"),
+            Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
+            Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
+            Reason::MetricUnknown { metric, why } => write!(f, "{} decides and is not known: {why}", metric.name()),
+            Reason::Filtered => f.write_str("excluded by the filter"),
+            Reason::Skipped { why, place } => write!(f, "skipped: {why} ({place})"),
+            Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
+        }
+    }
+}
+
+/// On which versions a test fails: `head`, or `head, not always`.
+pub fn failed_on(side: FailedOn, intermittent: bool) -> &'static str {
+    match (side, intermittent) {
+        (FailedOn::Base, false) => "base",
+        (FailedOn::Head, false) => "head",
+        (FailedOn::Both, false) => "both",
+        (FailedOn::Base, true) => "base, not always",
+        (FailedOn::Head, true) => "head, not always",
+        (FailedOn::Both, true) => "either side, not always",
+    }
+}

@@ -1,0 +1,56 @@
+//! Why a run of a test does not tell what it executes.
+
+use nix::errno::Errno;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+/// Why tests cannot be traced on this system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Untraceable {
+    #[error("tests are not traced on this processor")]
+    OtherProcessor,
+    #[error("the system does not let us trace processes (seccomp, or kernel.yama.ptrace_scope)")]
+    Refused,
+    #[error("processes cannot be traced: {}", .0.desc())]
+    Failed(Errno),
+}
+
+/// Why nothing can be said of one test.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unseen {
+    #[error("it was not built")]
+    NotBuilt,
+    #[error("the executable is for another processor")]
+    OtherProcessor,
+    #[error("the executable is not one of Linux")]
+    OtherSystem,
+    #[error("the executable has no symbol table")]
+    NoSymbols,
+    #[error("the executable has no function {0}")]
+    NoFunction(String),
+    #[error("the system does not let us trace it: {0}")]
+    Refused(Errno),
+    #[error("it did not start: {0}")]
+    NotStarted(ExitStatus),
+    /// What fails has not gone all its way; perhaps only because it is traced.
+    #[error("it fails: {0}")]
+    Fails(ExitStatus),
+    #[error("it starts {}", .0.display())]
+    Starts(PathBuf),
+    #[error("something else was started in place of the test executable")]
+    OtherProgram,
+    /// Something of its process cannot be read or written.
+    #[error("cannot {what} of a traced process: {why}")]
+    Process { what: &'static str, why: String },
+    #[error("the test was lost sight of")]
+    Lost,
+    #[error("cannot wait for the test: {0}")]
+    Wait(Errno),
+    #[error("the tracer failed")]
+    TracerFailed,
+    #[error("it did not end within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -136,7 +136,7 @@ fn what_is_wrong_is_named_with_file_and_line() {
         ("[profile.ci]\nthreshold = 2\n", &["-P", "ci"][..], ["perfunit.toml:2:13", "`2` must be", "hint: "]),
         ("[profile.ci]\nbudget = []\n", &[], ["perfunit.toml:2:10", "expected a duration", "hint: "]),
         ("[profile.ci\n", &[], ["perfunit.toml:1:", "hint: ", "docs/configuration.md"]),
-        ("", &["-P", "cii"], ["no profile `cii`", "hint: ", "did you mean ci?"]),
+        ("", &["-P", "cii"], ["unknown profile `cii`", "hint: ", "did you mean ci?"]),
         (
             "[[skip]]\nfilter = \"package(parsr)\"\nreason = \"x\"\n",
             &[],

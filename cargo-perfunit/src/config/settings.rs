@@ -160,7 +160,10 @@ mod tests {
         assert_eq!(found.from.to_string(), "PERFUNIT_PER_TEST_BUDGET");
         let error = Layer::of_environment(&|name| (name == "PERFUNIT_EXPLAIN").then(|| "nevr".to_owned())).unwrap_err();
         let error = error.to_string();
-        assert!(error.contains("PERFUNIT_EXPLAIN: `nevr`") && error.contains("did you mean never?"), "{error}");
+        assert!(
+            error.contains("PERFUNIT_EXPLAIN: invalid value `nevr`") && error.contains("did you mean never?"),
+            "{error}"
+        );
     }
 
     #[test]

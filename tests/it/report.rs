@@ -91,7 +91,7 @@ fn reports_are_written_beside_what_is_printed() {
 
     // The verdict outlives a report that fails, and so does the run.
     let failed = diff(&["--report", "json=/proc/none/perf.json"]).expect(100);
-    let again = "hint: `cargo perfunit report --format json --output FILE` makes it of the saved run";
+    let again = "hint: `cargo perfunit report --format json --output FILE` writes it from the saved run";
     assert!(failed.stdout.contains("tests::mixes") && failed.stderr.contains(again), "{}", failed.stderr);
     assert_eq!(project.perfunit(["report", "--format", "json"]).expect(0).json()["summary"]["verdicts"]["slower"], 1);
     let fine = project.perfunit(["diff", "HEAD..HEAD", "--report", "json=/proc/none/perf.json"]).expect(102);

@@ -20,9 +20,9 @@ Examples:
   cargo perfunit diff v1.2.0..v1.3.0       two versions against each other
   cargo perfunit diff main parser::        only tests whose name contains `parser::`
   cargo perfunit diff main -E 'package(core) & test(/^long/)'
-                                           only tests that match an expression of nextest's filterset language
+                                           tests that match this filterset, in nextest's language
   cargo perfunit diff main -p core --lib   only the unit tests of one library
-  cargo perfunit diff main --budget 60s    as many tests as fit, the most likely to have changed first
+  cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
   cargo perfunit diff main --metric time,allocations
                                            more allocations are a regression, too
 

@@ -87,7 +87,7 @@ impl Configuration {
             return Ok(());
         }
         let near = suggest::hint(&suggest::near(profile, known.iter().copied(), "\0"));
-        let all = || format!("the configuration has {}", known.iter().copied().collect::<Vec<_>>().join(", "));
+        let all = || format!("the profiles are {}", known.iter().copied().collect::<Vec<_>>().join(", "));
         Err(Error::usage(format!("unknown profile `{profile}`")).hint(near.unwrap_or_else(all)))
     }
 

@@ -50,7 +50,7 @@ pub fn settle_in(tree: &'static Tree) -> bool {
                 return true;
             }
             let Some(root) = tree.root() else { return false };
-            thread.begun.set(&tree.header.begun);
+            thread.begun.set(Some(&tree.header.begun));
             thread.nodes.set(tree.nodes);
             thread.current.set(root);
             thread.last.set(ticks::now());
@@ -79,7 +79,7 @@ pub fn pass_until(now: u64) {
 /// Runs something as if this thread stood at the first of these nodes, in a batch that began at `begun`.
 pub fn elsewhere(nodes: &'static [Node], begun: &'static AtomicU64, run: impl FnOnce()) {
     THREAD.with(|thread| {
-        let place = (thread.nodes.replace(nodes), thread.begun.replace(begun), thread.current.replace(0));
+        let place = (thread.nodes.replace(nodes), thread.begun.replace(Some(begun)), thread.current.replace(0));
         let last = thread.last.replace(ticks::now());
         run();
         pass_until(ticks::now());

@@ -23,7 +23,8 @@ struct Call {
 
 impl Recent {
     pub const fn new() -> Self {
-        #[allow(clippy::declare_interior_mutable_const, reason = "the value of each element")]
+        // The value of each element.
+        #[allow(clippy::declare_interior_mutable_const, clippy::allow_attributes_without_reason)]
         const NONE: Cell<Call> = Cell::new(Call { from: 0, to: 0 });
         Self([NONE; RECENT])
     }

@@ -25,7 +25,7 @@ const INDEX: u32 = MOST_NODES - 1;
 /// A thread's place in a tree.
 pub struct Thread {
     /// When the running batch began, ticks, or [`NO_BATCH`].
-    pub begun: Cell<&'static AtomicU64>,
+    pub begun: Cell<Option<&'static AtomicU64>>,
     /// None before the thread's first active probe and after its end.
     pub nodes: Cell<&'static [Node]>,
     /// Index of the node whose time is running.
@@ -36,13 +36,11 @@ pub struct Thread {
     pub settling: Cell<bool>,
 }
 
-static NO_TREE: AtomicU64 = AtomicU64::new(NO_BATCH);
-
 thread_local! {
     // Constant and without a destructor, so that reaching it takes an addition and no question.
     pub static THREAD: Thread = const {
         Thread {
-            begun: Cell::new(&NO_TREE),
+            begun: Cell::new(None),
             nodes: Cell::new(&[]),
             current: Cell::new(0),
             last: Cell::new(0),
@@ -54,10 +52,16 @@ thread_local! {
 }
 
 impl Thread {
+    /// When the batch began, ticks; [`NO_BATCH`] between batches and without a tree.
+    #[inline(always)]
+    fn begun(&self) -> u64 {
+        self.begun.get().map_or(NO_BATCH, |begun| begun.load(Relaxed))
+    }
+
     /// Gives the ticks since the last clock reading, as far as they are in the batch, to the node that is current.
     #[inline(always)]
     pub fn pass(&self, current: &Node, now: u64) {
-        let since = self.last.get().max(self.begun.get().load(Relaxed));
+        let since = self.last.get().max(self.begun());
         // Between batches nothing is later than the beginning; nor is another core's clock, if it is a little behind.
         bump(&current.self_ticks, now.saturating_sub(since));
         self.last.set(now);
@@ -111,7 +115,7 @@ fn enter_recent(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
 fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls: u64) -> Guard {
     let (back, caller) = from;
     let (index, node) = to;
-    let begun = thread.begun.get().load(Relaxed);
+    let begun = thread.begun();
     let calls = if begun == NO_BATCH { 0 } else { calls };
     bump(&node.calls, calls);
     if node.parent.load(Relaxed) != back {
@@ -179,7 +183,7 @@ fn leave_at(thread: &Thread, node: u32, back: u32, now: u64) {
         }
     }
     if node & OUTERMOST != 0 {
-        end(left, thread.begun.get().load(Relaxed), now);
+        end(left, thread.begun(), now);
     }
     thread.current.set(back);
 }
@@ -215,6 +219,6 @@ fn leave_out_of_order(thread: &Thread, nodes: &[Node], left: u32, now: u64) {
 /// Ends the activations of these nodes.
 pub fn end_all(thread: &Thread, nodes: &[Node], indices: impl Iterator<Item = u32>, now: u64) {
     for node in indices.map(|index| &nodes[index as usize]).filter(|node| node.started.load(Relaxed) != 0) {
-        end(node, thread.begun.get().load(Relaxed), now);
+        end(node, thread.begun(), now);
     }
 }

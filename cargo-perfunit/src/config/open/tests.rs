@@ -117,7 +117,7 @@ fn refused(text: &str, profile: &str, words: &[&str]) {
 #[test]
 fn contradictions_and_rules_that_say_nothing_are_refused() {
     refused(TEXT, "nightli", &["unknown profile `nightli`", "did you mean nightly?"]);
-    refused("", "x", &["there are ci, default, hook"]);
+    refused("", "x", &["the profiles are ci, default, hook"]);
     refused("[[profile.ci.overrides]]\nfilter = \"all()\"\n", "ci", &["p.toml:2: this override sets nothing"]);
     refused("[[skip]]\nfilter = \"all()\"\nreason = \" \"\n", "ci", &["p.toml:3: the reason is empty"]);
     refused("[[data]]\npaths = [\"a\"]\n", "ci", &["p.toml:2: this rule says nothing"]);

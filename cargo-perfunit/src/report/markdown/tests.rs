@@ -82,7 +82,7 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 - Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
 - Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
-- Warning: `git is slow today`
+- Warning: `there is only one core to use: the same certainty takes longer`
 
 ```sh
 cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%

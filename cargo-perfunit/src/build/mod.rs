@@ -39,7 +39,7 @@ pub use key::cargo_home;
 pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink};
 pub use listing::{Found, contains, list_tests};
 pub use made::{Entered, InPlace, Made};
-pub use own_harness::list_own_tests;
+pub use own_harness::{Unlisted, list_own_tests};
 pub use pairing::{Pairing, TestCode};
 pub use rustc_role::{WRAPPER_NAME, wrap};
 pub use seeds::{Seed, Seeds, is_dynamic, is_loadable};

@@ -14,7 +14,7 @@ use crate::build::{Builder, InPlace, Seeds, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
 use crate::model::{BuiltWith, Engine, Explain, Explanation, Side, Sides, Strategy, TestId, Unexplained, Warning};
-use crate::select::code::{self, Inlining, Operations};
+use crate::select::code::{self, Inlining, Operations, UnreadableExecutable};
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -104,7 +104,9 @@ fn one(
     };
     let mut code = match executables.as_ref().try_map(|side, executable| read(lined, side, executable))? {
         Sides { base: Ok(base), head: Ok(head) } => Sides { base, head },
-        Sides { base: Err(why), .. } | Sides { head: Err(why), .. } => return Ok(Err(Unexplained::Failed { why })),
+        Sides { base: Err(why), .. } | Sides { head: Err(why), .. } => {
+            return Ok(Err(Unexplained::Failed { why: why.to_string() }));
+        }
     };
     let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
     let counterparts = match profiles(bench, config, &lined.sides.as_ref(), &subject)? {
@@ -141,11 +143,15 @@ fn one(
 }
 
 /// What is known of an executable.
-fn read(lined: &Lined, side: Side, executable: &TestExecutable) -> Result<std::result::Result<Code, String>> {
+fn read(
+    lined: &Lined,
+    side: Side,
+    executable: &TestExecutable,
+) -> Result<std::result::Result<Code, UnreadableExecutable>> {
     let bytes = fs::read(&executable.path)?;
     let inlining = match Inlining::read(&bytes) {
         Ok(inlining) => inlining,
-        Err(why) => return Ok(Err(why.to_string())),
+        Err(why) => return Ok(Err(why)),
     };
     let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {

@@ -7,7 +7,7 @@ use super::reach::{self, Files, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
-use crate::build::{BuiltSides, Found, Harness, SideBuild, TestExecutable, list_own_tests, list_tests};
+use crate::build::{BuiltSides, Found, Harness, SideBuild, TestExecutable, Unlisted, list_own_tests, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
 use crate::error::Result;
@@ -152,15 +152,24 @@ pub fn candidates(
     Ok(candidates)
 }
 
+/// Why a target with a harness of its own has no tests that could be measured.
+#[derive(Debug, thiserror::Error)]
+enum NoTests {
+    #[error("but in one of the versions only")]
+    OneVersionOnly,
+    #[error("which does not list its tests: {why} (on {side})")]
+    Unlisted { why: Unlisted, side: Side },
+}
+
 /// The tests of a target in both versions; or why a harness of its own does not tell.
 fn tests_of(
     ours: &Path,
     executables: Sides<Option<&TestExecutable>>,
-) -> Result<std::result::Result<Sides<Tests>, String>> {
+) -> Result<std::result::Result<Sides<Tests>, NoTests>> {
     if let (Some(base), Some(head)) = (executables.base, executables.head)
         && (base.harness == Harness::Own) != (head.harness == Harness::Own)
     {
-        return Ok(Err("but in one of the versions only".to_owned()));
+        return Ok(Err(NoTests::OneVersionOnly));
     }
     let mut tests = Sides::<Tests>::default();
     for side in [Side::Head, Side::Base] {
@@ -168,7 +177,7 @@ fn tests_of(
         let found = if executable.harness == Harness::Own {
             match list_own_tests(executable, ours)? {
                 Ok(found) => found,
-                Err(why) => return Ok(Err(format!("which does not list its tests: {why} (on {side})"))),
+                Err(why) => return Ok(Err(NoTests::Unlisted { why, side })),
             }
         } else {
             list_tests(executable, ours)?

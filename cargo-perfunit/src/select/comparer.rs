@@ -1,6 +1,6 @@
 //! Which tests can reach machine code that differs, target by target.
 
-use super::code::{self, ChangedCode, Code, What};
+use super::code::{self, ChangedCode, Code, Unreadable, What};
 use super::other_inputs::{self, Libraries};
 use super::selection_cache::Remembered;
 use super::target_code::{Place, TargetCode, TestCode};
@@ -14,6 +14,17 @@ use object::Object as _;
 use object::read::NameOrOrdinal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+/// Why the machine code of a target's versions cannot be compared.
+#[derive(Debug, thiserror::Error)]
+enum NotComparable {
+    #[error("it is not known what it was linked from")]
+    UnknownInputs,
+    #[error("{0}")]
+    Links(String),
+    #[error("{0}")]
+    Unreadable(Unreadable),
+}
 
 /// Compares the executables of two sides.
 pub struct Comparer<'a> {
@@ -62,7 +73,7 @@ impl<'a> Comparer<'a> {
                 }
                 code
             }
-            Err(why) => TargetCode::unknown(why),
+            Err(why) => TargetCode::unknown(why.to_string()),
         };
         code.in_libraries = !libraries.links.base.is_empty();
         code.besides = self.changed_libraries(libraries)?;
@@ -81,22 +92,22 @@ impl<'a> Comparer<'a> {
         &mut self,
         links: Sides<Option<&Path>>,
         libraries: &Libraries,
-    ) -> Result<std::result::Result<Sides<code::Program>, String>> {
+    ) -> Result<std::result::Result<Sides<code::Program>, NotComparable>> {
         let (Some(base), Some(head)) = (links.base, links.head) else {
-            return Ok(Err("it is not known what it was linked from".to_owned()));
+            return Ok(Err(NotComparable::UnknownInputs));
         };
         let links = Sides { base: LinkRecord::load(base)?, head: LinkRecord::load(head)? };
         if let Some(why) = links.base.incomparable(&links.head)? {
-            return Ok(Err(why));
+            return Ok(Err(NotComparable::Links(why)));
         }
-        self.linked(&links, libraries.links.as_ref().map(Vec::as_slice))
+        Ok(self.linked(&links, libraries.links.as_ref().map(Vec::as_slice))?.map_err(NotComparable::Unreadable))
     }
 
     fn linked(
         &mut self,
         links: &Sides<LinkRecord>,
         libraries: Sides<&[LinkRecord]>,
-    ) -> Result<std::result::Result<Sides<code::Program>, String>> {
+    ) -> Result<std::result::Result<Sides<code::Program>, Unreadable>> {
         let mut program = |side: Side| {
             let all = std::iter::once(links.get(side)).chain(*libraries.get(side));
             self.units.program(all, self.files.get(side))

@@ -1,6 +1,6 @@
 //! What test executables were linked from, read for comparison: every file once, however many executables it is in.
 
-use super::code::{self, Program, Unit};
+use super::code::{self, Program, Unit, Unreadable};
 use crate::build::{CompiledFiles, LinkRecord};
 use crate::error::{Error, Result};
 use crate::system::fs;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Units {
     /// By device and inode: kept files are links to one another where they are the same.
-    known: HashMap<(u64, u64), std::result::Result<Arc<Unit>, String>>,
+    known: HashMap<(u64, u64), std::result::Result<Arc<Unit>, Unreadable>>,
 }
 
 impl Units {
@@ -23,7 +23,7 @@ impl Units {
         &mut self,
         links: impl Iterator<Item = &'a LinkRecord>,
         files: &CompiledFiles,
-    ) -> Result<std::result::Result<Program, String>> {
+    ) -> Result<std::result::Result<Program, Unreadable>> {
         let mut units = Vec::new();
         for path in links.flat_map(LinkRecord::inputs) {
             match self.unit(&path, files)? {
@@ -34,7 +34,7 @@ impl Units {
         Ok(Ok(code::link(&units)))
     }
 
-    fn unit(&mut self, path: &Path, files: &CompiledFiles) -> Result<std::result::Result<Arc<Unit>, String>> {
+    fn unit(&mut self, path: &Path, files: &CompiledFiles) -> Result<std::result::Result<Arc<Unit>, Unreadable>> {
         let data = path.metadata().map_err(|error| {
             Error::setup(format!("cannot read {}: {error}", path.display())).hint("run `cargo perfunit clean`")
         })?;
@@ -43,7 +43,7 @@ impl Units {
             return Ok(known.clone());
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let unit = code::read(&name, &fs::read(path)?, files).map(Arc::new).map_err(|error| error.to_string());
+        let unit = code::read(&name, &fs::read(path)?, files).map(Arc::new);
         self.known.insert(key, unit.clone());
         Ok(unit)
     }

@@ -11,9 +11,9 @@ use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::os;
+use crate::system::os::unix::fs::MetadataExt as _;
 use crate::system::term::Terminal;
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -23,7 +23,7 @@ fn attempt() -> Result<(), Untraceable> {
     let tried = std::thread::spawn(trace_a_child).join().unwrap_or(Err(Errno::UnknownErrno));
     tried.map_err(|errno| match errno {
         Errno::EPERM | Errno::EACCES => Untraceable::Refused,
-        _ => Untraceable::Failed(errno),
+        _ => Untraceable::Failed(errno as i32),
     })
 }
 

@@ -68,7 +68,7 @@ pub(super) fn run(
     let answer = match started {
         Ok(child) => answer(&receiver, child, limit),
         Err(error) => match receiver.recv() {
-            Ok(End::Refused(errno)) => Ok(Executed::Unknown(Unseen::Refused(errno))),
+            Ok(End::Refused(errno)) => Ok(Executed::Unknown(Unseen::Refused(errno as i32))),
             _ => Err(error),
         },
     };

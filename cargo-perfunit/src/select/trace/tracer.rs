@@ -53,7 +53,7 @@ pub fn follow(mut line: UnixStream, breakpoints: &Breakpoints) -> End {
         let (id, event) = match ptrace::wait() {
             Ok(Some(happened)) => happened,
             Ok(None) => return End::Unseen(Unseen::Lost),
-            Err(errno) => return End::Unseen(Unseen::Wait(errno)),
+            Err(errno) => return End::Unseen(Unseen::Wait(errno as i32)),
         };
         if id == test && event == Event::Ended {
             // Not taken: std waits for it itself, and insists on it if the exec failed.

@@ -1,6 +1,6 @@
 //! Why a run of a test does not tell what it executes.
 
-use nix::errno::Errno;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -10,10 +10,12 @@ use std::time::Duration;
 pub enum Untraceable {
     #[error("tests are not traced on this processor")]
     OtherProcessor,
+    #[error("tests are not traced on {}", std::env::consts::OS)]
+    OtherSystem,
     #[error("the system does not let us trace processes (seccomp, or kernel.yama.ptrace_scope)")]
     Refused,
-    #[error("processes cannot be traced: {}", .0.desc())]
-    Failed(Errno),
+    #[error("processes cannot be traced: {}", io::Error::from_raw_os_error(*.0))]
+    Failed(i32),
 }
 
 /// Why nothing can be said of one test.
@@ -29,8 +31,8 @@ pub enum Unseen {
     NoSymbols,
     #[error("the executable has no function {0}")]
     NoFunction(String),
-    #[error("the system does not let us trace it: {0}")]
-    Refused(Errno),
+    #[error("the system does not let us trace it: {}", io::Error::from_raw_os_error(*.0))]
+    Refused(i32),
     #[error("it did not start: {0}")]
     NotStarted(ExitStatus),
     /// What fails has not gone all its way; perhaps only because it is traced.
@@ -45,8 +47,8 @@ pub enum Unseen {
     Process { what: &'static str, why: String },
     #[error("the test was lost sight of")]
     Lost,
-    #[error("cannot wait for the test: {0}")]
-    Wait(Errno),
+    #[error("cannot wait for the test: {}", io::Error::from_raw_os_error(*.0))]
+    Wait(i32),
     #[error("the tracer failed")]
     TracerFailed,
     #[error("it did not end within {} s", .0.as_secs_f64())]

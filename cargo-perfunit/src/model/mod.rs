@@ -11,6 +11,7 @@ mod choice;
 mod explanation;
 mod explanations;
 mod float;
+mod history;
 mod layout;
 mod listing;
 mod metric;
@@ -34,6 +35,9 @@ pub use change::{Change, EffectClass, EffectSize};
 pub use choice::{Explain, Ignored, Instructions, Placement};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Engine, Explanation, Function, Strategy};
 pub use explanations::{Explanations, TestExplained};
+pub use history::{
+    Bisection, Commit, Course, Culprit, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
+};
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{

@@ -39,7 +39,7 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     comparing.only(&test.name)?;
     let mut asking = Asking { comparing, test: test.clone(), line: &line, skipped: Vec::new(), terminal };
     let found = search::search(last, &mut asking)?;
-    let culprit = culprit(found, &mut asking)?;
+    let culprit = culprit(&found, &mut asking)?;
     let skipped = asking.skipped.into_iter().map(|(index, why)| (line[index].clone(), why)).collect();
     let (good, bad) = (line[0].clone(), line[last].clone());
     let whole = ends.tests.iter().find(|found| found.test == test).and_then(|found| found.figures);
@@ -87,9 +87,9 @@ fn slower(ends: &Step, request: &BisectRequest) -> Result<TestId> {
         [found] => Ok(found.test.clone()),
         [] => Err(not_slower(&named, request)),
         _ => {
-            let names: Vec<&str> = slower.iter().map(|found| found.test.name.as_str()).collect();
-            Err(Error::usage(format!("{} tests with `{}` in their names got slower", names.len(), request.test))
-                .hint(format!("name one of {}", names.join(", "))))
+            let meant: Vec<&str> = slower.iter().map(|found| found.test.name.as_str()).collect();
+            Err(Error::usage(format!("{} tests with `{}` in their names got slower", meant.len(), request.test))
+                .hint(format!("name one of {}", meant.join(", "))))
         }
     }
 }
@@ -121,9 +121,9 @@ fn not_slower(named: &[&StepTest], request: &BisectRequest) -> Error {
     }
 }
 
-fn culprit(found: Found, asking: &mut Asking<'_>) -> Result<Culprit> {
+fn culprit(found: &Found, asking: &mut Asking<'_>) -> Result<Culprit> {
     let between = |before: usize, after: usize| asking.line[before + 1..=after].to_vec();
-    match found {
+    match *found {
         Found::Step { before, after, several, .. } => {
             let commits = between(before, after);
             // The search has just asked this.

@@ -1,4 +1,4 @@
-//! What was found out about steps, in an SQLite file: several processes may write it, and a crash leaves whole steps.
+//! What was found out about steps, in a file of `SQLite`: several processes may write it, and a crash leaves whole steps.
 //!
 //! The schema is documented in `docs/history.md`. Seconds of a step are those of its own pairs; nothing compares them
 //! with another step's.
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Changes with the schema.
 const VERSION: u32 = 1;
 /// How long to wait for another process.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// A step's place: a commit, what it is compared with, and everything else that its result depends on.
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::history::samples;
 
-    fn key<'a>(head: &'a str) -> Key<'a> {
+    fn key(head: &str) -> Key<'_> {
         Key { base: "a", head, terms: "t" }
     }
 

@@ -20,12 +20,11 @@ pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
     screen.bar();
     match culprit {
         Culprit::Commits { commits: named, test: found, several } => {
-            match &named[..] {
-                [one] => screen.status("Commit", BAD, &commit(one)),
-                _ => {
-                    screen.status("One of", BAD, &Text::plain("these; those before the last cannot be compared"));
-                    list(named, &mut screen);
-                }
+            if let [one] = &named[..] {
+                screen.status("Commit", BAD, &commit(one));
+            } else {
+                screen.status("One of", BAD, &Text::plain("these; those before the last cannot be compared"));
+                list(named, &mut screen);
             }
             screen.below(INDENT, &entry::line(found, options));
             if *several {

@@ -16,7 +16,7 @@ pub fn text(entry: &Entry, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let name = commit(&entry.commit);
     match &entry.outcome {
-        StepOutcome::Compared(step) => compared(step, name, options, &mut screen),
+        StepOutcome::Compared(step) => compared(step, &name, options, &mut screen),
         StepOutcome::Skipped(why) => {
             screen.status("Skipped", WARN, &name);
             screen.below(INDENT, &Text::new(DIM, skipped(why)));
@@ -26,16 +26,16 @@ pub fn text(entry: &Entry, options: &TextOptions) -> String {
     screen.finish()
 }
 
-fn compared(step: &Step, name: Text, options: &TextOptions, screen: &mut Screen) {
+fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
     let worst = [Slower, Faster, Inconclusive, ChangedBelowThreshold, Same, NotMeasured];
     let worst = worst.into_iter().find(|verdict| step.with(*verdict).next().is_some());
     match worst {
         Some(verdict) => {
             let (word, style) = figures::status(verdict, Words::OfTime);
-            screen.status(word, style, &name);
+            screen.status(word, style, name);
         }
-        None => screen.status("Unchanged", PLAIN, &name),
+        None => screen.status("Unchanged", PLAIN, name),
     }
     screen.below(INDENT, &Text::new(DIM, counts(step)));
     let mut moved: Vec<&StepTest> = step.moved().collect();

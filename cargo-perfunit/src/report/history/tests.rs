@@ -99,7 +99,7 @@ fn commits_and_summary_in_words() {
 fn a_table_has_a_row_for_each_test_and_commit() {
     snapbox::assert_data_eq!(
         csv(&history()),
-        snapbox::str![[r#"
+        snapbox::str![[r"
 commit,committed,base,outcome,package,target,test,verdict,reason,estimate,low,high,base_ns,head_ns,function
 00000010000,2023-11-14,0,compared,p,p,tests::long,slower,,0.12,0.11,0.13,1000,1120,Parser::line
 00000010000,2023-11-14,0,compared,p,p,tests::short,same,,0,-0.01,0.01,1000,1000,Parser::line
@@ -107,7 +107,7 @@ commit,committed,base,outcome,package,target,test,verdict,reason,estimate,low,hi
 00000030000,2023-11-14,,skipped: does not build: error[E0425]: no `x`,,,,,,,,,,,
 00000040000,2023-11-14,,open,,,,,,,,,,,
 
-"#]]
+"]]
     );
 }
 
@@ -133,7 +133,7 @@ fn searches_in_words() {
     let text: String = searches.iter().map(|search| bisection(search, &OPTIONS)).collect();
     snapbox::assert_data_eq!(
         without_escapes(&text),
-        snapbox::str![[r#"
+        snapbox::str![[r"
         Test  p tests::long  +12.0 % [+11.0 %, +13.0 %] from 0000000 to 0000009
      Skipped  0000004 2023-11-14 Half  does not build: error: no
 ────────────
@@ -159,7 +159,7 @@ fn searches_in_words() {
    Not found  no single commit: the change shows over all of these and not in one of them
               0000005 2023-11-14 Parse lazily
 
-"#]]
+"]]
     );
     let document: serde_json::Value = serde_json::from_str(&bisect_json(&searches[0])).unwrap();
     assert_eq!((&document["end"], &document["candidates"][0]["subject"]), (&"found".into(), &"Parse lazily".into()));

@@ -4,8 +4,8 @@
 use super::alone::{Alone, Call};
 use super::bench::Config;
 use super::lockstep::Task;
-use super::schedule::Figures;
-use super::screen::Settled;
+use super::settled::Settled;
+use super::subject::Figures;
 use crate::decide::{self, Calls, FIRST_LOOK, SEPARATION};
 use crate::error::Result;
 use crate::model::{

@@ -6,8 +6,7 @@
 //! like any other, and the interval over layouts tells of it.
 
 use super::bench::Bench;
-use super::confirmed::Placed;
-use super::schedule::Subject;
+use super::subject::Subject;
 use crate::build::{CompiledFiles, Harness, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::measure::layout::Matched;
@@ -33,6 +32,15 @@ pub struct Layouts {
     seed: u64,
     placement: Placement,
     position: Position,
+}
+
+/// Whether the code of both versions lies at the same places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// As far as it matters.
+    Matched,
+    /// Some that changed could not be put where base's is: one layout says little.
+    Uncertain,
 }
 
 /// A target that can be linked again.

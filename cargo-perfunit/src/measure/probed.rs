@@ -3,8 +3,9 @@
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
 use super::lockstep;
-use super::schedule::{Subject, programs};
 use super::screen;
+use super::settled::Settled;
+use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
@@ -23,7 +24,7 @@ pub struct ProbedPairs<'a> {
     config: &'a Config,
     sides: Sides<&'a SideBuild>,
     subject: Subject<'a>,
-    settled: screen::Settled,
+    settled: Settled,
     random: fastrand::Rng,
 }
 
@@ -39,7 +40,7 @@ impl<'a> ProbedPairs<'a> {
         let mut random = fastrand::Rng::with_seed(config.seed);
         bench.settle();
         bench.trees.replace(Some(CallTrees::new(request)?));
-        let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
+        let settled = screen::settle(&Trial { bench, config, programs: subject.programs(&sides) }, &mut random)?;
         Ok(steady(settled).map(|(settled, _)| Self { bench, config, sides, subject, settled, random }))
     }
 
@@ -51,7 +52,7 @@ impl<'a> ProbedPairs<'a> {
                 return Ok(None);
             }
             let pads = self.settled.draw(&mut self.random);
-            let programs = programs(&self.sides, &self.subject);
+            let programs = self.subject.programs(&self.sides);
             let end = lockstep::run(self.bench, &programs, self.settled.task, pads, self.config.timeout)?;
             let trees = self.bench.trees.borrow();
             let runs = trees.as_ref().filter(|_| end.complete()).and_then(|trees| trees.read(end.shape.repetitions));

@@ -5,8 +5,8 @@ use super::gauge::Gauge;
 use super::lockstep::{self, Task};
 use super::meter::why_failed;
 use super::running::Pads;
-use super::schedule::{Subject, programs};
 use super::screen;
+use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
@@ -33,7 +33,7 @@ pub fn profiles(
     subject: &Subject<'_>,
 ) -> Result<std::result::Result<Vec<Sides<String>>, Unsteady>> {
     let mut random = fastrand::Rng::with_seed(config.seed);
-    let trial = Trial { bench, config, programs: programs(sides, subject) };
+    let trial = Trial { bench, config, programs: subject.programs(sides) };
     let settled = match steady(screen::settle(&trial, &mut random)?) {
         Ok((settled, _)) => settled,
         Err(why) => return Ok(Err(why)),

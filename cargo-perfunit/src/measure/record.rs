@@ -3,8 +3,9 @@
 use super::bench::{Bench, Config};
 use super::classify::per_run;
 use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
-use super::schedule::{Subject, programs};
-use super::screen::{self, Settled};
+use super::screen;
+use super::settled::Settled;
+use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::{Unsteady, steady};
 use crate::build::SideBuild;
@@ -53,7 +54,7 @@ impl<'a> Recorder<'a> {
         seed: u64,
     ) -> Result<Option<Self>> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
+        let settled = screen::settle(&Trial { bench, config, programs: subject.programs(&sides) }, &mut random)?;
         if interrupt::requested() {
             return Ok(None);
         }
@@ -84,7 +85,7 @@ impl<'a> Recorder<'a> {
 
     fn run(&mut self, task: Task) -> Result<PairEnd> {
         let pads = self.settled.draw(&mut self.random);
-        lockstep::run(self.bench, &programs(&self.sides, &self.subject), task, pads, self.config.timeout)
+        lockstep::run(self.bench, &self.subject.programs(&self.sides), task, pads, self.config.timeout)
     }
 
     /// Repeats what may fail once in a while; the time of failures counts, as it would for a verdict.

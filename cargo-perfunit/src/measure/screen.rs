@@ -1,59 +1,15 @@
 //! How a test is measured: a pilot settles it, or says why it cannot be.
 
 use super::classify::{Class, classify, first_failure, per_run};
-use super::first_calls;
+use super::fork_pilot;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::Pads;
+use super::settled::{LEAST_NS, Settled};
 use super::trial::Trial;
-use super::whole_process::{self, Asked};
 use super::work::{Comparison, clock_bias};
 use crate::error::Result;
-use crate::model::{Capture, FirstCallsBecause, Mode, Note, Reason, Side, Sides};
+use crate::model::{Capture, FirstCallsBecause, Note, Reason, Side, Sides};
 use crate::system::interrupt;
-
-/// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
-pub const LEAST_NS: f64 = 1.0;
-/// As is a whole process, of which much is not the test: no threshold below this.
-pub const PROCESS_THRESHOLD: f64 = 0.05;
-
-/// A test with its way of being measured settled.
-#[derive(Debug, Clone)]
-pub struct Settled {
-    pub task: Task,
-    /// How it was captured.
-    pub capture: Capture,
-    /// Whether what is the same in both versions lies at the same places.
-    pub matched: bool,
-    pub notes: Vec<Note>,
-    /// Whether both processes of a pair get the same random numbers.
-    pub equal_seeds: bool,
-    /// How a pair's estimate is made.
-    pub comparison: Comparison,
-    /// What reading the clock can do to a pair's log ratio.
-    pub clock_bias: f64,
-    /// The smallest change that counts of so short a test, as a fraction of base.
-    pub least_change: f64,
-    /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
-    pub ns: Sides<f64>,
-}
-
-impl Settled {
-    /// Draws what the next pair has in common.
-    pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
-        let pads = Pads::draw(random);
-        if self.equal_seeds { pads } else { pads.without_seed() }
-    }
-
-    /// Runs the next pair.
-    pub fn pair(&self, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<PairEnd> {
-        let Trial { bench, config, programs } = trial;
-        let (pads, limit) = (self.draw(random), config.timeout);
-        match self.task {
-            Task::Process => whole_process::run(bench, programs, Asked::Test, pads, limit),
-            task => lockstep::run(bench, programs, task, pads, limit),
-        }
-    }
-}
 
 /// Runs the pilot and settles how to measure, or says why not.
 pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::result::Result<Settled, Reason>> {
@@ -82,9 +38,9 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             }))
         }
-        Class::NotRepeatable(why) => first_calls::settle(trial, capture, why, random).map(Ok),
+        Class::NotRepeatable(why) => fork_pilot::settle(trial, capture, why, random).map(Ok),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
-            let held = first_calls::if_they_hold_work(trial, capture, random)?;
+            let held = fork_pilot::if_they_hold_work(trial, capture, random)?;
             Ok(held.ok_or(reason))
         }
         Class::Not(reason) => Ok(Err(reason)),
@@ -92,7 +48,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
             if let Some(reason) = suspects(trial, random)? {
                 return Ok(Err(reason));
             }
-            first_calls::settle(trial, capture, FirstCallsBecause::NotSideBySide, random).map(Ok)
+            fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, random).map(Ok)
         }
     }
 }
@@ -149,14 +105,4 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
         (Some(reason), Some(_)) => Some(reason.on_both()),
         (base, head) => base.or(head),
     })
-}
-
-/// What is compared by this task.
-pub fn mode(task: Task) -> Mode {
-    match task {
-        Task::Cold => Mode::Cold,
-        Task::Fork(..) => Mode::FirstCall,
-        Task::Process => Mode::Process,
-        _ => Mode::Steady,
-    }
 }

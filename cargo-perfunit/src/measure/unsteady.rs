@@ -2,7 +2,7 @@
 //! proving the rule.
 
 use super::lockstep::{Shape, Task};
-use super::screen::Settled;
+use super::settled::Settled;
 use crate::model::{Note, Reason};
 use std::time::Duration;
 

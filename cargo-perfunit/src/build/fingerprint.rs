@@ -4,7 +4,7 @@
 //! a build. Their names are kept under the key of what is known before; with their present values they become
 //! the key of the side. So a side is found again only where everything that it read is as it was.
 
-use super::key::cargo_home;
+use crate::cargo::user_folder;
 use crate::error::{Error, Result};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
@@ -166,7 +166,7 @@ impl Covered {
     /// Our folder holds what the keys of versions say, and what builds made; cargo never changes what it has downloaded;
     /// the toolchain has a key of its own.
     fn new(ours: &Path, sysroot: &Path) -> Self {
-        let home = cargo_home().unwrap_or_default();
+        let home = user_folder().unwrap_or_default();
         let folders = [ours.to_owned(), sysroot.to_owned(), home.join("registry"), home.join("git")];
         let real = |folder: &PathBuf| folder.canonicalize().ok();
         Self(folders.iter().filter_map(real).chain(folders.iter().cloned()).collect())

@@ -5,57 +5,16 @@
 //! executable, in a folder named by its content; the environment decides nothing.
 
 use super::link;
-use super::toolchain::{Inlining, Probes};
+use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::process::CommandExt;
-use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// File name by which `main` knows this role.
-pub const WRAPPER_NAME: &str = "perfunit-rustc";
-/// The wrapper's settings, beside it.
-pub const CONFIG_NAME: &str = "wrapper.json";
-/// Suffix of the file left beside a test executable that libtest or our runner drives; its content says which.
-pub const HARNESS_SUFFIX: &str = ".perfunit";
-
-/// What the wrapper adds.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct WrapperConfig {
-    pub runtime: PathBuf,
-    /// Runner library; absent where door 2 is closed.
-    pub runner: Option<PathBuf>,
-    pub macros: PathBuf,
-    /// The user's own workspace wrapper, called between us and rustc.
-    pub chained: Option<PathBuf>,
-    /// The toolchain's folder: what is linked from there is the same on both sides.
-    pub sysroot: PathBuf,
-    /// Whether functions carry probes.
-    pub probes: Probes,
-    /// Whether executables tell what was inlined where.
-    pub inlining: Inlining,
-}
-
-impl WrapperConfig {
-    /// Reads the settings from the wrapper's folder.
-    pub fn load(dir: &Path) -> Result<Self> {
-        let path = dir.join(CONFIG_NAME);
-        serde_json::from_slice(&fs::read(&path)?).map_err(|error| {
-            Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean --cache`")
-        })
-    }
-
-    /// Writes the settings into the wrapper's folder, last: their presence says that the folder is complete.
-    pub fn save(&self, dir: &Path) -> Result<()> {
-        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write_atomically(&dir.join(CONFIG_NAME), text)
-    }
-}
 
 /// The role's main: becomes rustc (or the user's wrapper). Returns only on failure.
 pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {

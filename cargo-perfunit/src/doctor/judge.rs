@@ -1,9 +1,9 @@
 //! What the figures mean: how good each is, why it matters, what to do. Pure.
 
 use super::facts::{Facts, Linking};
+use super::finding::{Finding, Level};
 use super::noise::{CoreNoise, Noise};
 use super::workload::AgainstItself;
-use super::{Finding, Level};
 use crate::error::Error;
 use crate::model::{NoCounter, Verdict};
 use crate::select::trace::Untraceable;

@@ -3,7 +3,7 @@
 //! rustc infers from the linker's file name how it wants to be called, so ours has the same name; the real one is
 //! noted beside it.
 
-use super::super::rustc_role::WRAPPER_NAME;
+use super::super::wrapper::WRAPPER_NAME;
 use crate::error::{Error, Result};
 use crate::system::cache;
 use crate::system::fs;

@@ -40,12 +40,6 @@ pub fn root_key(place: &Path) -> Result<String> {
     crate::system::cache::hash(place.as_os_str().as_encoded_bytes())
 }
 
-/// The path from the root of the tree that a file has; `None` outside of a tree.
-pub fn place_in_tree(file: &Path) -> Option<&Path> {
-    let tree = file.ancestors().find(|folder| folder.ends_with(super::tree::PLACE))?;
-    file.strip_prefix(tree).ok()
-}
-
 /// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
 const MOST_LINKS: usize = 40;
 
@@ -131,12 +125,5 @@ mod tests {
         let text = injected_text(Path::new("src/lib.rs")).unwrap();
         assert!(text.starts_with('\n') && text.ends_with('\n'));
         assert_eq!(text.trim_matches('\n').lines().count(), 1);
-    }
-
-    #[test]
-    fn the_wrapper_finds_the_place_that_was_injected() {
-        let file = Path::new("/p/target/perfunit/shadow/target/package/tree/a/src/lib.rs");
-        assert_eq!(place_in_tree(file), Some(Path::new("a/src/lib.rs")));
-        assert_eq!(place_in_tree(Path::new("/p/src/lib.rs")), None);
     }
 }

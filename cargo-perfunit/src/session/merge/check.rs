@@ -1,6 +1,6 @@
 //! Whether saved runs are the shards of one run, all of them, each once.
 
-use super::Shard;
+use super::shard::Shard;
 use crate::error::{Error, Result};
 use crate::model::{Ignored, Partition, PartitionKind, Side, Sides, TargetKind, VersionName};
 use crate::select::{Filter, Scope};

@@ -21,6 +21,18 @@ pub enum Verdict {
     NotMeasured,
 }
 
+impl Verdict {
+    /// All of them, in the order of the summary.
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Slower,
+        Verdict::Faster,
+        Verdict::ChangedBelowThreshold,
+        Verdict::Same,
+        Verdict::Inconclusive,
+        Verdict::NotMeasured,
+    ];
+}
+
 /// How a test was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

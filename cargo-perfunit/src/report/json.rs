@@ -526,15 +526,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_the_words_of_the_model() {
-        let verdicts = [
-            Verdict::Slower,
-            Verdict::Faster,
-            Verdict::ChangedBelowThreshold,
-            Verdict::Same,
-            Verdict::Inconclusive,
-            Verdict::NotMeasured,
-        ];
-        for word in verdicts {
+        for word in Verdict::ALL {
             assert_eq!(serde_json::to_value(word).unwrap(), verdict(word));
         }
     }

@@ -30,7 +30,9 @@ mod warning;
 mod why;
 
 pub use bound::Bound;
-pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Processes, Share, Tally, Terms};
+pub use calibration::{
+    Calibration, Cell, Circumstances, Compared, DecisionRule, Level, Processes, Share, Tally, Terms,
+};
 pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
 pub use choice::{Explain, Ignored, Instructions, Placement};

@@ -224,7 +224,7 @@ impl<'a> Builder<'a> {
         let repository = Rc::clone(&self.repository);
         let tree = &*self.tree(attempt.place())?;
         let roots = injections.paths().map(|path| path.as_os_str().as_encoded_bytes());
-        let content_key = roots.fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish()?;
+        let content_key = roots.fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish();
         let packages_of_all = &job.workspace.packages;
         let package_folders = packages_of_all
             .iter()

@@ -61,7 +61,7 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, progre
     let sides = request.ours.join("sides");
     let key = side_key(toolchain, request)?;
     if let Some(read) = Fingerprint::load(request.ours, &key)
-        && let Some(build) = kept::load(&sides, &read.key(&key)?)
+        && let Some(build) = kept::load(&sides, &read.key(&key))
     {
         tracing::info!(folder = %build.folder.display(), "kept side reused");
         return Ok(Built::Done(build));
@@ -89,7 +89,7 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, progre
             }
             let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
             read.save(request.ours, &key)?;
-            kept::keep(&sides, &read.key(&key)?, &artifacts, &invocations).map(Built::Done)
+            kept::keep(&sides, &read.key(&key), &artifacts, &invocations).map(Built::Done)
         }
         Err(failure) if is_full(request.ours, &failure.output) => {
             term::eprint(&failure.output);

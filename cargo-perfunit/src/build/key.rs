@@ -111,7 +111,7 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
     for (name, value) in variables {
         key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
     }
-    key.finish()
+    Ok(key.finish())
 }
 
 /// The files that cargo reads without being told: it is started from `/`.
@@ -191,7 +191,7 @@ mod tests {
         let key = |text: &str| {
             let file = folder.path().join("config.toml");
             fs::write(&file, text).unwrap();
-            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish().unwrap()
+            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish()
         };
         let plain = key("[build]\nrustflags = ['-Cdebuginfo=1']\n");
         assert_eq!(plain, key("# words\n[term]\ncolor = 'never'\n[build]\nrustflags = [ '-Cdebuginfo=1' ]\n"));
@@ -207,7 +207,7 @@ mod tests {
         fs::write(&file, "include = ['more.toml', { path = 'most.toml', optional = true }]\n").unwrap();
         let key = |text: &str| {
             fs::write(&folder.path().join("more.toml"), text).unwrap();
-            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish().unwrap()
+            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish()
         };
         assert_ne!(key("[env]\nX = '1'\n"), key("[env]\nX = '2'\n"));
         assert_ne!(key("include = 'config.toml'\n"), key("include = 'config.toml'\n[env]\nX = '2'\n"));

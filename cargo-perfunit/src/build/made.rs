@@ -33,7 +33,7 @@ impl Made {
             let path = out_dir.join(&file);
             fs::copy(&path, &side.join(&made.copy).join(&file))?;
             if !compiled.contains(&*path.to_string_lossy()) {
-                made.files.insert(file, cache::hash(&fs::read(&path)?)?);
+                made.files.insert(file, cache::hash(&fs::read(&path)?));
             }
         }
         Ok(made)
@@ -49,7 +49,7 @@ impl Made {
     pub(super) fn is_in(&self, folder: &Path) -> Result<bool> {
         for (name, hash) in &self.files {
             let found = fs::read_if_exists(&folder.join(name))?;
-            if found.map(|bytes| cache::hash(&bytes)).transpose()?.as_ref() != Some(hash) {
+            if found.map(|bytes| cache::hash(&bytes)).as_ref() != Some(hash) {
                 return Ok(false);
             }
         }

@@ -50,7 +50,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     }
     command.args(kept_arguments(arguments, config.inlining));
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
-    let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"))?;
+    let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"));
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
     // Lints are not our business: an old base must build although this compiler has new ones and it denies warnings.
     command.args(["--cap-lints", "allow"]);
@@ -91,7 +91,7 @@ fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) ->
     if let Some(input) = &call.input {
         let file = std::path::absolute(input).map_err(|error| Error::setup(error.to_string()))?;
         if let Some(place) = shadow::place_in_tree(&file) {
-            command.arg("--cfg").arg(format!("{}=\"{}\"", shadow::ROOT_CFG, shadow::root_key(place)?));
+            command.arg("--cfg").arg(format!("{}=\"{}\"", shadow::ROOT_CFG, shadow::root_key(place)));
         }
     }
     // Not by its own name: a crate may depend on the published runtime, for the attributes.
@@ -224,7 +224,7 @@ impl Call {
     }
 
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
-    fn metadata(&self, package: &str, manifest_dir: &str) -> Result<String> {
+    fn metadata(&self, package: &str, manifest_dir: &str) -> String {
         let start = KeyBuilder::default().with(package).with(manifest_dir).with(&self.crate_name).with(if self.test {
             "test"
         } else {
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn metadata_depends_on_features_but_not_on_cargos_value() {
-        let metadata = |line: &str| Call::parse(&arguments(line)).metadata("demo", "/tree").unwrap();
+        let metadata = |line: &str| Call::parse(&arguments(line)).metadata("demo", "/tree");
         let plain = metadata("--crate-name demo --test -C metadata=abc");
         assert_eq!(plain, metadata("--crate-name demo --test -C metadata=def"));
         assert_ne!(plain, metadata("--crate-name demo --test --cfg feature=\"x\""));

@@ -66,7 +66,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(chained.as_deref().map_or(&[][..], |wrapper| wrapper.as_os_str().as_encoded_bytes()))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
         .with(serde_json::to_vec(&(variant.probes, variant.inlining)).unwrap_or_default())
-        .finish()?;
+        .finish();
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
         fs::write(&wrapper, &own)?;
@@ -94,7 +94,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let key = key.with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish()?;
+    let key = key.with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish();
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
@@ -112,7 +112,7 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
 }
 
 /// A key of what goes into test executables and measured processes: they serve no other tool.
-pub fn parts_key() -> Result<String> {
+pub fn parts_key() -> String {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text)).finish()
 }

@@ -38,7 +38,7 @@ pub fn users_linker(arguments: &[OsString]) -> Option<OsString> {
 /// kept.
 pub fn place_for(wrapper_folder: &Path, linker: &OsStr) -> Option<PathBuf> {
     let name = Path::new(linker).file_name()?;
-    let folder = wrapper_folder.join(FOLDER).join(cache::hash(linker.as_bytes()).ok()?);
+    let folder = wrapper_folder.join(FOLDER).join(cache::hash(linker.as_bytes()));
     let place = folder.join(name);
     if place.exists() {
         return Some(place);

@@ -119,7 +119,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
 /// Rules are long: that they differ has to do.
 fn rules_key(options: &Options) -> String {
     let rules = serde_json::to_vec(&options.rules).unwrap_or_default();
-    format!("rules {}", cache::hash(&rules).unwrap_or_default())
+    format!("rules {}", cache::hash(&rules))
 }
 
 /// The word of an option as it is typed.

@@ -104,7 +104,7 @@ fn unknown_gates(run: &Run) -> Vec<String> {
     unknown.into_iter().map(note).collect()
 }
 
-/// Up to this one layout was seen to fake a change of code that had not changed (docs/measurements.md).
+/// Up to this one layout was seen to fake a change of code that had not changed (docs/method.md).
 const LAYOUT_REACHES: f64 = 0.4;
 
 fn within_reach_of_layout(run: &Run) -> Option<String> {

@@ -1,7 +1,11 @@
 //! One thing that was looked at, and how good it is.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// How good a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// As it should be, or without influence.
     Ok,
@@ -12,7 +16,7 @@ pub enum Level {
 }
 
 /// One thing looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What, as a word with hyphens that stays the same.
     pub what: &'static str,

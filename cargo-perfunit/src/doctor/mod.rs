@@ -17,9 +17,11 @@ pub use workload::{AgainstItself, is_workload, serve_workload};
 
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::Path;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Checkup {
     /// The processor, as the kernel names it.
     pub cpu: String,

@@ -29,7 +29,7 @@ const LINKS: &str = "link";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Harness {
-    /// Our runner: both doors are open.
+    /// Our runner: tests are captured by attribute or by runner.
     Runner,
     /// libtest: only what the macro captured can be measured.
     Libtest,

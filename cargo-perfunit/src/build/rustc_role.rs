@@ -1,4 +1,4 @@
-//! The executable as cargo's `RUSTC_WORKSPACE_WRAPPER`: opens both doors in test crates and makes the machine code of
+//! The executable as cargo's `RUSTC_WORKSPACE_WRAPPER`: has test crates captured by attribute and by runner, and makes the machine code of
 //! two versions comparable.
 //!
 //! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
@@ -78,7 +78,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         add_our_crates(&mut command, &config, &call)?;
     }
     if call.test {
-        open_second_door(&mut command, &config, &call)?;
+        add_our_runner(&mut command, &config, &call)?;
     }
     for (name, value) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_BIN_EXE_")) {
         command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
@@ -108,7 +108,7 @@ fn library(name: &str, path: &Path) -> String {
     format!("{name}={}", path.display())
 }
 
-fn open_second_door(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
+fn add_our_runner(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     if let Some(runner) = &config.runner {
         command.env("RUSTC_BOOTSTRAP", "1");
         // A leading `::` means an external crate only since 2018.

@@ -54,7 +54,7 @@ pub enum Changed {
 pub struct Cause {
     /// What changed.
     pub changed: Changed,
-    /// The part of the test's difference that is charged to functions whose source is the same in both versions and
+    /// The part of the test's difference that is attributed to functions whose source is the same in both versions and
     /// that this can reach; the test's own code is among them. 1 is all; more than 1 where others became faster.
     #[serde(deserialize_with = "super::float::one")]
     pub share: f64,

@@ -4,16 +4,16 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Of which tests to find out who is to blame.
+/// For which tests to find the responsible functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Explain {
-    /// Of the three that got slower by most.
+    /// For the three that got slower by most.
     #[default]
     Auto,
-    /// Of all slower and faster tests.
+    /// For all slower and faster tests.
     Always,
-    /// Of none.
+    /// For none.
     Never,
 }
 

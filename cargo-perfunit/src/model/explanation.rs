@@ -1,4 +1,4 @@
-//! Why a test got slower or faster: the functions that are to blame, and the call tree that shows it.
+//! Why a test got slower or faster: the responsible functions, and the call tree that shows it.
 //!
 //! All times are nanoseconds for one run of the test body, all calls for one run, too.
 
@@ -64,7 +64,7 @@ pub struct CallNode {
     pub children: Vec<usize>,
 }
 
-/// In what way a function is to blame.
+/// In what way a function is responsible.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Blame {
     /// A call of it takes longer or shorter, although what it calls does not.
@@ -73,14 +73,14 @@ pub enum Blame {
     CallsOf(usize),
 }
 
-/// A function that is to blame for a part of the difference.
+/// A function that is responsible for a part of the difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blamed {
     /// Index in [`Explanation::functions`].
     pub function: usize,
     /// The larger part of how.
     pub blame: Blame,
-    /// What it is to blame for.
+    /// The part of the difference that is attributed to it.
     pub change: Difference,
     /// The same as a fraction of the test's difference; more than 1 where others have become faster.
     #[serde(deserialize_with = "super::float::one")]
@@ -148,7 +148,7 @@ pub struct Explanation {
     pub functions: Vec<Function>,
     /// The tree; the first is the test.
     pub nodes: Vec<CallNode>,
-    /// Who is to blame, the largest part first.
+    /// The responsible functions, the largest part first.
     pub blamed: Vec<Blamed>,
     /// What else changed and can be behind it, the largest part first.
     #[serde(default)]

@@ -76,7 +76,7 @@ pub struct Outcome {
     pub selected_because: String,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
-    /// Which functions are to blame, where that was asked for and found out.
+    /// The responsible functions, where they were asked for and found.
     pub explanation: Option<Explanation>,
     /// Why no function could be named, where one was asked for.
     #[serde(default)]

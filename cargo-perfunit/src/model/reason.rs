@@ -82,7 +82,7 @@ pub enum Reason {
         /// The file.
         path: String,
     },
-    /// Neither door captured it.
+    /// No capture method reached it.
     NotCaptured {
         /// What stood in the way.
         detail: String,

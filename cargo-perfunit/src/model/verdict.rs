@@ -17,7 +17,7 @@ pub enum Verdict {
     Same,
     /// Measured, but the interval is too wide to tell, or reaches across the threshold.
     Inconclusive,
-    /// Not measured, with a [`Reason`](super::Reason).
+    /// Not measured, with a reason.
     NotMeasured,
 }
 

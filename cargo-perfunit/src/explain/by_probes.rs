@@ -284,7 +284,7 @@ impl Examiner<'_> {
         let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request)?;
         let mut pairs = match opened {
             Ok(pairs) => pairs,
-            Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
+            Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
         };
         let mut merged = Merged::default();
         let mut cost = Sides { base: 0.0, head: 0.0 };

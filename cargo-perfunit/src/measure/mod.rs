@@ -61,4 +61,3 @@ pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
 pub use schedule::{AllEnded, measure_all};
 pub use subject::{Ended, Figures, Subject};
-pub use unsteady::Unsteady;

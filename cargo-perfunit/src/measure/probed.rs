@@ -7,10 +7,10 @@ use super::screen;
 use super::settled::Settled;
 use super::subject::Subject;
 use super::trial::Trial;
-use super::unsteady::{Unsteady, steady};
+use super::unsteady::steady;
 use crate::build::SideBuild;
 use crate::error::Result;
-use crate::model::Sides;
+use crate::model::{Sides, Unsteady};
 use crate::system::interrupt;
 use std::time::Instant;
 

@@ -8,10 +8,10 @@ use super::running::Pads;
 use super::screen;
 use super::subject::Subject;
 use super::trial::Trial;
-use super::unsteady::{Unsteady, steady};
+use super::unsteady::steady;
 use crate::build::SideBuild;
 use crate::error::Result;
-use crate::model::{Side, Sides};
+use crate::model::{Side, Sides, Unsteady};
 use crate::system::fs;
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
@@ -66,11 +66,11 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<
         return Ok(Err(Unsteady::Interrupted));
     }
     if end.timed_out.is_some() {
-        return Ok(Err(Unsteady::TooLongInCallgrind(limit)));
+        return Ok(Err(Unsteady::TooLongInCallgrind { seconds: limit.as_secs_f64() }));
     }
     let end = end.sides.get(side);
     if end.state != state::DONE {
-        return Ok(Err(Unsteady::FailsInCallgrind(why_failed(end))));
+        return Ok(Err(Unsteady::FailsInCallgrind { detail: why_failed(end) }));
     }
     let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
     let part = |at: usize| {
@@ -79,5 +79,5 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let parts: std::io::Result<Vec<String>> = later.map(part).collect();
-    Ok(parts.map_err(Unsteady::NoCounts))
+    Ok(parts.map_err(|error| Unsteady::NoCounts { why: error.to_string() }))
 }

@@ -2,8 +2,7 @@
 //!
 //! All times are nanoseconds for one run of the test body, all calls for one run, too.
 
-use super::{Cause, Sides, TestId, Unexplained};
-use clap::ValueEnum;
+use super::{Cause, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -96,29 +95,6 @@ pub struct Blamed {
     pub changed: Option<String>,
 }
 
-/// Which functions to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// All at once.
-    Complete,
-    /// What the test calls, then what those call that changed, and so on.
-    Levelwise,
-    /// Those on the ways from the test to functions whose source changed.
-    UntilSourceChange,
-}
-
-/// What to count to find the responsible functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// Time, by a probe in each function.
-    #[default]
-    Probes,
-    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
-    Callgrind,
-}
-
 /// Why one test got slower or faster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
@@ -158,8 +134,7 @@ pub struct Explanation {
     pub code_changed: Option<bool>,
     /// Head's functions that carry no probe, by reason: their time is their callers'.
     pub without_probe: BTreeMap<String, usize>,
-    /// Remarks.
-    pub notes: Vec<String>,
+    pub notes: Vec<ExplanationNote>,
 }
 
 impl Explanation {

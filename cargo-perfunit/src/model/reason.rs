@@ -83,10 +83,7 @@ pub enum Reason {
         path: String,
     },
     /// No capture method reached it.
-    NotCaptured {
-        /// What stood in the way.
-        detail: String,
-    },
+    NotCaptured { why: NotCaptured },
     /// The whole run's `--budget` was used up before.
     BudgetUsedUp,
     /// Ctrl-C came before.
@@ -113,6 +110,20 @@ pub enum Reason {
         /// Of how many.
         shards: usize,
     },
+}
+
+/// Why no capture method reaches a test; `report::reason` words it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotCaptured {
+    /// Another macro makes it, and the toolchain or the crate does not take our test runner.
+    OtherMacro,
+    /// Its attribute is another one on head.
+    AttributeDiffers,
+    /// Its process serves another version of our protocol.
+    OtherRuntime,
+    /// Run alone it ends before its body.
+    NeverReached,
 }
 
 impl Reason {

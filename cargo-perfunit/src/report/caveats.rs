@@ -217,9 +217,9 @@ mod tests {
     #[test]
     fn repeated_warnings_are_counted() {
         let mut run = run(Vec::new());
-        let why = |why: &str| Warning::NotTraced { why: why.to_owned() };
+        let why = |why: &str| Warning::NothingMoreExplained { why: why.to_owned() };
         run.warnings = ["b", "a\nb", "b"].map(why).to_vec();
-        let said = "which tests execute the change was not looked at:";
+        let said = "nothing more is explained:";
         check(&run, &format!("     Warning  {said} b (2 times)\n     Warning  {said} a b\n"));
     }
 }

@@ -8,23 +8,12 @@ use super::units::Units;
 use crate::build::{BuiltSides, CompiledFiles, Harness, LinkRecord, SideBuild, TestExecutable};
 use crate::cargo::Context;
 use crate::error::Result;
-use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind};
+use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind, Uncompared};
 use crate::system::fs;
 use object::Object as _;
 use object::read::NameOrOrdinal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// Why the machine code of a target's versions cannot be compared.
-#[derive(Debug, thiserror::Error)]
-enum NotComparable {
-    #[error("it is not known what it was linked from")]
-    UnknownInputs,
-    #[error("{0}")]
-    Links(String),
-    #[error("{0}")]
-    Unreadable(Unreadable),
-}
 
 /// Compares the executables of two sides.
 pub struct Comparer<'a> {
@@ -57,7 +46,7 @@ impl<'a> Comparer<'a> {
             return Ok(known);
         }
         if !self.one_toolchain {
-            return Ok(TargetCode::unknown("the versions are built with different toolchains".to_owned()));
+            return Ok(TargetCode::unknown(Uncompared::Toolchains));
         }
         let paths = executables.map(|executable| executable.path.as_path());
         let libraries = Libraries::of(self.sides, paths)?;
@@ -73,7 +62,7 @@ impl<'a> Comparer<'a> {
                 }
                 code
             }
-            Err(why) => TargetCode::unknown(why.to_string()),
+            Err(why) => TargetCode::unknown(why),
         };
         code.in_libraries = !libraries.links.base.is_empty();
         code.besides = self.changed_libraries(libraries)?;
@@ -92,15 +81,16 @@ impl<'a> Comparer<'a> {
         &mut self,
         links: Sides<Option<&Path>>,
         libraries: &Libraries,
-    ) -> Result<std::result::Result<Sides<code::Program>, NotComparable>> {
+    ) -> Result<std::result::Result<Sides<code::Program>, Uncompared>> {
         let (Some(base), Some(head)) = (links.base, links.head) else {
-            return Ok(Err(NotComparable::UnknownInputs));
+            return Ok(Err(Uncompared::UnknownInputs));
         };
         let links = Sides { base: LinkRecord::load(base)?, head: LinkRecord::load(head)? };
         if let Some(why) = links.base.incomparable(&links.head)? {
-            return Ok(Err(NotComparable::Links(why)));
+            return Ok(Err(why));
         }
-        Ok(self.linked(&links, libraries.links.as_ref().map(Vec::as_slice))?.map_err(NotComparable::Unreadable))
+        let programs = self.linked(&links, libraries.links.as_ref().map(Vec::as_slice))?;
+        Ok(programs.map_err(|why| Uncompared::Unreadable { why: why.to_string() }))
     }
 
     fn linked(

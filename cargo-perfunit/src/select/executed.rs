@@ -43,7 +43,7 @@ pub fn leave_out_unexecuted(
         return Ok(None);
     }
     if let Err(why) = trace::available() {
-        return Ok(Some(Warning::NotTraced { why: why.to_string() }));
+        return Ok(Some(Warning::NotTraced { why }));
     }
     let mut remembered = Remembered::load(ours, &built.sides)?;
     let is_known = |(index, surroundings): (&usize, &String)| {

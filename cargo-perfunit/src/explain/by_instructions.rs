@@ -11,7 +11,7 @@ use super::question::{ALPHA, Answers, Inquiry, Question};
 use super::suspects;
 use super::with_lines::{self, Lined};
 use crate::build::{Builder, InPlace, Seeds, SideBuild, TestExecutable};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, apart};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
 use crate::model::{
     BuiltWith, Engine, Explain, Explanation, ExplanationNote, Side, Sides, Strategy, TestId, Unexplained, Warning,
@@ -111,7 +111,7 @@ fn one(
         }
     };
     let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
-    let counterparts = match profiles(bench, config, &lined.sides.as_ref(), &subject)? {
+    let counterparts = match apart(profiles(bench, config, &lined.sides.as_ref(), &subject))? {
         Ok(counterparts) => counterparts,
         Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
     };

@@ -9,7 +9,7 @@ use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::Result;
+use crate::error::{Result, Tried};
 use crate::model::{Sides, Unsteady};
 use crate::system::interrupt;
 use std::time::Instant;
@@ -36,12 +36,13 @@ impl<'a> ProbedPairs<'a> {
         sides: Sides<&'a SideBuild>,
         subject: Subject<'a>,
         request: ProbeRequest,
-    ) -> Result<std::result::Result<Self, Unsteady>> {
+    ) -> Tried<Self, Unsteady> {
         let mut random = fastrand::Rng::with_seed(config.seed);
         bench.settle();
         bench.trees.replace(Some(CallTrees::new(request)?));
-        let settled = screen::settle(&Trial { bench, config, programs: subject.programs(&sides) }, &mut random)?;
-        Ok(steady(settled).map(|(settled, _)| Self { bench, config, sides, subject, settled, random }))
+        let trial = Trial { bench, config, programs: subject.programs(&sides) };
+        let (settled, _) = steady(screen::settle(&trial, &mut random))?;
+        Ok(Self { bench, config, sides, subject, settled, random })
     }
 
     /// The next pair; `None` after Ctrl-C, at the deadline, or when processes fail again and again.

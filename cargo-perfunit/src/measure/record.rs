@@ -9,7 +9,7 @@ use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, apart};
 use crate::model::{Side, Sides, Unsteady};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;
@@ -54,12 +54,13 @@ impl<'a> Recorder<'a> {
         seed: u64,
     ) -> Result<Option<Self>> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let settled = screen::settle(&Trial { bench, config, programs: subject.programs(&sides) }, &mut random)?;
+        let trial = Trial { bench, config, programs: subject.programs(&sides) };
+        let settled = apart(steady(screen::settle(&trial, &mut random)))?;
         if interrupt::requested() {
             return Ok(None);
         }
         let unusable = |why: Unsteady| Error::setup(format!("cannot measure {}: {why}", subject.test));
-        let (settled, shape) = steady(settled).map_err(unusable)?;
+        let (settled, shape) = settled.map_err(unusable)?;
         Ok(Some(Self { bench, config, sides, subject, shape, settled, random }))
     }
 

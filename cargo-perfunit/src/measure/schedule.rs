@@ -16,7 +16,7 @@ use super::subject::{Ended, Figures, Subject};
 use super::trial::Trial;
 use super::whole_process::{self, Starts};
 use crate::build::{Harness, SideBuild};
-use crate::error::Result;
+use crate::error::{Result, apart};
 use crate::model::{LayoutMatch, NoLayout, Note, Placement, Reason, Sides, TargetId};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -108,15 +108,15 @@ impl Screening<'_> {
         let (trial, random) = (Trial { bench: self.bench, config: &config, programs }, &mut self.random);
         let own_harness = subject.executables.head.harness == Harness::Own;
         let settled = if own_harness {
-            whole_process::settle(&trial, &mut self.starts, random)?
+            whole_process::settle(&trial, &mut self.starts, random)
         } else {
-            screen::settle(&trial, random)?
+            screen::settle(&trial, random)
         };
-        match settled {
+        match apart(settled)? {
             Ok(settled) => measure(&trial, Settled { matched, ..settled }, random),
             Err(reason) => {
                 let task = if own_harness { Task::Process } else { Task::Cold };
-                Ok(Screened::without_pairs(Alone { trial, task }.instead(reason, random)?))
+                Ok(Screened::without_pairs(apart(Alone { trial, task }.instead(reason, random))?))
             }
         }
     }

@@ -7,16 +7,16 @@ use super::running::Pads;
 use super::settled::{LEAST_NS, Settled};
 use super::trial::Trial;
 use super::work::{Comparison, clock_bias};
-use crate::error::Result;
+use crate::error::{Result, Stop, Tried};
 use crate::model::{Capture, FirstCallsBecause, Note, Reason, Side, Sides};
 use crate::system::interrupt;
 
 /// Runs the pilot and settles how to measure, or says why not.
-pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::result::Result<Settled, Reason>> {
+pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let Pilot { end, class, equal_seeds } = pilot(trial, random)?;
     let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
     if interrupt::requested() {
-        return Ok(Err(Reason::Interrupted));
+        return Err(Stop::Because(Reason::Interrupted));
     }
     let whole = end.sides.base.whole_function || end.sides.head.whole_function;
     let capture = if whole { Capture::Runner } else { Capture::Macro };
@@ -26,7 +26,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
     match class {
         Class::Steady(shape) => {
             let (matched, notes, task) = (true, apart, Task::Steady(shape));
-            Ok(Ok(Settled {
+            Ok(Settled {
                 task,
                 capture,
                 matched,
@@ -36,19 +36,19 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
                 clock_bias,
                 least_change,
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
-            }))
+            })
         }
-        Class::NotRepeatable(why) => fork_pilot::settle(trial, capture, why, random).map(Ok),
+        Class::NotRepeatable(why) => Ok(fork_pilot::settle(trial, capture, why, random)?),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
             let held = fork_pilot::if_they_hold_work(trial, capture, random)?;
-            Ok(held.ok_or(reason))
+            held.ok_or(Stop::Because(reason))
         }
-        Class::Not(reason) => Ok(Err(reason)),
+        Class::Not(reason) => Err(Stop::Because(reason)),
         Class::Suspect => {
             if let Some(reason) = suspects(trial, random)? {
-                return Ok(Err(reason));
+                return Err(Stop::Because(reason));
             }
-            fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, random).map(Ok)
+            Ok(fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, random)?)
         }
     }
 }

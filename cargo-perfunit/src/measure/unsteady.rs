@@ -2,15 +2,14 @@
 
 use super::lockstep::{Shape, Task};
 use super::settled::Settled;
+use crate::error::{Stop, Tried};
 use crate::model::{Reason, Unsteady};
 
 /// How a test that can be repeated is repeated.
-pub(super) fn steady(settled: Result<Settled, Reason>) -> Result<(Settled, Shape), Unsteady> {
-    match settled {
-        Ok(settled) => match settled.task {
-            Task::Steady(shape) => Ok((settled, shape)),
-            _ => Err(Unsteady::FirstCalls(settled.notes)),
-        },
-        Err(reason) => Err(Unsteady::NotMeasured(reason)),
+pub(super) fn steady(settled: Tried<Settled, Reason>) -> Tried<(Settled, Shape), Unsteady> {
+    let settled = settled.map_err(|stop| stop.map(Unsteady::NotMeasured))?;
+    match settled.task {
+        Task::Steady(shape) => Ok((settled, shape)),
+        _ => Err(Stop::Because(Unsteady::FirstCalls(settled.notes))),
     }
 }

@@ -12,7 +12,7 @@ use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::trial::Trial;
 use super::work::Comparison;
 use crate::decide;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop, Tried};
 use crate::model::{Capture, FailedOn, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
 use crate::system::process::{self, Streams};
@@ -32,39 +32,32 @@ pub struct Starts {
 }
 
 /// Runs pilots and settles that the test is measured, or says why not.
-pub fn settle(
-    trial: &Trial<'_>,
-    starts: &mut Starts,
-    random: &mut fastrand::Rng,
-) -> Result<std::result::Result<Settled, Reason>> {
+pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let Trial { bench, config, programs } = trial;
     let mut pilot = |asked| pilots(trial, asked, random);
     let target = &programs.executables.head.target;
     if !starts.known.contains_key(target) {
         // Whatever it says to such a name, with whatever exit status, the time is that of saying it.
-        let ns = match pilot(Asked::Nothing)? {
-            Ok(ns) => ns,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        starts.known.insert(target.clone(), ns);
+        starts.known.insert(target.clone(), pilot(Asked::Nothing)?);
     }
     let start = starts.known[target];
-    let ns = match pilot(Asked::Test)? {
-        Ok(ns) => ns,
-        Err(Reason::Fails { .. } | Reason::Crashes { .. }) => return why_failed(trial).map(Err),
-        Err(reason) => return Ok(Err(reason)),
+    let ns = match pilot(Asked::Test) {
+        Err(Stop::Because(Reason::Fails { .. } | Reason::Crashes { .. })) => {
+            return Err(Stop::Because(why_failed(trial)?));
+        }
+        ns => ns?,
     };
     let needed = NEEDED * (ns.base + ns.head) / 1e9;
     if needed > config.per_test_budget.as_secs_f64() {
         let seconds = ns.base.max(ns.head) / 1e9;
-        return Ok(Err(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) }));
+        return Err(Stop::Because(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) }));
     }
     if is_lost(start, ns) {
-        return Ok(Err(Reason::LostInStart { ns: ns.base }));
+        return Err(Stop::Because(Reason::LostInStart { ns: ns.base }));
     }
     let share = (start.base / ns.base).min(1.0);
     let note = (share >= MUCH).then_some(Note::MostlyStart { share });
-    Ok(Ok(Settled {
+    Ok(Settled {
         task: Task::Process,
         capture: Capture::Process,
         matched: true,
@@ -74,7 +67,7 @@ pub fn settle(
         clock_bias: 0.0,
         least_change: 0.0,
         ns,
-    }))
+    })
 }
 
 /// Whether nothing of a test is to be seen beside its process's start, on either side. Where the starts themselves differ
@@ -86,25 +79,21 @@ fn is_lost(start: Sides<f64>, test: Sides<f64>) -> bool {
 }
 
 /// Shortest times of a few pairs, the first of which is not counted; fewer of long ones.
-fn pilots(
-    trial: &Trial<'_>,
-    asked: Asked,
-    random: &mut fastrand::Rng,
-) -> Result<std::result::Result<Sides<f64>, Reason>> {
+fn pilots(trial: &Trial<'_>, asked: Asked, random: &mut fastrand::Rng) -> Tried<Sides<f64>, Reason> {
     let Trial { bench, config, programs } = trial;
     let mut shortest: Option<Sides<f64>> = None;
     let end = Instant::now() + config.per_test_budget / 10;
     for pair in 0..=PILOTS {
         let pair_end = run(bench, programs, asked, Pads::draw(random), config.timeout)?;
         if interrupt::requested() {
-            return Ok(Err(Reason::Interrupted));
+            return Err(Stop::Because(Reason::Interrupted));
         }
         if let Some(side) = pair_end.timed_out {
-            return Ok(Err(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }));
+            return Err(Stop::Because(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }));
         }
         let failure = Side::BOTH.into_iter().find_map(|side| first_failure(pair_end.sides.get(side), side));
         if let Some(failure) = failure.filter(|_| asked == Asked::Test) {
-            return Ok(Err(failure));
+            return Err(Stop::Because(failure));
         }
         let ns = pair_end.sides.as_ref().map(|side| side.first_ns);
         shortest = match shortest {
@@ -116,7 +105,7 @@ fn pilots(
             break;
         }
     }
-    shortest.ok_or_else(|| Error::setup("no process was run")).map(Ok)
+    Ok(shortest.ok_or_else(|| Error::setup("no process was run"))?)
 }
 
 /// Runs a test that failed once more on each side, and listens to what it says.

@@ -26,7 +26,6 @@ pub fn keep(calibration: Calibration) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// The calibration that was kept.
 pub fn kept() -> Result<Calibration> {
     let path = path()?;
     let Some(text) = fs::read_if_exists(&path)? else {

@@ -47,6 +47,7 @@ pub struct CoreNoise {
     pub longest_ns: f64,
 }
 
+#[expect(clippy::ref_option, reason = "serde hands over the field")]
 fn if_measured<S: Serializer>(
     result: &Option<Result<AgainstItself, Error>>,
     serializer: S,

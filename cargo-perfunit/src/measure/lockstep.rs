@@ -112,7 +112,6 @@ pub struct Readings {
     pub calls: Vec<[u64; reading::COUNT]>,
 }
 
-/// How a pair ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairEnd {
     pub sides: Sides<SideEnd>,

@@ -21,7 +21,6 @@ const NO_TEST: &str = "perfunit::no::test::of::this::name";
 /// Longest wait for a process before Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a process is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Test,

@@ -17,7 +17,6 @@ pub const PROCESS_THRESHOLD: f64 = 0.05;
 #[derive(Debug, Clone)]
 pub struct Settled {
     pub task: Task,
-    /// How it was captured.
     pub capture: Capture,
     /// Whether what is the same in both versions lies at the same places.
     pub matched: bool,

@@ -9,7 +9,6 @@ use crate::model::{Capture, Measured, Metrics, Note, Reason, Sides, TestId, Verd
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
     pub test: TestId,
-    /// Its executable on each side.
     pub executables: Sides<&'a TestExecutable>,
     /// What the user wants of it in particular.
     pub terms: Option<&'a Terms>,

@@ -98,7 +98,6 @@ pub struct Blamed {
 /// Why one test got slower or faster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// Which test.
     pub test: TestId,
     /// What is counted: with [`Engine::Callgrind`] all that is said to be ns here is instructions.
     pub engine: Engine,

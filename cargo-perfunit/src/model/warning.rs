@@ -57,14 +57,16 @@ pub enum Warning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolchainsUsed {
-    /// Each with its own.
     Own(Sides<String>),
     /// Both with this one: rustup is not there to find others.
     NoRustup(String),
     /// Both with this one: it was chosen by name.
     ByName(String),
     /// Both with this one: those of the sides are not installed.
-    NotInstalled { used: String, sides: Vec<Side> },
+    NotInstalled {
+        used: String,
+        sides: Vec<Side>,
+    },
 }
 
 /// A filter or rule that is about no test: a typing error more often than not.

@@ -145,15 +145,14 @@ pub(super) fn layout(state: &LayoutMatch) -> String {
 
 /// What matching it did besides.
 fn linked(state: &LayoutMatch) -> String {
-    let LayoutMatch { loops, held, text_bytes, linked_in, .. } = state;
+    let LayoutMatch { loops, held, text_bytes, link_seconds, .. } = state;
     let megabytes = *text_bytes as f64 / 1e6;
-    let seconds = linked_in.as_secs_f64();
     let loops = if *loops > 0 {
         format!("; {held} of {} of changed functions in place", count(*loops, "loop"))
     } else {
         String::new()
     };
-    format!("{loops}; {megabytes:.1} MB of code linked in {seconds:.2} s")
+    format!("{loops}; {megabytes:.1} MB of code linked in {link_seconds:.2} s")
 }
 
 /// Why there are no figures, if selection is the reason.

@@ -222,7 +222,7 @@ fn figures(blocks: &Blocks, linked: &Linked) -> LayoutMatch {
         changed: blocks.changed.len(),
         fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
         text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
-        linked_in: *took,
+        link_seconds: took.as_secs_f64(),
         data: data.common,
         data_equal: data.equal,
         ..LayoutMatch::default()

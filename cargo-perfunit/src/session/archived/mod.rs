@@ -32,7 +32,6 @@ pub const METER: &str = "libperfunit_meter.so";
 #[derive(Debug)]
 pub enum Archive {
     None,
-    /// It makes one.
     Making,
     /// It uses this one.
     Using {

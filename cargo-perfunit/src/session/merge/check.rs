@@ -56,7 +56,6 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
     Ok(numbered.into_iter().map(|(_, shard)| shard).collect())
 }
 
-/// Which shard it is.
 fn partition(shard: &Shard) -> Result<Partition> {
     let path = shard.path.display();
     match &shard.record.run.sharding {

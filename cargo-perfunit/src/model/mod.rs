@@ -8,7 +8,9 @@ mod calibration;
 mod cause;
 mod change;
 mod choice;
+mod environment;
 mod explanation;
+mod explanation_note;
 mod explanations;
 mod float;
 mod history;
@@ -19,21 +21,28 @@ mod note;
 mod outcome;
 mod partition;
 mod profile;
+mod reason;
 mod sample;
+mod selecting;
 mod sides;
 mod test;
 mod threshold;
 mod unexplained;
+mod unsteady;
 mod verdict;
 mod warning;
 mod why;
 
 pub use bound::Bound;
-pub use calibration::{Calibration, Cell, Circumstances, Compared, Level, Processes, Share, Tally, Terms};
+pub use calibration::{
+    Calibration, Cell, Circumstances, Compared, DecisionRule, Level, Processes, Share, Tally, Terms,
+};
 pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
-pub use choice::{Explain, Ignored, Instructions, Placement};
-pub use explanation::{Blame, Blamed, CallNode, Difference, Engine, Explanation, Function, Strategy};
+pub use choice::{Engine, Explain, Ignored, Instructions, Placement, Strategy};
+pub use environment::{Environment, Stages};
+pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
+pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
     Bisection, Commit, Course, Culprit, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
@@ -44,14 +53,17 @@ pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
-pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
+pub use outcome::{Measured, Outcome, Run, Selection, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode};
+pub use reason::{NotCaptured, Reason};
 pub use sample::Sample;
+pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};
 pub use threshold::{InvalidThreshold, Threshold};
 pub use unexplained::{BuiltWith, Unexplained};
-pub use verdict::{Mode, Reason, Verdict};
+pub use unsteady::Unsteady;
+pub use verdict::{Mode, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};

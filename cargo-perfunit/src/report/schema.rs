@@ -36,7 +36,7 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::Log => schema::<history::LogDocument>("cargo perfunit log"),
         DocumentKind::Bisect => schema::<history::BisectDocument>("cargo perfunit bisect"),
         DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
-        DocumentKind::Doctor => schema::<doctor::DoctorDocument>("cargo perfunit doctor"),
+        DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),
         DocumentKind::Calibrate => schema::<calibration::Document>("cargo perfunit calibrate"),
     })
 }

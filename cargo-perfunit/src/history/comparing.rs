@@ -135,7 +135,7 @@ fn terms(options: &Options) -> Result<String> {
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
     let cargo = Cargo::find(&options.folder)?;
     let machine = kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default());
-    KeyBuilder::default().with(asked).with(&cargo.version).with(machine).finish()
+    Ok(KeyBuilder::default().with(asked).with(&cargo.version).with(machine).finish())
 }
 
 /// True if not all that was to be measured was.

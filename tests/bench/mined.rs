@@ -5,8 +5,10 @@
 
 #[expect(dead_code, reason = "only shares are printed")]
 mod bound;
+#[expect(dead_code, reason = "no clone is copied")]
 mod copy;
 mod invocation;
+#[expect(dead_code, reason = "its files change from commit to commit")]
 mod repository;
 #[expect(dead_code, reason = "the tool is called for other documents here")]
 mod tool;
@@ -78,7 +80,8 @@ fn run(arguments: &Arguments) -> Result<()> {
         make(&tree, &deeds)?;
     }
     judge_log(arguments, &tool, &tree, &deeds)?;
-    judge_bisect(arguments, &tool, &tree, &deeds)
+    judge_bisect(arguments, &tool, &tree, &deeds);
+    Ok(())
 }
 
 /// Every commit's deed; neither the first nor the last one breaks.
@@ -196,7 +199,7 @@ fn judge_log(arguments: &Arguments, tool: &Tool, tree: &Path, deeds: &[Deed]) ->
     Ok(())
 }
 
-fn judge_bisect(arguments: &Arguments, tool: &Tool, tree: &Path, deeds: &[Deed]) -> Result<()> {
+fn judge_bisect(arguments: &Arguments, tool: &Tool, tree: &Path, deeds: &[Deed]) {
     let mut random = Rng::with_seed(arguments.seed ^ 1);
     let up: Vec<(usize, usize)> = deeds
         .iter()
@@ -242,5 +245,4 @@ fn judge_bisect(arguments: &Arguments, tool: &Tool, tree: &Path, deeds: &[Deed])
         "bisect: {questions} steps of 3 % and more: {exact} exact, {in_set} in a set with commits that do not build"
     );
     println!("  not found: {}{}", wrong.len(), wrong.iter().fold(String::new(), |text, one| text + "\n    " + one));
-    Ok(())
 }

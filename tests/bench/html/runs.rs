@@ -41,7 +41,7 @@ pub fn few() -> Run {
     outcomes.push(unmeasured("docs::tests::unrelated", Reason::SameCode));
     let mut run = run(outcomes);
     run.warnings =
-        vec![Warning::Machine(Machine::Steal { percent: 12 }), Warning::NothingMoreExplained { why: HOSTILE.into() }];
+        vec![Warning::Machine(Machine::Steal { percent: 12 }), Warning::NoInstructions { why: HOSTILE.into() }];
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
     let other = TargetId { name: "cli".into(), kind: TargetKind::Test, ..target(0) };
     run.environment.layouts.insert(other, Err(NoLayout::Refused { linker: "ld".into(), message: HOSTILE.into() }));

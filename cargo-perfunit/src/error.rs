@@ -25,12 +25,14 @@ pub enum ExitCode {
     TestsFailOnHead = 104,
     /// At least one test is inconclusive, with `--deny inconclusive`.
     Inconclusive = 105,
+    /// At least one changed function is executed by no test, with `--deny uncovered`.
+    Uncovered = 106,
     Interrupted = 130,
 }
 
 impl ExitCode {
     /// All of them, by number.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Success,
         Self::Usage,
         Self::NothingToMeasure,
@@ -41,6 +43,7 @@ impl ExitCode {
         Self::TestsFailOnBase,
         Self::TestsFailOnHead,
         Self::Inconclusive,
+        Self::Uncovered,
         Self::Interrupted,
     ];
 
@@ -57,6 +60,7 @@ impl ExitCode {
             Self::TestsFailOnBase => "all selected tests fail on base",
             Self::TestsFailOnHead => "at least one test passes on base and fails on head (with --deny failing)",
             Self::Inconclusive => "at least one test is inconclusive (with --deny inconclusive)",
+            Self::Uncovered => "at least one changed function is executed by no test (with --deny uncovered)",
             Self::Interrupted => "interrupted",
         }
     }

@@ -36,6 +36,7 @@ mod report;
 mod shards;
 mod tidy;
 mod toolchains;
+mod uncovered;
 
 #[path = "../support/house/mod.rs"]
 mod house;

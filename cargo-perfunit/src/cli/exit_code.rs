@@ -29,6 +29,8 @@ pub fn of_run(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::TestsFailOnBase
     } else if gate.denied.inconclusive && run.count(Verdict::Inconclusive) > 0 {
         ExitCode::Inconclusive
+    } else if gate.denied.uncovered && !run.selection.uncovered.is_empty() {
+        ExitCode::Uncovered
     } else if gate.fail_without_tests && !measured && !is_empty_shard(run) {
         ExitCode::NothingToMeasure
     } else {
@@ -51,7 +53,7 @@ pub fn with_reports(verdict: ExitCode, failed: Option<ExitCode>) -> ExitCode {
 
 /// True if the hook blocks a push because of its tests.
 pub fn blocks_push(code: ExitCode) -> bool {
-    matches!(code, ExitCode::Regression | ExitCode::Inconclusive | ExitCode::TestsFailOnHead)
+    matches!(code, ExitCode::Regression | ExitCode::Inconclusive | ExitCode::TestsFailOnHead | ExitCode::Uncovered)
 }
 
 /// The exit code of the hook for a run with this one: what is neither about tests nor an interruption is a failure of ours.
@@ -88,7 +90,8 @@ mod tests {
     use crate::model::{FailedOn, Reason};
     use crate::report::samples;
 
-    const DENIED: Gate = Gate { fail_without_tests: false, denied: Denied { inconclusive: true, failing: true } };
+    const DENIED: Gate =
+        Gate { fail_without_tests: false, denied: Denied { inconclusive: true, failing: true, uncovered: true } };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
@@ -129,6 +132,16 @@ mod tests {
             let run = run(&[(Verdict::NotMeasured, fails(side, intermittent)), same.clone()]);
             assert_ne!(of_run(&run, DENIED), ExitCode::TestsFailOnHead, "{side:?}");
         }
+    }
+
+    #[test]
+    fn functions_that_no_test_executes_fail_only_when_denied_and_hide_no_regression() {
+        let mut run = run(&[(Verdict::Same, None)]);
+        run.selection.uncovered = vec![samples::uncovered()];
+        assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Uncovered);
+        run.outcomes[0].verdict = Verdict::Slower;
+        assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
     }
 
     #[test]

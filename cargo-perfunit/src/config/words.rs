@@ -98,6 +98,8 @@ pub enum Deny {
     Inconclusive,
     /// Tests that pass on base and fail on head (exit code 104).
     Failing,
+    /// Changed functions that no test executes (exit code 106).
+    Uncovered,
 }
 
 impl Value for Vec<Deny> {

@@ -2,7 +2,7 @@
 
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, NoLayout, Note,
-    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Unexplained, Verdict, Warning, Why,
+    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,6 +163,9 @@ pub struct Selection {
     pub effects: Vec<String>,
     /// Set when nothing was selected: why.
     pub nothing_because: Option<String>,
+    /// Changed functions that no test executes, by file and line.
+    #[serde(default)]
+    pub uncovered: Vec<Uncovered>,
     /// Targets and kinds of test that we do not measure at all, each with its reason
     /// ("doc tests of foo: run by rustdoc").
     pub unmeasured_targets: Vec<String>,

@@ -5,7 +5,7 @@
 
 use super::figures::phrase;
 use super::format::{Glyphs, count, one_line};
-use super::{blame, failing};
+use super::{blame, failing, uncovered};
 use crate::model::{Function, Outcome, Run, Side, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub fn github(run: &Run) -> String {
             data(&message(outcomes))
         );
     }
-    text + &failing(run)
+    text + &failing(run) + &uncovered(run)
 }
 
 /// The tests that base passes and head does not, in one annotation without a place.
@@ -49,6 +49,18 @@ fn failing(run: &Run) -> String {
         lines.push(format!("... and {} more", tests.len() - TESTS));
     }
     format!("::warning title={}::{}\n", property(&title), data(&lines.join("\n")))
+}
+
+/// The changed functions that no test executes, each at its line.
+fn uncovered(run: &Run) -> String {
+    let mut text = String::new();
+    for uncovered in run.selection.uncovered.iter().take(MOST) {
+        let Function { file, line, name, .. } = &uncovered.function;
+        let title = format!("{} is executed by no test", one_line(name));
+        let place = format!("file={},line={line},", property(file));
+        let _ = writeln!(text, "::warning {place}title={}::{}", property(&title), data(uncovered::because(uncovered)));
+    }
+    text
 }
 
 /// The responsible function, unless something else made the test slower.

@@ -450,7 +450,12 @@ mod tests {
                 "found": 412, "targets": 12, "targets_reached": 3,
                 "reachable": 0, "executed": 0, "left_out": {}, "effects": [],
                 "changes": ["fn Parser::line in src/parser.rs", "Cargo.lock: memchr 2.7.4 to 2.8.0"],
-                "nothing_because": null, "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
+                "nothing_because": null,
+                "uncovered": [{
+                    "package": "mycrate", "file": "src/idle.rs", "line": 7, "name": "idle::Pool::drain",
+                    "because": "unreached",
+                }],
+                "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
             },
             "tests": [],
             "summary": {

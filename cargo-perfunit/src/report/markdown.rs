@@ -12,9 +12,10 @@ use super::failing;
 use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::rendering::{Rendering, WhenFine, is_fine};
+use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, metrics};
-use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Side, Verdict, VersionName};
+use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Side, Uncovered, Verdict, VersionName};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -40,6 +41,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     if let Some(insensitive) = caveats::insensitive(run) {
         let _ = writeln!(page, "\n**{insensitive}.**");
     }
+    uncovered(run, &mut page);
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
     }
@@ -107,6 +109,19 @@ fn failing(run: &Run, page: &mut String) {
     if tests.len() > ITEMS {
         let _ = writeln!(page, "- ... and {} more", tests.len() - ITEMS);
     }
+}
+
+/// The changed functions that no test executes.
+fn uncovered(run: &Run, page: &mut String) {
+    let Some(headline) = uncovered::headline(&run.selection) else { return };
+    let functions = &run.selection.uncovered;
+    let function =
+        |uncovered: &Uncovered| format!("{} ({})", code(&uncovered.function.name), code(&uncovered::place(uncovered)));
+    let mut names: Vec<String> = functions.iter().take(ITEMS).map(function).collect();
+    if functions.len() > ITEMS {
+        names.push(format!("... and {} more", functions.len() - ITEMS));
+    }
+    let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
 }
 
 /// The tests with a verdict, so many of them in sight.

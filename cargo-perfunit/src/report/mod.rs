@@ -46,6 +46,7 @@ mod shards;
 mod style;
 mod table;
 pub mod text;
+mod uncovered;
 mod unexplained;
 mod unmeasured;
 mod warning;

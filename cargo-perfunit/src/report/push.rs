@@ -3,6 +3,7 @@
 use super::caveats;
 use super::figures::{self, Words, sorted};
 use super::format::{count, one_line};
+use super::uncovered;
 use crate::error::ExitCode;
 use crate::model::{Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
@@ -37,6 +38,9 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     add(failing, if failing == 1 { "fails on head and passes on base" } else { "fail on head and pass on base" });
     let fails = unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. }));
     add(fails - failing, "failed to run");
+    if let Some(uncovered) = uncovered::headline(&run.selection) {
+        let _ = write!(line, "; {uncovered}");
+    }
     line
 }
 
@@ -46,6 +50,11 @@ fn word(verdict: Verdict, run: &Run) -> String {
 
 /// Why the push of `branch` is blocked with this exit code, compared with `base`.
 pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
+    if code == ExitCode::Uncovered {
+        let names = run.selection.uncovered.iter().map(|uncovered| one_line(&uncovered.function.name));
+        let headline = uncovered::headline(&run.selection).unwrap_or_default();
+        return format!("push of {branch} blocked: {headline}, which is denied: {}", some(names.collect()));
+    }
     let verdict = match code {
         ExitCode::Regression => Verdict::Slower,
         ExitCode::TestsFailOnHead => Verdict::NotMeasured,
@@ -55,12 +64,8 @@ pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
         Verdict::NotMeasured => run.failing(Side::Head).collect(),
         _ => sorted(&run.outcomes, verdict),
     };
-    let mut names: Vec<String> =
-        outcomes.iter().take(SHOWN).map(|outcome| one_line(&outcome.test.to_string())).collect();
-    if outcomes.len() > SHOWN {
-        names.push(format!("and {} more", outcomes.len() - SHOWN));
-    }
-    let (tests, names) = (count(outcomes.len(), "test"), names.join(", "));
+    let names = some(outcomes.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
+    let tests = count(outcomes.len(), "test");
     match verdict {
         Verdict::Slower => {
             format!("push of {branch} blocked: {tests} {} than at {base}: {names}", word(verdict, run))
@@ -70,6 +75,14 @@ pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
         }
         _ => format!("push of {branch} blocked: {tests} inconclusive against {base}, which is denied: {names}"),
     }
+}
+
+/// The first few of a list.
+fn some(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    names.join(", ")
 }
 
 #[cfg(test)]

@@ -61,13 +61,15 @@ pub enum WhenFine {
     Silent,
 }
 
-/// Which tests are failures besides those that got slower (`--deny`).
+/// What is a failure besides tests that got slower (`--deny`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Denied {
     /// Inconclusive ones.
     pub inconclusive: bool,
     /// Those that pass on base and fail on head.
     pub failing: bool,
+    /// Changed functions that no test executes.
+    pub uncovered: bool,
 }
 
 /// Whether a run holds nothing that somebody should look at.
@@ -75,5 +77,9 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let count = |verdict| run.count(verdict);
     let open = if denied.inconclusive { count(Verdict::Inconclusive) } else { 0 };
     let failing = run.failing(Side::Head).count();
-    !run.interrupted && !run.fails_on_base() && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0
+    let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
+    is_covered
+        && !run.interrupted
+        && !run.fails_on_base()
+        && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0
 }

@@ -10,6 +10,7 @@ use super::screen::{INDENT, Screen};
 use super::shards;
 use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
+use super::uncovered;
 use super::unmeasured;
 use crate::model::{CrossCheck, LayoutMatch, Outcome, Run, Selection, Side, Stages, Verdict, VersionName};
 use std::collections::BTreeMap;
@@ -69,6 +70,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
         Some(because) => nothing(run, because, &mut screen),
         None => verdicts(run, detail, &mut screen),
     }
+    uncovered::write(&run.selection, detail, &mut screen);
     unmeasured::write(run, detail, &mut screen);
     caveats::write(run, &mut screen);
     screen.bar();

@@ -4,7 +4,7 @@ use super::rows::{self, VERDICTS};
 use crate::model::{Outcome, Run, Side, Verdict, VersionName};
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, count, one_line};
-use crate::report::{caveats, failing, metrics, text, unmeasured as groups};
+use crate::report::{caveats, failing, metrics, text, uncovered, unmeasured as groups};
 use maud::{Markup, html};
 
 /// Tests named of those that share a reason.
@@ -92,6 +92,26 @@ pub fn failing(run: &Run) -> Markup {
                 ul {
                     @for outcome in run.failing(Side::Head) {
                         li { code { (one_line(&outcome.test.to_string())) } ": " (failing::said(outcome)) }
+                    }
+                }
+            }
+            "\n"
+        }
+    }
+}
+
+/// Changed functions that no test executes; nothing where there is none.
+pub fn uncovered(run: &Run) -> Markup {
+    html! {
+        @if let Some(headline) = uncovered::headline(&run.selection) {
+            section.remarks aria-labelledby="uncovered-title" {
+                h2 id="uncovered-title" { (headline) }
+                ul {
+                    @for function in &run.selection.uncovered {
+                        li {
+                            code { (one_line(&function.function.name)) } " ("
+                            code { (uncovered::place(function)) } "): " (uncovered::because(function))
+                        }
                     }
                 }
             }

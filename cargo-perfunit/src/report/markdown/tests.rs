@@ -10,11 +10,13 @@ fn told(run: &Run) -> String {
 
 #[test]
 fn a_comment_reads_like_this() {
-    assert_data_eq!(told(&full()), str![[r"
+    assert_data_eq!(told(&full()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+
+**1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
@@ -49,12 +51,14 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 
 </details>
 
-"]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r"
+"#]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+
+**1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
@@ -90,7 +94,7 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 
 </details>
 
-"]].raw());
+"#]].raw());
 }
 
 /// As GitHub makes it, without the cleaning that comes after.
@@ -213,7 +217,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
     );
     let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
     assert_eq!(render(&noisy, &silent), "");
-    let denied = Rendering { denied: Denied { inconclusive: true, failing: false }, ..silent };
+    let denied = Rendering { denied: Denied { inconclusive: true, ..Denied::default() }, ..silent };
     assert!(render(&noisy, &denied).contains("<summary>1 inconclusive</summary>"));
     assert_data_eq!(
         top(&noisy, &denied),

@@ -23,7 +23,7 @@ pub enum ExitCode {
     TestsFailOnBase = 103,
     /// At least one test passes on base and fails on head, with `--deny failing`.
     TestsFailOnHead = 104,
-    /// At least one test is inconclusive, with `--deny inconclusive`.
+    /// At least one test is inconclusive, with `--deny inconclusive`, or probably slower, with `--deny unconfirmed`.
     Inconclusive = 105,
     /// At least one changed function is executed by no test, with `--deny uncovered`.
     Uncovered = 106,
@@ -59,7 +59,9 @@ impl ExitCode {
             Self::SetupFailed => "git, cargo metadata or the environment failed",
             Self::TestsFailOnBase => "all selected tests fail on base",
             Self::TestsFailOnHead => "at least one test passes on base and fails on head (with --deny failing)",
-            Self::Inconclusive => "at least one test is inconclusive (with --deny inconclusive)",
+            Self::Inconclusive => {
+                "at least one test is inconclusive (with --deny inconclusive), or probably slower (with --deny unconfirmed)"
+            }
             Self::Uncovered => "at least one changed function is executed by no test (with --deny uncovered)",
             Self::Interrupted => "interrupted",
         }

@@ -21,7 +21,7 @@ fn a_change_that_nothing_executes_fails_only_when_denied() {
     let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
     assert!(text.contains("1 changed function is executed by no test: idle"), "{text}");
     project.diff(&["--deny", "uncovered"]).expect(106);
-    project.write(".config/perfunit.toml", "deny = [\"uncovered\"]\n");
+    project.write(".config/perfunit.toml", "[profile.default]\ndeny = [\"uncovered\"]\n");
     project.diff(&[]).expect(106);
     let junit = project.perfunit(["report", "--format", "junit", "--deny", "uncovered"]).expect(0).stdout;
     assert!(junit.contains("failures=\"1\"") && junit.contains("executed by no test"), "{junit}");

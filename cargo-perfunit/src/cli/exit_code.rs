@@ -27,7 +27,7 @@ pub fn of_run(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::TestsFailOnHead
     } else if run.fails_on_base() {
         ExitCode::TestsFailOnBase
-    } else if gate.denied.inconclusive && run.count(Verdict::Inconclusive) > 0 {
+    } else if gate.denied.open(run) > 0 {
         ExitCode::Inconclusive
     } else if gate.denied.uncovered && !run.selection.uncovered.is_empty() {
         ExitCode::Uncovered
@@ -90,8 +90,10 @@ mod tests {
     use crate::model::{FailedOn, Reason};
     use crate::report::samples;
 
-    const DENIED: Gate =
-        Gate { fail_without_tests: false, denied: Denied { inconclusive: true, failing: true, uncovered: true } };
+    const DENIED: Gate = Gate {
+        fail_without_tests: false,
+        denied: Denied { inconclusive: true, unconfirmed: true, failing: true, uncovered: true },
+    };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
@@ -113,6 +115,15 @@ mod tests {
         let run = run(&[(Verdict::Inconclusive, None)]);
         assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
         assert_eq!(of_run(&run, DENIED), ExitCode::Inconclusive);
+    }
+
+    #[test]
+    fn what_is_probably_slower_can_be_denied_alone() {
+        let unconfirmed = |seen| run(&[(Verdict::Inconclusive, Some(Reason::Unconfirmed { seen }))]);
+        let gate = Gate { denied: Denied { unconfirmed: true, ..Denied::default() }, ..Gate::default() };
+        assert_eq!(of_run(&unconfirmed(Verdict::Slower), gate), ExitCode::Inconclusive);
+        assert_eq!(of_run(&unconfirmed(Verdict::Faster), gate), ExitCode::Success);
+        assert_eq!(of_run(&run(&[(Verdict::Inconclusive, Some(Reason::TooNoisy))]), gate), ExitCode::Success);
     }
 
     #[test]

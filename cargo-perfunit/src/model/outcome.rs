@@ -213,6 +213,12 @@ impl Run {
             .filter(move |outcome| outcome.reason.as_ref().is_some_and(|reason| reason.failing_side() == Some(side)))
     }
 
+    /// The tests that are probably slower: there was no time to confirm it.
+    pub fn probably_slower(&self) -> impl Iterator<Item = &Outcome> {
+        let is_slower = |reason: &Reason| matches!(reason, Reason::Unconfirmed { seen: Verdict::Slower });
+        self.outcomes.iter().filter(move |outcome| outcome.reason.as_ref().is_some_and(is_slower))
+    }
+
     /// True if nothing was measured, because tests that were selected fail on base.
     pub fn fails_on_base(&self) -> bool {
         let fails = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));

@@ -125,6 +125,11 @@ pub enum Reason {
     BudgetUsedUp,
     /// Ctrl-C came before.
     Interrupted,
+    /// The first pairs showed a change, and the run's `--budget` was used up before fresh pairs could confirm it.
+    Unconfirmed {
+        /// What the first pairs said.
+        seen: Verdict,
+    },
     /// A flagged change did not show on fresh pairs.
     NotConfirmed,
     /// The interval was still too wide when the test's budget ended.
@@ -203,6 +208,7 @@ impl Reason {
             Reason::NotCaptured { .. } => "not-captured",
             Reason::BudgetUsedUp => "budget-used-up",
             Reason::Interrupted => "interrupted",
+            Reason::Unconfirmed { .. } => "unconfirmed",
             Reason::NotConfirmed => "not-confirmed",
             Reason::TooNoisy => "too-noisy",
             Reason::MetricUnknown { .. } => "metric-unknown",

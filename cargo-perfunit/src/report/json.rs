@@ -1,5 +1,6 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
+use super::counts::Unmeasured;
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
@@ -157,6 +158,12 @@ pub struct CohensD {
 pub struct Summary {
     /// Entries of `tests` with each verdict.
     pub verdicts: Verdicts,
+    /// What the tests without figures are.
+    #[serde(default)]
+    pub unmeasured: Unmeasured,
+    /// Inconclusive tests that are probably slower: there was no time to confirm it.
+    #[serde(default)]
+    pub probably_slower: usize,
     /// Tests that pass on base and fail on head.
     #[serde(default)]
     pub failing_on_head: usize,
@@ -352,6 +359,8 @@ impl From<&Run> for Summary {
             [prepare, build, select, measure, explain].map(|time| time.as_secs_f64());
         Self {
             verdicts,
+            unmeasured: Unmeasured::of(run),
+            probably_slower: run.probably_slower().count(),
             failing_on_head: run.failing(Side::Head).count(),
             failing_on_base: run.failing(Side::Base).count(),
             measured: run.outcomes.len() - verdicts.not_measured,
@@ -463,6 +472,8 @@ mod tests {
                     "slower": 2, "faster": 1, "changed-below-threshold": 2, "same": 1, "inconclusive": 1,
                     "not-measured": 3,
                 },
+                "unmeasured": {"not_measured": 2, "skipped_by_filter": 0, "unaffected": 1, "other_shards": 0},
+                "probably_slower": 0,
                 "failing_on_head": 0, "failing_on_base": 0, "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
                 "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
             },

@@ -90,7 +90,7 @@ fn case(outcome: &Outcome, denied: Denied) -> TestCase {
 fn status(outcome: &Outcome, denied: Denied) -> TestCaseStatus {
     let failed = match outcome.verdict {
         Verdict::Slower => true,
-        Verdict::Inconclusive => denied.inconclusive,
+        Verdict::Inconclusive => denied.is_open(outcome),
         Verdict::NotMeasured if denied.failing && is_failing(outcome) => true,
         Verdict::NotMeasured => {
             let mut status = TestCaseStatus::skipped();
@@ -150,7 +150,7 @@ mod tests {
     use crate::report::samples::{full, outcome, run, unmeasured};
     use snapbox::{IntoData, assert_data_eq, str};
 
-    const NOTHING: Denied = Denied { inconclusive: false, failing: false, uncovered: false };
+    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, failing: false, uncovered: false };
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {

@@ -7,7 +7,9 @@
 mod escape;
 
 use self::escape::{code, plain};
+use super::by_cause::{self, Responsible};
 use super::caveats;
+use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
@@ -42,6 +44,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         let _ = writeln!(page, "\n**{insensitive}.**");
     }
     uncovered(run, &mut page);
+    by_cause(run, words, &mut page);
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
     }
@@ -122,6 +125,26 @@ fn uncovered(run: &Run, page: &mut String) {
         names.push(format!("... and {} more", functions.len() - ITEMS));
     }
     let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+}
+
+/// A line for each cause of several slower tests, and one for what is only probably slower.
+fn by_cause(run: &Run, words: Words, page: &mut String) {
+    let probable = run.probably_slower().count();
+    if probable > 0 {
+        let _ = writeln!(page, "\n**{} probably slower, not confirmed: budget used up.**", count(probable, "test"));
+    }
+    let tests = sorted(&run.outcomes, Verdict::Slower);
+    let groups = by_cause::groups(&tests);
+    if tests.len() < 2 || groups.iter().all(|group| group.responsible == Responsible::Unknown) {
+        return;
+    }
+    page.push('\n');
+    for group in groups.iter().take(ITEMS) {
+        let _ = writeln!(page, "- {}: {}", code(&group.name()), group.tests(&word(Verdict::Slower, words)));
+    }
+    if groups.len() > ITEMS {
+        let _ = writeln!(page, "- ... and {} more", groups.len() - ITEMS);
+    }
 }
 
 /// The tests with a verdict, so many of them in sight.
@@ -225,7 +248,10 @@ fn counts(run: &Run) -> String {
         (Verdict::Same, "same"),
         (Verdict::Inconclusive, "inconclusive"),
     ];
-    let counts = verdicts.map(|(verdict, word)| format!("{} {word}", run.count(verdict)));
+    let unmeasured = Unmeasured::of(run);
+    let others = [(unmeasured.not_measured, "not measured")].into_iter().chain(unmeasured.others());
+    let verdicts = verdicts.into_iter().map(|(verdict, word)| (run.count(verdict), word));
+    let counts: Vec<String> = verdicts.chain(others).map(|(tests, word)| format!("{tests} {word}")).collect();
     let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
     format!("Decided by {}, threshold {}: {}.", gates.join(", "), threshold(run.threshold), counts.join(", "))
 }

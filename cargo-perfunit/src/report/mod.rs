@@ -9,10 +9,12 @@
 pub mod annotations;
 mod blame;
 pub mod bmf;
+mod by_cause;
 pub mod calibration;
 mod call_tree;
 mod causes;
 mod caveats;
+mod counts;
 pub mod doctor;
 mod explained;
 pub mod explanations;

@@ -1,5 +1,6 @@
 //! Why a test has no verdict, or less of one, in words.
 
+use super::json;
 use crate::model::{FailedOn, Reason, Sides};
 use std::fmt;
 
@@ -53,6 +54,9 @@ impl fmt::Display for Reason {
             Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Reason::Interrupted => f.write_str("interrupted"),
+            Reason::Unconfirmed { seen } => {
+                write!(f, "probably {}, not confirmed: the run's --budget was used up", json::verdict(*seen))
+            }
             Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
             Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
             Reason::MetricUnknown { metric, why } => write!(f, "{} decides and is not known: {why}", metric.name()),

@@ -1,5 +1,6 @@
 //! What was not measured and why: one group for each kind of reason, in the order of [`Reason`].
 
+use super::counts::is_filtered;
 use super::failing::is_failing;
 use super::figures::Detail;
 use super::format::{count, one_line};
@@ -19,9 +20,10 @@ pub fn is_unaffected(outcome: &Outcome) -> bool {
     outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
 
-/// Whether there is nothing to be said of the test beyond a count: it was dropped, or is another shard's.
+/// Whether there is nothing to be said of the test beyond a count: it was dropped, left out by a filter, or is another
+/// shard's.
 pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
-    is_unaffected(outcome) || outcome.is_of_other_shard()
+    is_unaffected(outcome) || outcome.is_of_other_shard() || is_filtered(outcome)
 }
 
 /// Whether a test stands in this section: not if it stands above all others already.
@@ -117,7 +119,7 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::New) => (10, "new"),
         Some(Reason::Removed) => (11, "removed"),
         Some(Reason::FoldedAway { .. }) => (12, "nothing left to measure: the optimiser removed the work"),
-        Some(Reason::NotConfirmed) => (13, "not confirmed"),
+        Some(Reason::NotConfirmed | Reason::Unconfirmed { .. }) => (13, "not confirmed"),
         Some(Reason::TooNoisy) => (14, "too noisy"),
         Some(Reason::Ignored) => (15, "ignored"),
         Some(Reason::Filtered) => (16, "excluded by the filter"),

@@ -45,6 +45,7 @@ impl ReportingArguments {
 fn denied(deny: &[Deny]) -> Denied {
     Denied {
         inconclusive: deny.contains(&Deny::Inconclusive),
+        unconfirmed: deny.contains(&Deny::Unconfirmed),
         failing: deny.contains(&Deny::Failing),
         uncovered: deny.contains(&Deny::Uncovered),
     }

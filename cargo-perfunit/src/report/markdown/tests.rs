@@ -37,7 +37,7 @@ fn a_comment_reads_like_this() {
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive.
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 ignored
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
@@ -60,6 +60,9 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
+- `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
+- `not explained`: 1 test slower, +14.6 %
+
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
 | `mycrate parser::tests::long` | 1.21 µs | 1.58 µs | **+30.6 %** | +29.6 % to +31.6 % | `lexer::word` (`src/lexer.rs:12`), 102 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data |
@@ -79,7 +82,7 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive.
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 too-long
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
@@ -294,7 +297,7 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
     let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)))]);
     run.gates = vec![crate::model::Metric::Time, crate::model::Metric::Allocations];
     run.head.dirty = false;
-    assert_data_eq!(told(&run), str![[r"
+    assert_data_eq!(told(&run), str![[r#"
 <!-- cargo-perfunit -->
 ### 1 test got worse
 
@@ -306,7 +309,7 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, allocations, threshold 10 %: 0 changed below it, 0 same, 0 inconclusive.
+- Decided by time, allocations, threshold 10 %: 0 changed below it, 0 same, 0 inconclusive, 0 not measured.
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
 - Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
@@ -317,5 +320,5 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3..8d01e7b6a594837261
 
 </details>
 
-"]].raw());
+"#]].raw());
 }

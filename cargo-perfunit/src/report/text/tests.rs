@@ -46,7 +46,7 @@ Not measured  1 test: fails on both: no network
 }
 
 #[test]
-fn names_lose_their_middle_where_they_do_not_fit() {
+fn names_that_do_not_fit_keep_a_line_of_their_own() {
     let mut run = full();
     run.outcomes[2].test.name = "parser::tests::a_rather_long_name_for_a_long_test".into();
     check(
@@ -56,12 +56,13 @@ fn names_lose_their_middle_where_they_do_not_fit() {
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
 ------------
-      Slower  mycrate pars...name_for_a_long_test  1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
-      Slower  mycrate lexer::tests::tiny           8.20 ns -> 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
-      Faster  mycrate cache::tests::first          2.05 ms -> 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+      Slower  mycrate parser::tests::a_rather_long_name_for_a_long_test
+                                             1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny     8.20 ns -> 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first    2.05 ms -> 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ...
               and 1 more (-v)
-Inconclusive  mycrate net::tests::roundtrip        48.3 us -> 49.8 us    +3.1 %           [ +2.1 %,  +4.1 %]
+Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %           [ +2.1 %,  +4.1 %]
               too noisy to tell within its budget (--per-test-budget)
         Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test: idle::Pool::drain

@@ -21,7 +21,7 @@ pub enum ExitCode {
     SetupFailed = 102,
     /// Selected tests fail on base and none could be measured.
     TestsFailOnBase = 103,
-    /// At least one test passes on base and fails on head, with `--deny failing`.
+    /// At least one test passes on base and fails or crashes on head.
     TestsFailOnHead = 104,
     /// At least one test is inconclusive, with `--deny inconclusive`, or probably slower, with `--deny unconfirmed`.
     Inconclusive = 105,
@@ -58,7 +58,7 @@ impl ExitCode {
             Self::BuildFailed => "base or head does not build",
             Self::SetupFailed => "git, cargo metadata or the environment failed",
             Self::TestsFailOnBase => "all selected tests fail on base",
-            Self::TestsFailOnHead => "at least one test passes on base and fails on head (with --deny failing)",
+            Self::TestsFailOnHead => "at least one test passes on base and fails on head",
             Self::Inconclusive => {
                 "at least one test is inconclusive (with --deny inconclusive), or probably slower (with --deny unconfirmed)"
             }

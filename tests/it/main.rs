@@ -32,6 +32,7 @@ mod manual;
 mod metrics;
 mod packaging;
 mod planted;
+mod repeat;
 mod report;
 mod shards;
 mod tidy;

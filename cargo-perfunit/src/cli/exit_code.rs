@@ -7,7 +7,7 @@ use crate::report::Denied;
 use crate::system::interrupt;
 use crate::system::term;
 
-/// What fails a run besides tests that got slower.
+/// What fails a run besides tests that got slower or fail on head alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gate {
     /// Fail when nothing was measured.
@@ -23,7 +23,7 @@ pub fn of_run(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
-    } else if gate.denied.failing && run.failing(Side::Head).next().is_some() {
+    } else if run.failing(Side::Head).next().is_some() {
         ExitCode::TestsFailOnHead
     } else if run.fails_on_base() {
         ExitCode::TestsFailOnBase
@@ -90,10 +90,8 @@ mod tests {
     use crate::model::{FailedOn, Reason};
     use crate::report::samples;
 
-    const DENIED: Gate = Gate {
-        fail_without_tests: false,
-        denied: Denied { inconclusive: true, unconfirmed: true, failing: true, uncovered: true },
-    };
+    const DENIED: Gate =
+        Gate { fail_without_tests: false, denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true } };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
@@ -133,12 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_fail_on_head_alone_fail_only_when_denied() {
+    fn tests_that_fail_on_head_alone_are_a_failure() {
         let fails = |side, intermittent| Some(Reason::Fails { side, detail: "no".to_owned(), intermittent });
         let same = (Verdict::Same, None);
         let on_head = run(&[(Verdict::NotMeasured, fails(FailedOn::Head, false)), same.clone()]);
-        assert_eq!(of_run(&on_head, Gate::default()), ExitCode::Success);
-        assert_eq!(of_run(&on_head, DENIED), ExitCode::TestsFailOnHead);
+        assert_eq!(of_run(&on_head, Gate::default()), ExitCode::TestsFailOnHead);
         for (side, intermittent) in [(FailedOn::Base, false), (FailedOn::Both, false), (FailedOn::Head, true)] {
             let run = run(&[(Verdict::NotMeasured, fails(side, intermittent)), same.clone()]);
             assert_ne!(of_run(&run, DENIED), ExitCode::TestsFailOnHead, "{side:?}");

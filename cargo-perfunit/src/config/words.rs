@@ -98,8 +98,6 @@ pub enum Deny {
     Inconclusive,
     /// Tests that are probably slower, which the budget left no time to confirm (exit code 105).
     Unconfirmed,
-    /// Tests that pass on base and fail on head (exit code 104).
-    Failing,
     /// Changed functions that no test executes (exit code 106).
     Uncovered,
 }

@@ -18,6 +18,7 @@ mod note;
 mod outcome;
 mod partition;
 mod profile;
+mod repeat;
 mod sample;
 mod sides;
 mod test;
@@ -44,6 +45,7 @@ pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note,
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode};
+pub use repeat::Repeat;
 pub use sample::Sample;
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};

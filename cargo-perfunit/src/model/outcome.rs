@@ -2,7 +2,7 @@
 
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, NoLayout, Note,
-    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
+    Reason, Repeat, Sample, Sharding, Side, TargetId, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -195,6 +195,9 @@ pub struct Run {
     pub alpha: f64,
     /// True if Ctrl-C cut the run short.
     pub interrupted: bool,
+    /// How to make the same comparison again.
+    #[serde(default)]
+    pub repeat: Option<Repeat>,
     /// What of it was measured here, if it is a run in parts.
     #[serde(default)]
     pub sharding: Option<Sharding>,

@@ -48,7 +48,7 @@ fn failing(run: &Run) -> String {
     if tests.len() > TESTS {
         lines.push(format!("... and {} more", tests.len() - TESTS));
     }
-    format!("::warning title={}::{}\n", property(&title), data(&lines.join("\n")))
+    format!("::error title={}::{}\n", property(&title), data(&lines.join("\n")))
 }
 
 /// The changed functions that no test executes, each at its line.
@@ -103,9 +103,9 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_fail_on_head_alone_are_a_warning() {
+    fn tests_that_fail_on_head_alone_are_an_error() {
         let fails = Reason::Fails { side: FailedOn::Head, detail: "no\nnetwork".into(), intermittent: false };
-        let expected = "::warning title=1 test passes on base and fails on head::mycrate a: no network\n";
+        let expected = "::error title=1 test passes on base and fails on head::mycrate a: no network\n";
         assert_eq!(github(&run(vec![unmeasured("a", Some(fails))])), expected);
     }
 

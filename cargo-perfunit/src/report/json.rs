@@ -5,8 +5,8 @@ use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
 use crate::model::{
-    self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Run, Selection, Side,
-    TargetId, Verdict, VersionName, Why,
+    self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat, Run, Selection,
+    Side, TargetId, Verdict, VersionName, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct Document {
     pub warnings: Vec<String>,
     /// Whether Ctrl-C cut the run short.
     pub interrupted: bool,
+    /// The command that makes the same comparison again, where that is known.
+    #[serde(default)]
+    pub repeat: Option<Repeat>,
     /// How the run was shared out, if it was.
     pub sharding: Option<Sharding>,
 }
@@ -260,6 +263,7 @@ impl From<&Run> for Document {
             summary: Summary::from(run),
             warnings: run.warnings.iter().map(ToString::to_string).collect(),
             interrupted: run.interrupted,
+            repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
         }
     }
@@ -479,6 +483,7 @@ mod tests {
             },
             "warnings": ["there is only one core to use: the same certainty takes longer"],
             "interrupted": false,
+            "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
             "sharding": null,
         });
         assert_eq!(document, expected);

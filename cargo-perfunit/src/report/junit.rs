@@ -15,7 +15,7 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The document; tests that got slower have failed, and those that are denied.
+/// The document; tests have failed that got slower, fail on head alone or are denied.
 pub fn render(run: &Run, denied: Denied) -> String {
     let mut suites: BTreeMap<&TargetId, TestSuite> = BTreeMap::new();
     for outcome in &run.outcomes {
@@ -91,7 +91,7 @@ fn status(outcome: &Outcome, denied: Denied) -> TestCaseStatus {
     let failed = match outcome.verdict {
         Verdict::Slower => true,
         Verdict::Inconclusive => denied.is_open(outcome),
-        Verdict::NotMeasured if denied.failing && is_failing(outcome) => true,
+        Verdict::NotMeasured if is_failing(outcome) => true,
         Verdict::NotMeasured => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(why_not(outcome));
@@ -150,7 +150,7 @@ mod tests {
     use crate::report::samples::{full, outcome, run, unmeasured};
     use snapbox::{IntoData, assert_data_eq, str};
 
-    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, failing: false, uncovered: false };
+    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, uncovered: false };
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {

@@ -17,7 +17,9 @@ use super::rendering::{Rendering, WhenFine, is_fine};
 use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, metrics};
-use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Side, Uncovered, Verdict, VersionName};
+use crate::model::{
+    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -238,7 +240,9 @@ fn details(run: &Run, page: &mut String) {
         list("Changed", &run.selection.changes, page);
         list("Note", &caveats::notes(run), page);
         list("Warning", &run.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), page);
-        let _ = write!(page, "\n```sh\n{}\n```\n", command(run));
+        if let Some(repeat) = &run.repeat {
+            let _ = write!(page, "\n```sh\n{}\n```\n", command(repeat));
+        }
     });
 }
 
@@ -276,16 +280,12 @@ fn list(word: &str, items: &[String], page: &mut String) {
     }
 }
 
-/// The command that compares the same versions; of uncommitted changes only their owner can repeat it.
-fn command(run: &Run) -> String {
-    let head = if run.head.dirty { String::new() } else { format!("..{}", run.head.commit) };
-    let mut command = format!("cargo perfunit diff {}{head} --threshold {}", run.base.commit, threshold(run.threshold));
-    command = command.replace(" %", "%");
-    if Words::of(&run.gates) == Words::OfAny {
-        let gates: Vec<&str> = run.gates.iter().map(|gate| gate.name()).collect();
-        let _ = write!(command, " --metric {}", gates.join(","));
-    }
-    format::one_line(&command)
+/// The command that makes the same comparison again, for a shell at the root of the repository.
+fn command(repeat: &Repeat) -> String {
+    let quoted = |word: &str| shlex::try_quote(word).unwrap_or_default().into_owned();
+    let words: Vec<String> = repeat.arguments.iter().map(|word| quoted(word)).collect();
+    let folder = if repeat.folder.is_empty() { String::new() } else { format!("cd {} && ", quoted(&repeat.folder)) };
+    format::one_line(&format!("{folder}cargo {}", words.join(" ")))
 }
 
 #[cfg(test)]

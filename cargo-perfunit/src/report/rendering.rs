@@ -68,8 +68,6 @@ pub struct Denied {
     pub inconclusive: bool,
     /// Of these, those that are probably slower.
     pub unconfirmed: bool,
-    /// Those that pass on base and fail on head.
-    pub failing: bool,
     /// Changed functions that no test executes.
     pub uncovered: bool,
 }

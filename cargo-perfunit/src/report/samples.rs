@@ -4,7 +4,7 @@ use crate::model::{
     Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
     EffectClass, EffectSize, Engine, Environment, Explanation, FailedOn, Function, LayoutMatch, Machine, Measured,
     Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason,
-    Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
+    Repeat, Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
     UncoveredBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
@@ -213,6 +213,12 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             layouts: BTreeMap::from([(target(), Ok(layout()))]),
         },
         selection: selection(),
+        repeat: Some(Repeat {
+            folder: "crates/my crate".into(),
+            arguments: ["perfunit", "diff", &base().commit, "parser::", "--threshold", "0.1"]
+                .map(str::to_owned)
+                .to_vec(),
+        }),
         outcomes,
         warnings: Vec::new(),
         stages: Stages {

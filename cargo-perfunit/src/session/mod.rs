@@ -15,6 +15,7 @@ mod open;
 mod options;
 mod pairings;
 mod partition;
+mod repeat;
 pub mod runs;
 mod shared;
 mod summary;
@@ -184,10 +185,13 @@ fn show(warnings: &[Warning], terminal: Terminal) {
 }
 
 fn empty_run(context: &Context, versions: &Versions, options: &Options, selection: Selection) -> Run {
-    let Sides { base, head } = versions.names();
+    let names = versions.names();
+    let repeat = Some(repeat::repeat(options, versions.repository.root(), &names));
+    let Sides { base, head } = names;
     Run {
         base,
         head,
+        repeat,
         environment: environment::describe(context, options, None),
         selection,
         outcomes: Vec::new(),

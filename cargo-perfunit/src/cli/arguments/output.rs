@@ -46,7 +46,6 @@ fn denied(deny: &[Deny]) -> Denied {
     Denied {
         inconclusive: deny.contains(&Deny::Inconclusive),
         unconfirmed: deny.contains(&Deny::Unconfirmed),
-        failing: deny.contains(&Deny::Failing),
         uncovered: deny.contains(&Deny::Uncovered),
     }
 }

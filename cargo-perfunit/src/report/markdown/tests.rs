@@ -46,7 +46,7 @@ fn a_comment_reads_like_this() {
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
 
 ```sh
-cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
 ```
 
 </details>
@@ -92,7 +92,7 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 - Warning: `there is only one core to use: the same certainty takes longer`
 
 ```sh
-cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
 ```
 
 </details>
@@ -293,7 +293,7 @@ fn tests_that_could_not_have_detected_the_change_are_counted_on_top() {
 }
 
 #[test]
-fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
+fn with_other_metrics_tests_are_worse() {
     let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)))]);
     run.gates = vec![crate::model::Metric::Time, crate::model::Metric::Allocations];
     run.head.dirty = false;
@@ -315,7 +315,7 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 - Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
 
 ```sh
-cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3..8d01e7b6a5948372615049382716f5e4d3c2b1a0 --threshold 10% --metric time,allocations
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
 ```
 
 </details>

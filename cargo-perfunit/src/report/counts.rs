@@ -1,7 +1,7 @@
 //! How many tests there are of each kind: the same numbers in all reports.
 
-use super::unmeasured::is_unaffected;
-use crate::model::{Outcome, Reason, Run, Verdict};
+use super::unmeasured::{is_filtered, is_unaffected};
+use crate::model::{Run, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,14 +39,10 @@ impl Unmeasured {
     }
 }
 
-/// Whether a filter left the test out.
-pub fn is_filtered(outcome: &Outcome) -> bool {
-    outcome.reason == Some(Reason::Filtered)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Reason;
     use crate::report::format::without_escapes;
     use crate::report::samples::{measured, outcome, run, unmeasured};
     use crate::report::{Format, Rendering, render};

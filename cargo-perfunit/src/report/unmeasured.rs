@@ -1,6 +1,5 @@
 //! What was not measured and why: one group for each kind of reason, in the order of [`Reason`].
 
-use super::counts::is_filtered;
 use super::failing::is_failing;
 use super::figures::Detail;
 use super::format::{count, one_line};
@@ -18,6 +17,11 @@ pub fn is_unaffected(outcome: &Outcome) -> bool {
     let dropped = outcome.reason.is_none() && outcome.selected_because.is_empty();
     let same = matches!(outcome.reason, Some(Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. }));
     outcome.verdict == Verdict::NotMeasured && (dropped || same)
+}
+
+/// Whether a filter left the test out.
+pub fn is_filtered(outcome: &Outcome) -> bool {
+    outcome.reason == Some(Reason::Filtered)
 }
 
 /// Whether there is nothing to be said of the test beyond a count: it was dropped, left out by a filter, or is another

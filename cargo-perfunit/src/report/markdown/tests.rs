@@ -297,7 +297,9 @@ fn with_other_metrics_tests_are_worse() {
     let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)))]);
     run.gates = vec![crate::model::Metric::Time, crate::model::Metric::Allocations];
     run.head.dirty = false;
-    assert_data_eq!(told(&run), str![[r#"
+    assert_data_eq!(
+        told(&run),
+        str![[r#"
 <!-- cargo-perfunit -->
 ### 1 test got worse
 
@@ -320,5 +322,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
+"#]]
+        .raw()
+    );
 }

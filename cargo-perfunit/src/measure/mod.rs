@@ -55,5 +55,5 @@ pub use probed::ProbedPairs;
 pub use profiled::{CALLS_PER_PROCESS, profiles};
 pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
-pub use schedule::{AllEnded, Ended, Figures, Subject, measure_all};
+pub use schedule::{AllEnded, Ended, Figures, Observer, Subject, measure_all};
 pub use unsteady::Unsteady;

@@ -73,13 +73,21 @@ pub struct AllEnded {
     pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
 }
 
+/// Whom to tell how far the measuring is.
+#[derive(Clone, Copy)]
+pub struct Observer<'a> {
+    pub progress: &'a Progress,
+    /// Called with what fresh pairs have decided, as soon as they have.
+    pub decided: &'a dyn Fn(&TestId, &Ended),
+}
+
 /// Measures all subjects in the given order.
 pub fn measure_all(
     bench: &Bench,
     config: &Config,
     sides: &Sides<&SideBuild>,
     subjects: &[Subject<'_>],
-    progress: &Progress,
+    observer: Observer<'_>,
 ) -> Result<AllEnded> {
     let _span = tracing::info_span!("measure", tests = subjects.len()).entered();
     let mut random = fastrand::Rng::with_seed(config.seed);
@@ -91,15 +99,15 @@ pub fn measure_all(
     let started = Instant::now();
     let mut screened = Vec::with_capacity(subjects.len());
     for (done, subject) in subjects.iter().enumerate() {
-        progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
+        observer.progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
         let done = screening.test(subject)?;
         let verdict = done.end.result.as_ref().ok().map(|figures| figures.verdict);
         tracing::info!(test = %subject.test, ?verdict, "test measured");
         screened.push(done);
-        progress.advance();
+        observer.progress.advance();
     }
     let Screening { layouts, random, .. } = screening;
-    let mut confirmation = Confirmation { bench, config, sides, subjects, progress, layouts, random };
+    let mut confirmation = Confirmation { bench, config, sides, subjects, observer, layouts, random };
     let tests = confirmation.run(screened)?;
     Ok(AllEnded { tests, layouts: confirmation.layouts.states() })
 }

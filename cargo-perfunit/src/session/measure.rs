@@ -8,13 +8,14 @@ use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::explain::explain_outcomes;
 use crate::measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Subject, cross_check, find_valgrind, gate,
-    measure_all, verdicts_of_pairs,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
+    find_valgrind, gate, measure_all, verdicts_of_pairs,
 };
 use crate::model::{
     Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side,
-    Sides, TargetId, Warning,
+    Sides, TargetId, TestId, Warning,
 };
+use crate::report::live;
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -162,7 +163,18 @@ impl Round<'_> {
             })
             .collect();
         let progress = Progress::bar(self.session.context.terminal, "Measuring", subjects.len());
-        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, &progress)
+        let decided = |test: &TestId, end: &Ended| {
+            let (Ok(figures), Some(candidate)) = (&end.result, tests.iter().find(|other| other.test == *test)) else {
+                return;
+            };
+            let verdict = (figures.verdict, end.reason.clone());
+            let (verdict, _) = gate(&candidate.terms.gates, verdict, &figures.metrics);
+            if let Some((tone, word, text)) = live::verdict(test, verdict, &figures.measured, &candidate.terms.gates) {
+                progress.announce(tone, word, &text);
+            }
+        };
+        let observer = Observer { progress: &progress, decided: &decided };
+        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, observer)
     }
 
     /// The tests that fail on the version whose data files are not there, and may not fail with them.

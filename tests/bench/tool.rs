@@ -2,6 +2,7 @@
 
 use super::Result;
 use cargo_perfunit::report::list::ListDocument;
+use cargo_perfunit::system::cache::hash;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -18,6 +19,9 @@ const UNSET: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
 ];
+
+/// Options of `diff` that `list` has no use for; each has a value.
+const OF_MEASURING: [&str; 5] = ["--threshold", "--per-test-budget", "--budget", "--explain", "--layout"];
 
 /// An executable of the tool with the options that every call gets.
 pub struct Tool {
@@ -51,15 +55,22 @@ impl Tool {
     pub fn new(executable: Option<PathBuf>, options: Vec<String>) -> Result<Self> {
         let executable = executable.unwrap_or_else(|| env!("CARGO_BIN_EXE_cargo-perfunit").into());
         let content = std::fs::read(&executable).map_err(|error| format!("{}: {error}", executable.display()))?;
-        let hash = |bytes: &[u8]| cargo_perfunit::system::cache::hash(bytes).map_err(|error| error.to_string());
-        let key = format!("{}-{}", hash(&content)?, hash(options.join(" ").as_bytes())?);
+        let key = format!("{}-{}", hash(&content), hash(options.join(" ").as_bytes()));
         Ok(Self { executable, options, key })
     }
 
     /// A call with the tool's options that prints JSON.
     pub fn command(&self, tree: &Path, subcommand: &str, versions: &str) -> Command {
         let mut command = clean(&self.executable, tree);
-        command.args([subcommand, versions, "--message-format", "json"]).args(&self.options);
+        command.args([subcommand, versions, "--message-format", "json"]);
+        let mut options = self.options.iter();
+        while let Some(option) = options.next() {
+            if subcommand == "list" && OF_MEASURING.contains(&option.as_str()) {
+                options.next();
+            } else {
+                command.arg(option);
+            }
+        }
         command
     }
 

@@ -44,6 +44,7 @@ mod rendering;
 pub mod saved;
 pub mod schema;
 mod screen;
+mod selecting;
 pub mod settings;
 mod shards;
 mod style;
@@ -52,6 +53,7 @@ pub mod text;
 mod uncovered;
 mod unexplained;
 mod unmeasured;
+mod unsteady;
 mod warning;
 pub mod wire;
 

@@ -174,7 +174,7 @@ fn foreign_text_is_shown_as_it_is_and_is_no_markup() {
     let page = |run: &Run| html(&told(run)).matches('<').count();
     let expected = page(&run);
     run.base.label = "`main` <b>@you</b> | http://x.example".to_owned();
-    run.warnings = vec![Warning::NotTraced { why: "</details> # *x*\n\n# y `".to_owned() }];
+    run.warnings = vec![Warning::NothingMoreExplained { why: "</details> # *x*\n\n# y `".to_owned() }];
     run.selection.changes = vec!["<h1>".to_owned(), "~~~".to_owned()];
     // A line and a code span for the warning; another way to write a code span for the rest.
     assert_eq!(page(&run), expected + 4);
@@ -186,7 +186,7 @@ fn many_tests_fit_into_a_comment() {
     let name = "module::".repeat(20);
     let slower = |index| outcome(&format!("{name}{index}"), Verdict::Slower, Some(measured(1e3, 0.5)));
     let mut run = run((0..5_000).map(slower).collect());
-    run.warnings = vec![Warning::NotTraced { why: "w".repeat(10_000) }; 50];
+    run.warnings = vec![Warning::NothingMoreExplained { why: "w".repeat(10_000) }; 50];
     run.selection.changes = vec!["c".repeat(10_000); 50];
     let text = told(&run);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());
@@ -293,7 +293,7 @@ fn tests_that_could_not_have_detected_the_change_are_counted_on_top() {
 }
 
 #[test]
-fn with_other_metrics_tests_are_worse() {
+fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
     let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)))]);
     run.gates = vec![crate::model::Metric::Time, crate::model::Metric::Allocations];
     run.head.dirty = false;

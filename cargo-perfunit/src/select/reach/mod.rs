@@ -15,7 +15,7 @@ mod targets;
 mod test_code;
 
 pub use callers::Callers;
-pub use graph::{Dependency, Files, Graph, PackageNode, TargetNode};
+pub use graph::{Files, Graph, PackageNode, TargetNode};
 pub use names::{NameIndex, Named, TestSource, index};
 pub use order::{Rank, Ranked, order};
 pub use targets::{Cause, Reached, reach};

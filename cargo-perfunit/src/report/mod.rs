@@ -30,7 +30,6 @@ pub mod json;
 pub mod junit;
 mod layout;
 pub mod list;
-pub mod live;
 pub mod markdown;
 mod metered;
 mod metrics;

@@ -15,7 +15,6 @@ use crate::model::{
     Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side,
     Sides, TargetId, TestId, Warning,
 };
-use crate::report::live;
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -152,16 +151,7 @@ impl Round<'_> {
             })
             .collect();
         let progress = Progress::bar(self.session.context.terminal, "Measuring", subjects.len());
-        let decided = |test: &TestId, end: &Ended| {
-            let (Ok(figures), Some(candidate)) = (&end.result, tests.iter().find(|other| other.test == *test)) else {
-                return;
-            };
-            let verdict = (figures.verdict, end.reason.clone());
-            let (verdict, _) = gate(&candidate.terms.gates, verdict, &figures.metrics);
-            if let Some((tone, word, text)) = live::verdict(test, verdict, &figures.measured, &candidate.terms.gates) {
-                progress.announce(tone, word, &text);
-            }
-        };
+        let decided = |_: &TestId, _: &Ended| {};
         let observer = Observer { progress: &progress, decided: &decided };
         measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, observer)
     }

@@ -22,16 +22,18 @@ pub enum ExitCode {
     SetupFailed = 102,
     /// Selected tests fail on base and none could be measured.
     TestsFailOnBase = 103,
-    /// At least one test passes on base and fails on head, with `--deny failing`.
+    /// At least one test passes on base and fails or crashes on head.
     TestsFailOnHead = 104,
-    /// At least one test is inconclusive, with `--deny inconclusive`.
+    /// At least one test is inconclusive, with `--deny inconclusive`, or probably slower, with `--deny unconfirmed`.
     Inconclusive = 105,
+    /// At least one changed function is executed by no test, with `--deny uncovered`.
+    Uncovered = 106,
     Interrupted = 130,
 }
 
 impl ExitCode {
     /// All of them, by number.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Success,
         Self::Usage,
         Self::NothingToMeasure,
@@ -42,6 +44,7 @@ impl ExitCode {
         Self::TestsFailOnBase,
         Self::TestsFailOnHead,
         Self::Inconclusive,
+        Self::Uncovered,
         Self::Interrupted,
     ];
 
@@ -56,8 +59,11 @@ impl ExitCode {
             Self::BuildFailed => "base or head does not build",
             Self::SetupFailed => "git, cargo metadata or the environment failed",
             Self::TestsFailOnBase => "all selected tests fail on base",
-            Self::TestsFailOnHead => "at least one test passes on base and fails on head (with --deny failing)",
-            Self::Inconclusive => "at least one test is inconclusive (with --deny inconclusive)",
+            Self::TestsFailOnHead => "at least one test passes on base and fails on head",
+            Self::Inconclusive => {
+                "at least one test is inconclusive (with --deny inconclusive), or probably slower (with --deny unconfirmed)"
+            }
+            Self::Uncovered => "at least one changed function is executed by no test (with --deny uncovered)",
             Self::Interrupted => "interrupted",
         }
     }

@@ -101,7 +101,7 @@ fn says(run: &Run, parts: &[&str]) {
 }
 
 #[test]
-fn a_head_that_hangs_blocks_the_push_and_one_that_fails_is_named() {
+fn a_head_that_hangs_or_fails_blocks_the_push() {
     let with = |body: &str| {
         format!("pub fn f() {{ {body} }}\n#[cfg(test)]\nmod tests {{ #[test] fn runs() {{ super::f(); }} }}\n")
     };
@@ -113,12 +113,8 @@ fn a_head_that_hangs_blocks_the_push_and_one_that_fails_is_named() {
 
     pushing.project.write("src/lib.rs", with("panic!(\"broken\")"));
     pushing.project.commit("broken");
-    let denied = pushing.hook(&[&["install", "--deny", "failing", "--deny", "inconclusive"], &options[..]].concat());
-    denied.expect(0);
     let blocked = pushing.git(["push", "origin", "main"]).expect(1);
     says(&blocked, &["1 test passes on base and fails on head", "push of main blocked: 1 test failing that pass"]);
-    pushing.hook(&[&["install"], &options[..]].concat()).expect(0);
-    says(&pushing.git(["push", "origin", "main"]).expect(0), &["Passed", "1 fails on head and passes on base"]);
 }
 
 #[test]

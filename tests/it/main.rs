@@ -33,10 +33,12 @@ mod manual;
 mod metrics;
 mod packaging;
 mod planted;
+mod repeat;
 mod report;
 mod shards;
 mod tidy;
 mod toolchains;
+mod uncovered;
 
 #[path = "../support/house/mod.rs"]
 mod house;

@@ -32,6 +32,8 @@ pub struct Case {
     #[serde(default)]
     unmeasured: Vec<String>,
     #[serde(default)]
+    uncovered: Vec<String>,
+    #[serde(default)]
     warnings: Vec<String>,
     #[serde(default)]
     verdict: BTreeMap<String, OneOrMore>,
@@ -233,6 +235,11 @@ impl Case {
             &self.unmeasured,
             &document["selection"]["unmeasured_targets"],
         ));
+        let uncovered = document["selection"]["uncovered"].as_array();
+        let uncovered: Vec<_> = uncovered.into_iter().flatten().map(|function| function["name"].clone()).collect();
+        if uncovered != self.uncovered {
+            problems.push(format!("uncovered are {uncovered:?} instead of {:?}", self.uncovered));
+        }
         problems.extend(missing("a warning", &self.warnings, &document["warnings"]));
         problems
     }

@@ -1,6 +1,6 @@
 //! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
 
-use super::invoke::{self, BuildFailure, Built};
+use super::invoke::{self, BuildFailure, Built, Watch};
 use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
@@ -211,7 +211,6 @@ impl<'a> Builder<'a> {
         let Context { location, ours, terminal, .. } = self.context;
         let (files, injections) = (attempt.files(side), attempt.injections());
         let progress = Progress::spinner(*terminal, "Building");
-        progress.message(format!("{side} ({})", self.names.get(side)));
         let there = there(files, job);
         if there.is_empty() {
             return Ok(Built::Done(SideBuild::empty(ours)));
@@ -246,7 +245,8 @@ impl<'a> Builder<'a> {
             ours,
             target_dir: &target_dir,
         };
-        invoke::build(self.context.cargo_of(side), toolchain, &request, &progress)
+        let watch = Watch { progress: &progress, name: format!("{side} ({})", self.names.get(side)) };
+        invoke::build(self.context.cargo_of(side), toolchain, &request, &watch)
     }
 }
 

@@ -27,6 +27,13 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 /// Fewer bytes than this do not hold a test executable.
 const LITTLE_SPACE: u64 = 64 << 20;
 
+/// Where a build shows how far it is.
+pub struct Watch<'a> {
+    pub progress: &'a Progress,
+    /// Which side it is, for people.
+    pub name: String,
+}
+
 /// The end of a build.
 #[derive(Debug)]
 pub enum Built {
@@ -56,7 +63,7 @@ impl BuildFailure {
 }
 
 /// Builds a side, or returns it from an earlier run.
-pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, progress: &Progress) -> Result<Built> {
+pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch: &Watch<'_>) -> Result<Built> {
     let _span = tracing::info_span!("build").entered();
     let sides = request.ours.join("sides");
     let key = side_key(toolchain, request)?;
@@ -66,6 +73,7 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, progre
         tracing::info!(folder = %build.folder.display(), "kept side reused");
         return Ok(Built::Done(build));
     }
+    watch.progress.begin(watch.name.as_str());
     in_place::put_back(request.ours)?;
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
@@ -74,7 +82,7 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, progre
     let selection = unify::selection(cargo, request)?;
     let run = |form| {
         let mut command = command(cargo, toolchain, request, &notes, form);
-        run(command.args(&selection), workspace, progress)
+        run(command.args(&selection), workspace, watch.progress)
     };
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
@@ -163,6 +171,8 @@ fn command(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, notes: &
         if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
     command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
     command.args(["--profile", &request.options.profile]);
+    // Its progress bar says how many crates are left; not in the environment, which tests would see.
+    command.args(["--config", "term.progress.when='always'", "--config", "term.progress.width=100"]);
     request.configure(&mut command);
     command.arg("--target-dir").arg(request.target_dir);
     // Last, so that a runner of the project does not run the tests now.
@@ -236,23 +246,41 @@ fn places(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
     std::iter::successors(Some(span), |span| Some(&span.expansion.as_ref()?.span))
 }
 
-/// Shows what cargo compiles in the progress line and keeps all of it, in case the build fails.
+/// Shows what cargo compiles in the progress line and keeps all else that it says, in case the build fails.
 fn follow(stderr: ChildStderr, progress: &Progress) -> String {
     let mut output = String::new();
     let mut reader = BufReader::new(stderr);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+        // Cargo draws its progress bar anew with carriage returns; what it says in the end stands behind the last.
         let text = String::from_utf8_lossy(&line);
-        let plain = anstream::adapter::strip_str(&text).to_string();
-        let words = plain.trim();
-        if ["Compiling", "Downloading", "Downloaded", "Updating", "Blocking"].iter().any(|verb| words.starts_with(verb))
-        {
-            progress.message(words.split(" (").next().unwrap_or(words));
+        for drawn in text.split('\r') {
+            let plain = anstream::adapter::strip_str(drawn).to_string();
+            if let Some(message) = compiling(plain.trim()) {
+                progress.message(message);
+            }
+            match plain.trim() {
+                bar if left(bar).is_some() => {}
+                "" => output.extend(drawn.ends_with('\n').then_some('\n')),
+                _ => output.push_str(drawn.trim_start_matches("\u{1b}[K")),
+            }
         }
-        output.push_str(&text);
         line.clear();
     }
     output
+}
+
+/// What a line of cargo says about how far the build is.
+fn compiling(line: &str) -> Option<String> {
+    const VERBS: [&str; 5] = ["Compiling", "Downloading", "Downloaded", "Updating", "Blocking"];
+    let verb = || VERBS.iter().any(|verb| line.starts_with(verb));
+    left(line).or_else(|| verb().then(|| line.split(" (").next().unwrap_or(line).to_owned()))
+}
+
+/// `12/37: serde, syn` of cargo's progress bar.
+fn left(line: &str) -> Option<String> {
+    let (_, rest) = line.strip_prefix("Building [")?.split_once("] ")?;
+    rest.contains('/').then(|| rest.to_owned())
 }
 
 /// Cargo ends with a line like: could not compile `demo` (lib test) due to 1 previous error.
@@ -265,6 +293,13 @@ fn only_tests(output: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cargo_s_own_progress_is_shown() {
+        assert_eq!(compiling("Building [====>      ] 12/37: serde, syn").as_deref(), Some("12/37: serde, syn"));
+        assert_eq!(compiling("Compiling serde v1.0.0 (/x)").as_deref(), Some("Compiling serde v1.0.0"));
+        assert_eq!(compiling("error: could not compile `demo`"), None);
+    }
 
     #[test]
     fn failures_of_test_targets_are_told_from_failures_of_the_code() {

@@ -7,7 +7,7 @@ use crate::report::Denied;
 use crate::system::interrupt;
 use crate::system::term;
 
-/// What fails a run besides tests that got slower.
+/// What fails a run besides tests that got slower or fail on head alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gate {
     /// Fail when nothing was measured.
@@ -23,12 +23,14 @@ pub fn of_run(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
-    } else if gate.denied.failing && run.failing(Side::Head).next().is_some() {
+    } else if run.failing(Side::Head).next().is_some() {
         ExitCode::TestsFailOnHead
     } else if run.fails_on_base() {
         ExitCode::TestsFailOnBase
-    } else if gate.denied.inconclusive && run.count(Verdict::Inconclusive) > 0 {
+    } else if gate.denied.open(run) > 0 {
         ExitCode::Inconclusive
+    } else if gate.denied.uncovered && !run.selection.uncovered.is_empty() {
+        ExitCode::Uncovered
     } else if gate.fail_without_tests && !measured && !is_empty_shard(run) {
         ExitCode::NothingToMeasure
     } else {
@@ -51,7 +53,7 @@ pub fn with_reports(verdict: ExitCode, failed: Option<ExitCode>) -> ExitCode {
 
 /// True if the hook blocks a push because of its tests.
 pub fn blocks_push(code: ExitCode) -> bool {
-    matches!(code, ExitCode::Regression | ExitCode::Inconclusive | ExitCode::TestsFailOnHead)
+    matches!(code, ExitCode::Regression | ExitCode::Inconclusive | ExitCode::TestsFailOnHead | ExitCode::Uncovered)
 }
 
 /// The exit code of the hook for a run with this one: what is neither about tests nor an interruption is a failure of ours.
@@ -91,7 +93,8 @@ mod tests {
     use crate::model::{FailedOn, Reason};
     use crate::report::samples;
 
-    const DENIED: Gate = Gate { fail_without_tests: false, denied: Denied { inconclusive: true, failing: true } };
+    const DENIED: Gate =
+        Gate { fail_without_tests: false, denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true } };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
@@ -116,22 +119,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_probably_slower_can_be_denied_alone() {
+        let unconfirmed = |seen| run(&[(Verdict::Inconclusive, Some(Reason::Unconfirmed { seen }))]);
+        let gate = Gate { denied: Denied { unconfirmed: true, ..Denied::default() }, ..Gate::default() };
+        assert_eq!(of_run(&unconfirmed(Verdict::Slower), gate), ExitCode::Inconclusive);
+        assert_eq!(of_run(&unconfirmed(Verdict::Faster), gate), ExitCode::Success);
+        assert_eq!(of_run(&run(&[(Verdict::Inconclusive, Some(Reason::TooNoisy))]), gate), ExitCode::Success);
+    }
+
+    #[test]
     fn tests_that_fail_on_base_are_no_success() {
         let fails = Reason::Fails { side: FailedOn::Both, detail: "no".to_owned(), intermittent: false };
         assert_eq!(of_run(&run(&[(Verdict::NotMeasured, Some(fails))]), Gate::default()), ExitCode::TestsFailOnBase);
     }
 
     #[test]
-    fn tests_that_fail_on_head_alone_fail_only_when_denied() {
+    fn tests_that_fail_on_head_alone_are_a_failure() {
         let fails = |side, intermittent| Some(Reason::Fails { side, detail: "no".to_owned(), intermittent });
         let same = (Verdict::Same, None);
         let on_head = run(&[(Verdict::NotMeasured, fails(FailedOn::Head, false)), same.clone()]);
-        assert_eq!(of_run(&on_head, Gate::default()), ExitCode::Success);
-        assert_eq!(of_run(&on_head, DENIED), ExitCode::TestsFailOnHead);
+        assert_eq!(of_run(&on_head, Gate::default()), ExitCode::TestsFailOnHead);
         for (side, intermittent) in [(FailedOn::Base, false), (FailedOn::Both, false), (FailedOn::Head, true)] {
             let run = run(&[(Verdict::NotMeasured, fails(side, intermittent)), same.clone()]);
             assert_ne!(of_run(&run, DENIED), ExitCode::TestsFailOnHead, "{side:?}");
         }
+    }
+
+    #[test]
+    fn functions_that_no_test_executes_fail_only_when_denied_and_hide_no_regression() {
+        let mut run = run(&[(Verdict::Same, None)]);
+        run.selection.uncovered = vec![samples::uncovered()];
+        assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Uncovered);
+        run.outcomes[0].verdict = Verdict::Slower;
+        assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
     }
 
     #[test]

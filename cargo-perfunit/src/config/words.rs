@@ -96,8 +96,10 @@ pub enum NoTests {
 pub enum Deny {
     /// Tests that could not be told (exit code 105).
     Inconclusive,
-    /// Tests that pass on base and fail on head (exit code 104).
-    Failing,
+    /// Tests that are probably slower, which the budget left no time to confirm (exit code 105).
+    Unconfirmed,
+    /// Changed functions that no test executes (exit code 106).
+    Uncovered,
 }
 
 impl Value for Vec<Deny> {

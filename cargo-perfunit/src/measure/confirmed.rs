@@ -88,7 +88,9 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
             if was_changed && matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
                 figures.notes.push(Note::TakenBack);
             }
+            let agrees = before.measured.change.estimate.signum() == figures.measured.change.estimate.signum();
             let why = match fresh.reason {
+                Some(Reason::BudgetUsedUp) if was_changed && agrees => Reason::Unconfirmed { seen: before.verdict },
                 Some(Reason::BudgetUsedUp) => Reason::BudgetUsedUp,
                 _ if was_changed => Reason::NotConfirmed,
                 _ => Reason::TooNoisy,
@@ -99,6 +101,10 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
         (Ok(flagged), Err(why)) => {
             let mut figures = flagged.clone();
             figures.verdict = Verdict::Inconclusive;
+            let why = match why {
+                Reason::BudgetUsedUp if is_changed(flagged) => Reason::Unconfirmed { seen: flagged.verdict },
+                why => why,
+            };
             Ended { result: Ok(figures), reason: Some(why), capture }
         }
         (Err(_), _) => first.clone(),
@@ -145,16 +151,25 @@ pub mod tests {
 
     #[test]
     fn what_the_run_s_budget_cut_short_is_not_said_to_be_the_test_s_fault() {
-        let check = |first: Verdict, places| {
-            let fresh = Ended { reason: Some(Reason::BudgetUsedUp), ..ended(Ok(figures(Verdict::Inconclusive, 0.0))) };
-            let end = confirmed(&ended(Ok(figures(first, 0.0))), fresh, places);
-            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(Reason::BudgetUsedUp)));
-            // Not one pair was left.
-            let end = confirmed(&ended(Ok(figures(first, 0.0))), ended(Err(Reason::BudgetUsedUp)), places);
-            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(Reason::BudgetUsedUp)));
+        let check = |first: (Verdict, f64), fresh: Option<f64>, places, expected: Reason| {
+            let fresh = match fresh {
+                Some(estimate) => {
+                    Ended { reason: Some(Reason::BudgetUsedUp), ..ended(Ok(figures(Verdict::Inconclusive, estimate))) }
+                }
+                // Not one pair was left.
+                None => ended(Err(Reason::BudgetUsedUp)),
+            };
+            let end = confirmed(&ended(Ok(figures(first.0, first.1))), fresh, places);
+            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(expected)));
         };
-        check(Verdict::Slower, Placed::Matched);
-        check(Verdict::Same, Placed::Uncertain);
+        let slower = || Reason::Unconfirmed { seen: Verdict::Slower };
+        check((Verdict::Slower, 0.3), Some(0.2), Placed::Matched, slower());
+        check((Verdict::Slower, 0.3), None, Placed::Matched, slower());
+        check((Verdict::Faster, -0.3), None, Placed::Matched, Reason::Unconfirmed { seen: Verdict::Faster });
+        // Fresh pairs that point elsewhere make nothing probable.
+        check((Verdict::Slower, 0.3), Some(-0.2), Placed::Matched, Reason::BudgetUsedUp);
+        check((Verdict::Same, 0.0), Some(0.0), Placed::Uncertain, Reason::BudgetUsedUp);
+        check((Verdict::Same, 0.0), None, Placed::Uncertain, Reason::BudgetUsedUp);
     }
 
     #[track_caller]

@@ -11,7 +11,7 @@ use std::time::Duration;
 const BORNE: usize = 2;
 
 /// The failed pairs of a test.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Failures {
     /// Why each of them failed, as far as its processes say.
     reasons: Vec<Option<Reason>>,

@@ -47,7 +47,7 @@ impl Unit {
 }
 
 /// A test that is being measured.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Measurement {
     settled: Settled,
     unit: Unit,
@@ -316,7 +316,7 @@ impl Clock {
 }
 
 /// The pairs of one test, one entry for each unit of replication.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Pairs {
     sequential: Sequential,
     times: Sides<Vec<f64>>,

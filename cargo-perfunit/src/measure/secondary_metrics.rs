@@ -48,13 +48,13 @@ impl Rules<'_> {
 }
 
 /// Pairs of one test, an entry for each unit of replication.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Beside {
     columns: BTreeMap<Metric, Column>,
     told: BTreeSet<Metric>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Column {
     log_ratios: Vec<f64>,
     values: Sides<Vec<f64>>,

@@ -90,7 +90,7 @@ pub fn clock_bias(pilot: &PairEnd) -> f64 {
 }
 
 /// What many pairs tell about the work of a test.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Work {
     /// Log times of blocks, from the median of their process.
     within_sides: Vec<f64>,

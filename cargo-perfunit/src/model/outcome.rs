@@ -2,7 +2,7 @@
 
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Metric, Metrics, Mode, Note, Reason,
-    Sample, Sharding, Side, Stages, TestId, Threshold, Unexplained, Verdict, Warning, Why,
+    Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,9 @@ pub struct Selection {
     pub effects: Vec<String>,
     /// Set when nothing was selected: why.
     pub nothing_because: Option<String>,
+    /// Changed functions that no test executes, by file and line.
+    #[serde(default)]
+    pub uncovered: Vec<Uncovered>,
     /// Targets and kinds of test that we do not measure at all, each with its reason
     /// ("doc tests of foo: run by rustdoc").
     pub unmeasured_targets: Vec<String>,
@@ -156,6 +159,9 @@ pub struct Run {
     pub alpha: f64,
     /// True if Ctrl-C cut the run short.
     pub interrupted: bool,
+    /// How to make the same comparison again.
+    #[serde(default)]
+    pub repeat: Option<Repeat>,
     /// What of it was measured here, if it is a run in parts.
     #[serde(default)]
     pub sharding: Option<Sharding>,
@@ -172,6 +178,12 @@ impl Run {
         let unmeasured = self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
         unmeasured
             .filter(move |outcome| outcome.reason.as_ref().is_some_and(|reason| reason.failing_side() == Some(side)))
+    }
+
+    /// The tests that are probably slower: there was no time to confirm it.
+    pub fn probably_slower(&self) -> impl Iterator<Item = &Outcome> {
+        let is_slower = |reason: &Reason| matches!(reason, Reason::Unconfirmed { seen: Verdict::Slower });
+        self.outcomes.iter().filter(move |outcome| outcome.reason.as_ref().is_some_and(is_slower))
     }
 
     /// True if nothing was measured, because tests that were selected fail on base.

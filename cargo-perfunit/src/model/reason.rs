@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one.
 
-use super::{FailedOn, Metric, NoVerdict, Side, Sides};
+use super::{FailedOn, Metric, NoVerdict, Side, Sides, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Why a test has no verdict, or less of one. Each variant is one line in the report.
@@ -88,6 +88,11 @@ pub enum Reason {
     BudgetUsedUp,
     /// Ctrl-C came before.
     Interrupted,
+    /// The first pairs showed a change, and the run's `--budget` was used up before fresh pairs could confirm it.
+    Unconfirmed {
+        /// What the first pairs said.
+        seen: Verdict,
+    },
     /// A flagged change did not show on fresh pairs.
     NotConfirmed,
     /// The interval was still too wide when the test's budget ended.
@@ -180,6 +185,7 @@ impl Reason {
             Reason::NotCaptured { .. } => "not-captured",
             Reason::BudgetUsedUp => "budget-used-up",
             Reason::Interrupted => "interrupted",
+            Reason::Unconfirmed { .. } => "unconfirmed",
             Reason::NotConfirmed => "not-confirmed",
             Reason::TooNoisy => "too-noisy",
             Reason::MetricUnknown { .. } => "metric-unknown",

@@ -3,11 +3,11 @@
 //! Workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error message); the
 //! runner reads them from stderr as well as from stdout.
 
-use super::figures::phrase;
+use super::by_cause::{self, Responsible};
+use super::figures::{phrase, sorted};
 use super::format::{Glyphs, count, one_line};
-use super::{blame, failing};
+use super::{blame, failing, uncovered};
 use crate::model::{Function, Outcome, Run, Side, Verdict};
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// GitHub shows so many errors of a step.
@@ -17,26 +17,26 @@ const TESTS: usize = 5;
 
 /// One workflow command a line; empty if nothing got slower or fails.
 pub fn github(run: &Run) -> String {
-    let mut places: BTreeMap<Option<&Function>, Vec<&Outcome>> = BTreeMap::new();
-    for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower) {
-        places.entry(responsible(outcome)).or_default().push(outcome);
-    }
-    let mut text = String::new();
+    let slower = sorted(&run.outcomes, Verdict::Slower);
+    let mut groups = by_cause::groups(&slower);
     // Those with a place are worth more than those without.
-    for (function, outcomes) in places.iter().rev().take(MOST) {
-        let tests = count(outcomes.len(), "test");
-        let title = function
-            .map_or_else(|| format!("{tests} slower"), |function| format!("{} makes {tests} slower", function.name));
-        let place = function.map(|function| format!("file={},line={},", property(&function.file), function.line));
-        let _ = writeln!(
-            text,
-            "::error {}title={}::{}",
-            place.unwrap_or_default(),
-            property(&title),
-            data(&message(outcomes))
-        );
+    groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. }));
+    let mut text = String::new();
+    for group in groups.iter().take(MOST) {
+        let tests = count(group.tests.len(), "test");
+        let (place, title) = match &group.responsible {
+            Responsible::Function { function, .. } => (
+                format!("file={},line={},", property(&function.file), function.line),
+                format!("{} makes {tests} slower", function.name),
+            ),
+            Responsible::Unknown => (String::new(), format!("{tests} slower")),
+            Responsible::Other(_) | Responsible::Code(_) => {
+                (String::new(), format!("{} makes {tests} slower", group.name()))
+            }
+        };
+        let _ = writeln!(text, "::error {place}title={}::{}", property(&title), data(&message(&group.tests)));
     }
-    text + &failing(run)
+    text + &failing(run) + &uncovered(run)
 }
 
 /// The tests that base passes and head does not, in one annotation without a place.
@@ -48,13 +48,19 @@ fn failing(run: &Run) -> String {
     if tests.len() > TESTS {
         lines.push(format!("... and {} more", tests.len() - TESTS));
     }
-    format!("::warning title={}::{}\n", property(&title), data(&lines.join("\n")))
+    format!("::error title={}::{}\n", property(&title), data(&lines.join("\n")))
 }
 
-/// The responsible function, unless something else made the test slower.
-fn responsible(outcome: &Outcome) -> Option<&Function> {
-    let explanation = outcome.explanation.as_ref().filter(|explanation| explanation.outer_cause().is_none())?;
-    explanation.blamed.first().map(|blamed| &explanation.functions[blamed.function])
+/// The changed functions that no test executes, each at its line.
+fn uncovered(run: &Run) -> String {
+    let mut text = String::new();
+    for uncovered in run.selection.uncovered.iter().take(MOST) {
+        let Function { file, line, name, .. } = &uncovered.function;
+        let title = format!("{} is executed by no test", one_line(name));
+        let place = format!("file={},line={line},", property(file));
+        let _ = writeln!(text, "::warning {place}title={}::{}", property(&title), data(uncovered::because(uncovered)));
+    }
+    text
 }
 
 fn message(outcomes: &[&Outcome]) -> String {
@@ -97,9 +103,9 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_fail_on_head_alone_are_a_warning() {
+    fn tests_that_fail_on_head_alone_are_an_error() {
         let fails = Reason::Fails { side: FailedOn::Head, detail: "no\nnetwork".into(), intermittent: false };
-        let expected = "::warning title=1 test passes on base and fails on head::mycrate a: no network\n";
+        let expected = "::error title=1 test passes on base and fails on head::mycrate a: no network\n";
         assert_eq!(github(&run(vec![unmeasured("a", Some(fails))])), expected);
     }
 

@@ -1,11 +1,12 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
+use super::counts::Unmeasured;
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
 use crate::model::{
-    self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Run, Selection, Side,
-    TargetId, Verdict, VersionName, Why,
+    self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat, Run, Selection,
+    Side, TargetId, Verdict, VersionName, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,9 @@ pub struct Document {
     pub warnings: Vec<String>,
     /// Whether Ctrl-C cut the run short.
     pub interrupted: bool,
+    /// The command that makes the same comparison again, where that is known.
+    #[serde(default)]
+    pub repeat: Option<Repeat>,
     /// How the run was shared out, if it was.
     pub sharding: Option<Sharding>,
 }
@@ -138,6 +142,12 @@ pub struct CohensD {
 pub struct Summary {
     /// Entries of `tests` with each verdict.
     pub verdicts: Verdicts,
+    /// What the tests without figures are.
+    #[serde(default)]
+    pub unmeasured: Unmeasured,
+    /// Inconclusive tests that are probably slower: there was no time to confirm it.
+    #[serde(default)]
+    pub probably_slower: usize,
     /// Tests that pass on base and fail on head.
     #[serde(default)]
     pub failing_on_head: usize,
@@ -234,6 +244,7 @@ impl From<&Run> for Document {
             summary: Summary::from(run),
             warnings: run.warnings.iter().map(ToString::to_string).collect(),
             interrupted: run.interrupted,
+            repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
         }
     }
@@ -322,6 +333,8 @@ impl From<&Run> for Summary {
             [prepare, build, select, measure, explain].map(|time| time.as_secs_f64());
         Self {
             verdicts,
+            unmeasured: Unmeasured::of(run),
+            probably_slower: run.probably_slower().count(),
             failing_on_head: run.failing(Side::Head).count(),
             failing_on_base: run.failing(Side::Base).count(),
             measured: run.outcomes.len() - verdicts.not_measured,
@@ -420,7 +433,12 @@ mod tests {
                 "found": 412, "targets": 12, "targets_reached": 3,
                 "reachable": 0, "executed": 0, "left_out": {}, "effects": [],
                 "changes": ["fn Parser::line in src/parser.rs", "Cargo.lock: memchr 2.7.4 to 2.8.0"],
-                "nothing_because": null, "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
+                "nothing_because": null,
+                "uncovered": [{
+                    "package": "mycrate", "file": "src/idle.rs", "line": 7, "name": "idle::Pool::drain",
+                    "because": "unreached",
+                }],
+                "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
             },
             "tests": [],
             "summary": {
@@ -428,11 +446,14 @@ mod tests {
                     "slower": 2, "faster": 1, "changed-below-threshold": 2, "same": 1, "inconclusive": 1,
                     "not-measured": 3,
                 },
+                "unmeasured": {"not_measured": 2, "skipped_by_filter": 0, "unaffected": 1, "other_shards": 0},
+                "probably_slower": 0,
                 "failing_on_head": 0, "failing_on_base": 0, "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
                 "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
             },
             "warnings": ["there is only one core to use: the same certainty takes longer"],
             "interrupted": false,
+            "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
             "sharding": null,
         });
         assert_eq!(document, expected);

@@ -9,13 +9,13 @@ use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
-use super::{blame, json, metrics};
+use super::{blame, json, metrics, uncovered};
 use crate::model::{Outcome, Run, TargetId, Verdict, VersionName};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The document; tests that got slower have failed, and those that are denied.
+/// The document; tests have failed that got slower, fail on head alone or are denied.
 pub fn render(run: &Run, denied: Denied) -> String {
     let mut suites: BTreeMap<&TargetId, TestSuite> = BTreeMap::new();
     for outcome in &run.outcomes {
@@ -24,7 +24,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
         suite.add_test_case(case(outcome, denied));
     }
     let mut report = Report::new("cargo-perfunit");
-    report.add_test_suites(suites.into_values());
+    report.add_test_suites(suites.into_values().chain(uncovered(run, denied)));
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
     // quick-junit counts what was skipped on the outermost element, too, where Jenkins knows no such attribute.
@@ -42,6 +42,32 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
     ];
     suite.add_properties(properties.map(|(name, value)| Property::new(name, value)));
     suite
+}
+
+/// A case for each changed function that no test executes.
+fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let headline = uncovered::headline(&run.selection)?;
+    let mut suite = TestSuite::new("uncovered");
+    for uncovered in &run.selection.uncovered {
+        let mut status = if denied.uncovered {
+            TestCaseStatus::non_success(NonSuccessKind::Failure)
+        } else {
+            TestCaseStatus::skipped()
+        };
+        if denied.uncovered {
+            status.set_type("uncovered");
+        }
+        status.set_message(format!(
+            "executed by no test: {} ({})",
+            uncovered::because(uncovered),
+            uncovered::place(uncovered)
+        ));
+        let mut case = TestCase::new(one_line(&uncovered.function.name), status);
+        case.set_classname(uncovered.function.package.as_str());
+        suite.add_test_case(case);
+    }
+    suite.add_property(Property::new("uncovered", headline));
+    Some(suite)
 }
 
 fn version(version: &VersionName) -> String {
@@ -64,8 +90,8 @@ fn case(outcome: &Outcome, denied: Denied) -> TestCase {
 fn status(outcome: &Outcome, denied: Denied) -> TestCaseStatus {
     let failed = match outcome.verdict {
         Verdict::Slower => true,
-        Verdict::Inconclusive => denied.inconclusive,
-        Verdict::NotMeasured if denied.failing && is_failing(outcome) => true,
+        Verdict::Inconclusive => denied.is_open(outcome),
+        Verdict::NotMeasured if is_failing(outcome) => true,
         Verdict::NotMeasured => {
             let mut status = TestCaseStatus::skipped();
             status.set_message(why_not(outcome));
@@ -124,7 +150,8 @@ mod tests {
     use crate::report::samples::{full, outcome, run, unmeasured};
     use snapbox::{IntoData, assert_data_eq, str};
 
-    const INCONCLUSIVE: Denied = Denied { inconclusive: true, failing: false };
+    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, uncovered: false };
+    const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {
         Report::deserialize_from_str(&render(run, denied)).unwrap()
@@ -134,7 +161,7 @@ mod tests {
     fn every_test_is_a_case_and_the_slower_ones_have_failed() {
         assert_data_eq!(render(&full(), Denied::default()), str![[r#"
 <?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="cargo-perfunit" tests="10" failures="2" errors="0">
+<testsuites name="cargo-perfunit" tests="11" failures="2" errors="0">
     <testsuite name="mycrate" tests="10" skipped="3" errors="0" failures="2">
         <properties>
             <property name="base" value="main (3f2a91c)"/>
@@ -180,6 +207,14 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         </testcase>
         <testcase name="docs::tests::unrelated" classname="mycrate">
             <skipped message="cannot have changed"/>
+        </testcase>
+    </testsuite>
+    <testsuite name="uncovered" tests="1" skipped="1" errors="0" failures="0">
+        <properties>
+            <property name="uncovered" value="1 changed function is executed by no test"/>
+        </properties>
+        <testcase name="idle::Pool::drain" classname="mycrate">
+            <skipped message="executed by no test: no test can reach it (src/idle.rs:7)"/>
         </testcase>
     </testsuite>
 </testsuites>

@@ -1,9 +1,11 @@
 //! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
 
+use super::figures::Detail;
 use super::format::{Glyphs, count, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
+use super::uncovered;
 use super::wire::{self, SCHEMA_VERSION, pretty};
 use crate::model::{Capture, ListSeconds, Listed, Listing, Reason, Selection, Sides, TargetId, VersionName, Why};
 use schemars::JsonSchema;
@@ -54,6 +56,8 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     if options.explain_none && !listing.tests.iter().any(|listed| listed.selected_because.is_some()) {
         effects(&listing.selection, &mut screen);
     }
+    let detail = if options.why.is_some() || options.explain_none { Detail::Full } else { Detail::Brief };
+    uncovered::write(&listing.selection, detail, &mut screen);
     for target in &listing.selection.unmeasured_targets {
         screen.status("Not measured", STRONG, &Text::plain(one_line(target)));
     }

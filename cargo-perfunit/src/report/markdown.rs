@@ -7,14 +7,19 @@
 mod escape;
 
 use self::escape::{code, plain};
+use super::by_cause::{self, Responsible};
 use super::caveats;
+use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::rendering::{Rendering, WhenFine, is_fine};
+use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, metrics};
-use crate::model::{CrossCheck, Explanation, Measured, Mode, Outcome, Run, Side, Verdict, VersionName};
+use crate::model::{
+    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -40,6 +45,8 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     if let Some(insensitive) = caveats::insensitive(run) {
         let _ = writeln!(page, "\n**{insensitive}.**");
     }
+    uncovered(run, &mut page);
+    by_cause(run, words, &mut page);
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
     }
@@ -106,6 +113,39 @@ fn failing(run: &Run, page: &mut String) {
     }
     if tests.len() > ITEMS {
         let _ = writeln!(page, "- ... and {} more", tests.len() - ITEMS);
+    }
+}
+
+/// The changed functions that no test executes.
+fn uncovered(run: &Run, page: &mut String) {
+    let Some(headline) = uncovered::headline(&run.selection) else { return };
+    let functions = &run.selection.uncovered;
+    let function =
+        |uncovered: &Uncovered| format!("{} ({})", code(&uncovered.function.name), code(&uncovered::place(uncovered)));
+    let mut names: Vec<String> = functions.iter().take(ITEMS).map(function).collect();
+    if functions.len() > ITEMS {
+        names.push(format!("... and {} more", functions.len() - ITEMS));
+    }
+    let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+}
+
+/// A line for each cause of several slower tests, and one for what is only probably slower.
+fn by_cause(run: &Run, words: Words, page: &mut String) {
+    let probable = run.probably_slower().count();
+    if probable > 0 {
+        let _ = writeln!(page, "\n**{} probably slower, not confirmed: budget used up.**", count(probable, "test"));
+    }
+    let tests = sorted(&run.outcomes, Verdict::Slower);
+    let groups = by_cause::groups(&tests);
+    if tests.len() < 2 || groups.iter().all(|group| group.responsible == Responsible::Unknown) {
+        return;
+    }
+    page.push('\n');
+    for group in groups.iter().take(ITEMS) {
+        let _ = writeln!(page, "- {}: {}", code(&group.name()), group.tests(&word(Verdict::Slower, words)));
+    }
+    if groups.len() > ITEMS {
+        let _ = writeln!(page, "- ... and {} more", groups.len() - ITEMS);
     }
 }
 
@@ -200,7 +240,9 @@ fn details(run: &Run, page: &mut String) {
         list("Changed", &run.selection.changes, page);
         list("Note", &caveats::notes(run), page);
         list("Warning", &run.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), page);
-        let _ = write!(page, "\n```sh\n{}\n```\n", command(run));
+        if let Some(repeat) = &run.repeat {
+            let _ = write!(page, "\n```sh\n{}\n```\n", command(repeat));
+        }
     });
 }
 
@@ -210,7 +252,10 @@ fn counts(run: &Run) -> String {
         (Verdict::Same, "same"),
         (Verdict::Inconclusive, "inconclusive"),
     ];
-    let counts = verdicts.map(|(verdict, word)| format!("{} {word}", run.count(verdict)));
+    let unmeasured = Unmeasured::of(run);
+    let others = [(unmeasured.not_measured, "not measured")].into_iter().chain(unmeasured.others());
+    let verdicts = verdicts.into_iter().map(|(verdict, word)| (run.count(verdict), word));
+    let counts: Vec<String> = verdicts.chain(others).map(|(tests, word)| format!("{tests} {word}")).collect();
     let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
     format!("Decided by {}, threshold {}: {}.", gates.join(", "), threshold(run.threshold), counts.join(", "))
 }
@@ -235,16 +280,12 @@ fn list(word: &str, items: &[String], page: &mut String) {
     }
 }
 
-/// The command that compares the same versions; of uncommitted changes only their owner can repeat it.
-fn command(run: &Run) -> String {
-    let head = if run.head.dirty { String::new() } else { format!("..{}", run.head.commit) };
-    let mut command = format!("cargo perfunit diff {}{head} --threshold {}", run.base.commit, threshold(run.threshold));
-    command = command.replace(" %", "%");
-    if Words::of(&run.gates) == Words::OfAny {
-        let gates: Vec<&str> = run.gates.iter().map(|gate| gate.name()).collect();
-        let _ = write!(command, " --metric {}", gates.join(","));
-    }
-    format::one_line(&command)
+/// The command that makes the same comparison again, for a shell at the root of the repository.
+fn command(repeat: &Repeat) -> String {
+    let quoted = |word: &str| shlex::try_quote(word).unwrap_or_default().into_owned();
+    let words: Vec<String> = repeat.arguments.iter().map(|word| quoted(word)).collect();
+    let folder = if repeat.folder.is_empty() { String::new() } else { format!("cd {} && ", quoted(&repeat.folder)) };
+    format::one_line(&format!("{folder}cargo {}", words.join(" ")))
 }
 
 #[cfg(test)]

@@ -4,14 +4,25 @@ use super::format::{self, Glyphs};
 use crate::model::{Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics that changed by the threshold or more: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`.
+/// The metrics that changed by the threshold or more, and otherwise than time did: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`.
 /// Time stands in the row.
 pub fn changed(outcome: &Outcome, glyphs: Glyphs) -> Option<String> {
     let changed = besides_time(outcome).filter_map(|(metric, metered)| {
         let metered = metered.as_ref().ok()?;
-        matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less).then(|| phrase(metric, metered, glyphs))
+        let is_changed = matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less);
+        (is_changed && !follows_time(outcome, metered)).then(|| phrase(metric, metered, glyphs))
     });
     join(&changed.collect::<Vec<_>>())
+}
+
+/// Whether a metric changed as time did, and so says no more than time: its change lies in the interval of time's, give or
+/// take a tenth.
+fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
+    let (Some(time), Some(change)) = (outcome.measured.as_ref().map(|time| time.change), metered.change) else {
+        return false;
+    };
+    let margin = 0.1 * time.estimate.abs();
+    (time.low - margin..=time.high + margin).contains(&change.estimate)
 }
 
 /// All metrics that are known, and those that are not with the reason; but for what is the same for all tests.

@@ -13,6 +13,7 @@ pub fn github(run: &Run, report: Option<&Path>) -> String {
         ("faster", run.count(Verdict::Faster)),
         ("inconclusive", run.count(Verdict::Inconclusive)),
         ("failing", run.failing(Side::Head).count()),
+        ("uncovered", run.selection.uncovered.len()),
     ];
     for (name, count) in counts {
         let _ = writeln!(text, "{name}={count}");
@@ -68,7 +69,8 @@ mod tests {
     #[test]
     fn each_variable_has_a_line() {
         let run = run(vec![outcome("t", Verdict::Slower, Some(measured(1e3, 0.1)))]);
-        let expected = "verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nfailing=0\nreport=/tmp/a b.md\n";
+        let expected =
+            "verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport=/tmp/a b.md\n";
         assert_eq!(github(&run, Some(Path::new("/tmp/a b.md"))), expected);
         assert!(!github(&run, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
         assert!(!github(&run, None).contains("report"));

@@ -3,6 +3,7 @@
 use super::caveats;
 use super::figures::{self, Words, sorted};
 use super::format::{count, one_line};
+use super::uncovered;
 use crate::error::ExitCode;
 use crate::model::{Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
@@ -33,10 +34,11 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     add(run.count(Verdict::Faster), &faster);
     add(run.count(Verdict::Inconclusive), "inconclusive");
     add(unmeasured(&|reason| *reason == Reason::BudgetUsedUp), "beyond the budget");
-    let failing = run.failing(Side::Head).count();
-    add(failing, if failing == 1 { "fails on head and passes on base" } else { "fail on head and pass on base" });
     let fails = unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. }));
-    add(fails - failing, "failed to run");
+    add(fails, "failed to run");
+    if let Some(uncovered) = uncovered::headline(&run.selection) {
+        let _ = write!(line, "; {uncovered}");
+    }
     line
 }
 
@@ -46,6 +48,11 @@ fn word(verdict: Verdict, run: &Run) -> String {
 
 /// Why the push of `branch` is blocked with this exit code, compared with `base`.
 pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
+    if code == ExitCode::Uncovered {
+        let names = run.selection.uncovered.iter().map(|uncovered| one_line(&uncovered.function.name));
+        let headline = uncovered::headline(&run.selection).unwrap_or_default();
+        return format!("push of {branch} blocked: {headline}, which is denied: {}", some(names.collect()));
+    }
     let verdict = match code {
         ExitCode::Regression => Verdict::Slower,
         ExitCode::TestsFailOnHead => Verdict::NotMeasured,
@@ -55,21 +62,25 @@ pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
         Verdict::NotMeasured => run.failing(Side::Head).collect(),
         _ => sorted(&run.outcomes, verdict),
     };
-    let mut names: Vec<String> =
-        outcomes.iter().take(SHOWN).map(|outcome| one_line(&outcome.test.to_string())).collect();
-    if outcomes.len() > SHOWN {
-        names.push(format!("and {} more", outcomes.len() - SHOWN));
-    }
-    let (tests, names) = (count(outcomes.len(), "test"), names.join(", "));
+    let names = some(outcomes.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
+    let tests = count(outcomes.len(), "test");
     match verdict {
         Verdict::Slower => {
             format!("push of {branch} blocked: {tests} {} than at {base}: {names}", word(verdict, run))
         }
         Verdict::NotMeasured => {
-            format!("push of {branch} blocked: {tests} failing that pass at {base}, which is denied: {names}")
+            format!("push of {branch} blocked: {tests} failing that pass at {base}: {names}")
         }
         _ => format!("push of {branch} blocked: {tests} inconclusive against {base}, which is denied: {names}"),
     }
+}
+
+/// The first few of a list.
+fn some(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    names.extend((more > 0).then(|| format!("and {more} more")));
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -94,13 +105,11 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_fail_on_head_only_are_always_named() {
+    fn tests_that_fail_on_head_only_block_the_push() {
         let fails = |side| Some(Reason::Fails { side, detail: "no".into(), intermittent: false });
-        let (broken, both) = (fails(FailedOn::Head), fails(FailedOn::Both));
-        let run = run(vec![unmeasured("a::broken", broken), unmeasured("a::both", both)]);
-        let line = "main: no test was measured against origin/main (1a2b3c4), 1 fails on head and passes on base, 1 failed to run";
-        assert_eq!(passed("main", BASE, &run), line);
-        let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4), which is denied: mycrate a::broken";
+        let run =
+            run(vec![unmeasured("a::broken", fails(FailedOn::Head)), unmeasured("a::both", fails(FailedOn::Both))]);
+        let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4): mycrate a::broken";
         assert_eq!(blocked("main", BASE, &run, ExitCode::TestsFailOnHead), line);
     }
 

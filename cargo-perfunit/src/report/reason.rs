@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one, in words.
 
-use crate::model::{FailedOn, NotCaptured, Reason, Sides};
+use crate::model::{FailedOn, NotCaptured, Reason, Sides, Verdict};
 use std::fmt;
 
 impl fmt::Display for Reason {
@@ -53,6 +53,10 @@ impl fmt::Display for Reason {
             Reason::NotCaptured { why } => write!(f, "not captured: {why}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Reason::Interrupted => f.write_str("interrupted"),
+            Reason::Unconfirmed { seen } => {
+                let seen = if *seen == Verdict::Faster { "faster" } else { "slower" };
+                write!(f, "probably {seen}, not confirmed: the run's --budget was used up")
+            }
             Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
             Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
             Reason::MetricUnknown { metric, why } => write!(f, "{} decides and is not known: {why}", metric.name()),

@@ -1,7 +1,7 @@
 //! The formats of a run's report, and what they leave open.
 
 use super::text::TextOptions;
-use crate::model::{Run, Side, Verdict};
+use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use clap::ValueEnum;
 
 /// What a report is written as.
@@ -61,19 +61,38 @@ pub enum WhenFine {
     Silent,
 }
 
-/// Which tests are failures besides those that got slower (`--deny`).
+/// What is a failure besides tests that got slower (`--deny`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Denied {
     /// Inconclusive ones.
     pub inconclusive: bool,
-    /// Those that pass on base and fail on head.
-    pub failing: bool,
+    /// Of these, those that are probably slower.
+    pub unconfirmed: bool,
+    /// Changed functions that no test executes.
+    pub uncovered: bool,
+}
+
+impl Denied {
+    /// How many tests without a verdict are denied.
+    pub fn open(self, run: &Run) -> usize {
+        run.outcomes.iter().filter(|outcome| self.is_open(outcome)).count()
+    }
+
+    /// Whether this test has no verdict and that is denied.
+    pub fn is_open(self, outcome: &Outcome) -> bool {
+        let is_probably_slower = matches!(outcome.reason, Some(Reason::Unconfirmed { seen: Verdict::Slower }));
+        outcome.verdict == Verdict::Inconclusive && (self.inconclusive || self.unconfirmed && is_probably_slower)
+    }
 }
 
 /// Whether a run holds nothing that somebody should look at.
 pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let count = |verdict| run.count(verdict);
-    let open = if denied.inconclusive { count(Verdict::Inconclusive) } else { 0 };
+    let open = denied.open(run);
     let failing = run.failing(Side::Head).count();
-    !run.interrupted && !run.fails_on_base() && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0
+    let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
+    is_covered
+        && !run.interrupted
+        && !run.fails_on_base()
+        && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0
 }

@@ -4,8 +4,8 @@ use crate::model::{
     Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
     EffectClass, EffectSize, Engine, Environment, Explanation, FailedOn, Function, LayoutMatch, Machine, Measured,
     Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason,
-    Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Verdict, VersionName,
-    Warning, Why,
+    Repeat, Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
+    UncoveredBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -101,6 +101,13 @@ pub fn metered(verdict: MetricVerdict, base: f64, head: f64) -> Metered {
         threshold: 0.01,
         basis: Basis::Calls(5),
     }
+}
+
+/// A function that no test can reach.
+pub fn uncovered() -> Uncovered {
+    let function =
+        Function { package: "mycrate".into(), file: "src/idle.rs".into(), line: 7, name: "idle::Pool::drain".into() };
+    Uncovered { function, because: UncoveredBecause::Unreached }
 }
 
 pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outcome {
@@ -206,6 +213,12 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             layouts: BTreeMap::from([(target(), Ok(layout()))]),
         },
         selection: selection(),
+        repeat: Some(Repeat {
+            folder: "crates/my crate".into(),
+            arguments: ["perfunit", "diff", &base().commit, "parser::", "--threshold", "0.1"]
+                .map(str::to_owned)
+                .to_vec(),
+        }),
         outcomes,
         warnings: Vec::new(),
         stages: Stages {
@@ -247,6 +260,7 @@ pub fn full() -> Run {
     ]);
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
     run.environment.layouts = uncontrolled();
+    run.selection.uncovered = vec![uncovered()];
     run
 }
 

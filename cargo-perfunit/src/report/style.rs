@@ -72,19 +72,6 @@ impl Text {
         self.0.is_empty()
     }
 
-    /// At most `width` columns; what is too long loses its middle. More is kept of the end than of the front, because
-    /// the end of a test's name tells more.
-    #[must_use]
-    pub fn truncated(&self, width: usize, ellipsis: &str) -> Text {
-        if self.width() <= width {
-            return self.clone();
-        }
-        let kept = width.saturating_sub(ellipsis.chars().count());
-        let front = kept * 2 / 5;
-        let end = self.width() - (kept - front);
-        Text(self.0[..front].to_vec()).with(DIM, ellipsis).join(Text(self.0[end..].to_vec()))
-    }
-
     /// Lines of at most `width` columns, broken at spaces (0 = one line). A longer word keeps its own line.
     pub fn wrapped(&self, width: usize) -> Vec<Text> {
         if width == 0 || self.width() <= width {
@@ -162,15 +149,6 @@ mod tests {
     fn equal_styles_share_their_codes() {
         let text = Text::new(BAD, "1").with(BAD, " slower").and(", 2 same");
         assert_eq!(text.to_string(), "\u{1b}[1m\u{1b}[31m1 slower\u{1b}[0m, 2 same");
-    }
-
-    #[test]
-    fn truncation_keeps_both_ends() {
-        let text = Text::plain("mycrate parser::tests::long");
-        assert_eq!(plain(&text.truncated(27, "…")), "mycrate parser::tests::long");
-        assert_eq!(plain(&text.truncated(16, "…")), "mycrat…sts::long");
-        assert_eq!(plain(&text.truncated(16, "...")), "mycra...ts::long");
-        assert_eq!(plain(&text.truncated(0, "…")), "…");
     }
 
     #[test]

@@ -41,33 +41,35 @@ impl Layout {
     pub fn of<'a>(rows: impl Iterator<Item = &'a Row> + Clone, width: usize) -> Self {
         let cells = std::array::from_fn(|at| widest(rows.clone().map(|row| row.cells[at].width())));
         let figures: usize = cells.iter().zip(GAPS).filter(|(cell, _)| **cell > 0).map(|(cell, gap)| cell + gap).sum();
-        let longest = widest(rows.clone().map(|row| row.name.width()));
+        let names = rows.clone().map(|row| row.name.width());
+        let longest = widest(names.clone());
         let remark = widest(rows.filter_map(|row| row.remark.as_ref()).map(|remark| remark.chars().count()));
         if width == 0 {
             return Self { name: longest, cells, stacked: false, remarks_beside: true };
         }
         let room = width.saturating_sub(INDENT + figures);
         let stacked = longest > room && room < NARROWEST_NAME;
-        let name = if stacked { width.saturating_sub(INDENT).max(NARROWEST_NAME) } else { longest.min(room) };
+        let name = if stacked { 0 } else { widest(names.filter(|name| *name <= room)) };
         let used = if stacked { figures } else { name + figures };
         Self { name, cells, stacked, remarks_beside: INDENT + used + GAP + remark <= width }
     }
 
     /// Writes a row and what belongs to it.
     pub fn write(&self, row: &Row, screen: &mut Screen) {
-        let name = row.name.truncated(self.name, screen.glyphs().ellipsis());
-        let spare = self.name - name.width().min(self.name);
-        let head = status(row.status, row.style).join(name);
+        let head = status(row.status, row.style).join(row.name.clone());
         let mut figures = self.figures(row);
         if let Some(remark) = row.remark.as_ref().filter(|_| self.remarks_beside) {
             figures = figures.pad(GAP).with(DIM, remark);
         }
-        if self.stacked {
-            screen.line(&head);
-            screen.line(&Text::default().pad(INDENT - GAP).join(figures));
-        } else {
-            let beside = if figures.is_empty() { figures } else { Text::default().pad(spare).join(figures) };
-            screen.line(&head.join(beside));
+        match self.name.checked_sub(row.name.width()) {
+            _ if figures.is_empty() => screen.line(&head),
+            Some(spare) if !self.stacked => screen.line(&head.pad(spare).join(figures)),
+            // A name is there to be copied: it is never shortened.
+            _ => {
+                let indent = if self.stacked { INDENT - GAP } else { INDENT + self.name };
+                screen.line(&head);
+                screen.line(&Text::default().pad(indent).join(figures));
+            }
         }
         if let Some(remark) = row.remark.as_ref().filter(|_| !self.remarks_beside) {
             screen.below(INDENT, &Text::new(DIM, remark));
@@ -128,9 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn long_names_lose_their_middle() {
-        let rows = [row("a_name_of_more_than_thirty_six_columns", "1 ns", "", None)];
-        check(50, &rows, "      Slower  a_name_of_...hirty_six_columns  1 ns\n");
+    fn names_that_do_not_fit_keep_a_line_of_their_own() {
+        let rows = [row("a_name_of_more_than_thirty_six_columns", "1 ns", "", None), row("short", "2 ns", "", None)];
+        let expected = "      Slower  a_name_of_more_than_thirty_six_columns
+                     1 ns
+      Slower  short  2 ns
+";
+        check(50, &rows, expected);
     }
 
     #[test]

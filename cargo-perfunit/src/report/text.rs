@@ -1,7 +1,9 @@
 //! The terminal summary, read in five seconds: what got slower, what got faster, and how much to believe of it.
 
 use super::blame;
+use super::by_cause::{self, Responsible};
 use super::caveats;
+use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
@@ -10,13 +12,14 @@ use super::screen::{INDENT, Screen};
 use super::shards;
 use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
+use super::uncovered;
 use super::unmeasured;
 use crate::model::{CrossCheck, LayoutMatch, Outcome, Run, Selection, Side, Stages, Verdict, VersionName};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Inconclusive tests shown unless everything is asked for.
-const INCONCLUSIVE: usize = 10;
+/// Tests of a verdict shown unless everything is asked for.
+const ROWS: usize = 10;
 /// Tests shown whose work changed and whose time did not, unless everything is asked for.
 const WORK_ALONE: usize = 5;
 
@@ -60,6 +63,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
         Some(because) => nothing(run, because, &mut screen),
         None => verdicts(run, detail, &mut screen),
     }
+    uncovered::write(&run.selection, detail, &mut screen);
     unmeasured::write(run, detail, &mut screen);
     caveats::write(run, &mut screen);
     screen.bar();
@@ -173,36 +177,54 @@ fn nothing(run: &Run, because: &str, screen: &mut Screen) {
 }
 
 fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
-    let rows_of = |verdict| rows(run, verdict, detail, screen.glyphs());
+    let rows_of = |verdict| rows(&sorted(&run.outcomes, verdict), run, detail, screen.glyphs());
+    let probable: Vec<&Outcome> = run.probably_slower().collect();
+    let open: Vec<&Outcome> = sorted(&run.outcomes, Verdict::Inconclusive);
+    let open: Vec<&Outcome> =
+        open.into_iter().filter(|outcome| !probable.iter().any(|other| other.test == outcome.test)).collect();
+    let probable = rows(&probable, run, detail, screen.glyphs());
+    let inconclusive = rows(&open, run, detail, screen.glyphs());
     let [slower, faster, changed, same] =
         [Verdict::Slower, Verdict::Faster, Verdict::ChangedBelowThreshold, Verdict::Same].map(rows_of);
-    let mut inconclusive = rows_of(Verdict::Inconclusive);
-    let hidden = match detail {
-        Detail::Full => 0,
-        Detail::Brief => inconclusive.len() - inconclusive.len().min(INCONCLUSIVE),
-    };
-    inconclusive.truncate(inconclusive.len() - hidden);
     let listed = if detail == Detail::Full { [changed, same] } else { [Vec::new(), Vec::new()] };
     let [changed, same] = &listed;
-    let all = [&slower, &faster, changed, &inconclusive, same];
-    let layout = Layout::of(all.into_iter().flatten(), screen.width());
-    for row in [&slower, &faster, changed].into_iter().flatten() {
-        layout.write(row, screen);
+    let shown = |rows: &[Row]| if detail == Detail::Full { rows.len() } else { rows.len().min(ROWS) };
+    let all = [&probable, &slower, &faster, changed, &inconclusive, same];
+    let layout = Layout::of(all.into_iter().flat_map(|rows| &rows[..shown(rows)]), screen.width());
+    let write = |rows: &[Row], screen: &mut Screen| {
+        rows[..shown(rows)].iter().for_each(|row| layout.write(row, screen));
+        screen.more(INDENT, rows.len() - shown(rows));
+    };
+    write(&probable, screen);
+    for (verdict, rows) in [(Verdict::Slower, &slower), (Verdict::Faster, &faster)] {
+        by_cause(run, verdict, screen);
+        write(rows, screen);
     }
+    write(changed, screen);
     if detail == Detail::Brief {
         changed_line(run, screen);
     }
-    for row in &inconclusive {
-        layout.write(row, screen);
-    }
-    screen.more(INDENT, hidden);
-    for row in same {
-        layout.write(row, screen);
-    }
+    write(&inconclusive, screen);
+    write(same, screen);
     same_line(run, screen);
     explained_line(run, screen);
     if detail == Detail::Brief {
         work_alone(run, screen);
+    }
+}
+
+/// A line for each cause of several tests.
+fn by_cause(run: &Run, verdict: Verdict, screen: &mut Screen) {
+    let tests = sorted(&run.outcomes, verdict);
+    let groups = by_cause::groups(&tests);
+    if tests.len() < 2 || groups.iter().all(|group| group.responsible == Responsible::Unknown) {
+        return;
+    }
+    let (_, style) = status(verdict, Words::of(&run.all_gates()));
+    let word = word(verdict, Words::of(&run.all_gates()));
+    for group in &groups {
+        let text = Text::new(STRONG, group.name()).and(": ").with(style, group.tests(&word));
+        screen.status("Responsible", style, &text);
     }
 }
 
@@ -232,13 +254,13 @@ fn work_alone(run: &Run, screen: &mut Screen) {
     screen.more(INDENT, tests.len().saturating_sub(WORK_ALONE));
 }
 
-fn rows(run: &Run, verdict: Verdict, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
-    let mut group = sorted(&run.outcomes, verdict);
+fn rows(tests: &[&Outcome], run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
+    let mut tests = tests.to_vec();
     // The least interesting tests are easier to find by name.
-    if verdict == Verdict::Same {
-        group.sort_by(|a, b| a.test.cmp(&b.test));
+    if tests.iter().all(|outcome| outcome.verdict == Verdict::Same) {
+        tests.sort_by(|a, b| a.test.cmp(&b.test));
     }
-    group.into_iter().map(|outcome| row(outcome, Words::of(run.gates_of(outcome)), detail, glyphs)).collect()
+    tests.into_iter().map(|outcome| row(outcome, Words::of(run.gates_of(outcome)), detail, glyphs)).collect()
 }
 
 fn changed_line(run: &Run, screen: &mut Screen) {
@@ -340,15 +362,20 @@ pub(super) fn counts(run: &Run) -> Text {
         Words::OfTime => format!("changed below {}", thresholds(run)),
         Words::OfAny => "changed below the threshold".to_owned(),
     };
-    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_no_shortcoming(outcome)).count();
+    let (unmeasured, probable) = (Unmeasured::of(run), run.probably_slower().count());
     let texts = Verdict::ALL.map(|verdict| {
-        let n = if verdict == Verdict::NotMeasured { run.count(verdict) - unaffected } else { run.count(verdict) };
+        let n = if verdict == Verdict::NotMeasured { unmeasured.not_measured } else { run.count(verdict) };
         // Calm where the status word is green for good news.
         let style = if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
-        let word = if verdict == Verdict::ChangedBelowThreshold { below.clone() } else { word(verdict, words) };
+        let word = match verdict {
+            Verdict::ChangedBelowThreshold => below.clone(),
+            Verdict::Inconclusive if probable > 0 => format!("inconclusive ({probable} probably slower)"),
+            _ => word(verdict, words),
+        };
         Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))
     });
-    texts.into_iter().reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
+    let others = unmeasured.others().map(|(n, words)| Text::plain(format!("{n} {words}")));
+    texts.into_iter().chain(others).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
 }
 
 /// What tests changed by less than: the run's threshold, unless some that did have another one.

@@ -19,9 +19,15 @@ pub fn is_unaffected(outcome: &Outcome) -> bool {
     outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
 
-/// Whether there is nothing to be said of the test beyond a count: it was dropped, or is another shard's.
+/// Whether a filter left the test out.
+pub fn is_filtered(outcome: &Outcome) -> bool {
+    outcome.reason == Some(Reason::Filtered)
+}
+
+/// Whether there is nothing to be said of the test beyond a count: it was dropped, left out by a filter, or is another
+/// shard's.
 pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
-    is_unaffected(outcome) || outcome.is_of_other_shard()
+    is_unaffected(outcome) || outcome.is_of_other_shard() || is_filtered(outcome)
 }
 
 /// Whether a test stands in this section: not if it stands above all others already.
@@ -117,7 +123,7 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::New) => (10, "new"),
         Some(Reason::Removed) => (11, "removed"),
         Some(Reason::FoldedAway { .. }) => (12, "nothing left to measure: the optimiser removed the work"),
-        Some(Reason::NotConfirmed) => (13, "not confirmed"),
+        Some(Reason::NotConfirmed | Reason::Unconfirmed { .. }) => (13, "not confirmed"),
         Some(Reason::TooNoisy) => (14, "too noisy"),
         Some(Reason::Ignored) => (15, "ignored"),
         Some(Reason::Filtered) => (16, "excluded by the filter"),

@@ -85,6 +85,9 @@ pub struct Reason {
     /// Panic message, signal, exit status, or what stood in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// What the first pairs said: `slower` or `faster`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<model::Verdict>,
     /// The metric that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -131,6 +134,7 @@ impl From<&model::Reason> for Reason {
         use model::Reason as R;
         let plain = Self { kind: reason.kind().to_owned(), text: reason.to_string(), ..Self::default() };
         match reason {
+            R::Unconfirmed { seen } => Self { seen: Some(*seen), ..plain },
             R::FoldedAway { ns } | R::LostInStart { ns } => Self { ns: finite(*ns), ..plain },
             R::TooLong { seconds, needed_seconds, ns } => Self {
                 seconds: finite(*seconds),

@@ -1,5 +1,6 @@
 //! The tests of both sides, joined: which to measure, in which order, and why not the others.
 
+use super::changed_functions::changed_functions;
 use super::comparer::Comparer;
 use super::names::Names;
 use super::other_inputs::{self, Libraries};
@@ -7,7 +8,9 @@ use super::reach::{self, Files, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
-use crate::build::{BuiltSides, Found, Harness, SideBuild, TestExecutable, Unlisted, list_own_tests, list_tests};
+use crate::build::{
+    BuiltSides, CompiledFiles, Found, Harness, SideBuild, TestExecutable, Unlisted, list_own_tests, list_tests,
+};
 use crate::cargo::Context;
 use crate::config::Terms;
 use crate::error::Result;
@@ -50,6 +53,8 @@ pub struct Candidates {
     pub code: BTreeMap<TargetId, TargetCode>,
     /// Tests that lead by names to a changed item, whatever became of them.
     pub by_name: BTreeSet<TestId>,
+    /// What was compiled of head, as far as that is known.
+    pub compiled: CompiledFiles,
     /// A changed file that a test may read when it runs.
     data_files: BTreeMap<TestId, String>,
 }
@@ -102,8 +107,9 @@ pub fn candidates(
     built: &BuiltSides,
 ) -> Result<Candidates> {
     let all_tests = selected.all_tests;
-    let mut candidates = Candidates::default();
-    let mut comparer = Comparer::new(context, built)?;
+    let compiled = CompiledFiles::load(&built.sides.head.folder)?;
+    let mut candidates = Candidates { compiled, ..Candidates::default() };
+    let mut comparer = Comparer::new(context, built, changed_functions(&selected.diff))?;
     let overlaid = names.of_pairing(versions, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
     for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {

@@ -1,8 +1,10 @@
 //! Which tests can reach machine code that differs, target by target.
 
+use super::changed_functions;
 use super::code::{self, ChangedCode, Code, Unreadable, What};
 use super::other_inputs::{self, Libraries};
 use super::selection_cache::Remembered;
+use super::source::ChangedItem;
 use super::target_code::{Place, TargetCode, TestCode};
 use super::units::Units;
 use crate::build::{BuiltSides, CompiledFiles, Harness, LinkRecord, SideBuild, TestExecutable};
@@ -20,6 +22,8 @@ pub struct Comparer<'a> {
     sides: &'a Sides<SideBuild>,
     files: Sides<CompiledFiles>,
     units: Units,
+    /// The functions that changed in the source.
+    functions: Vec<&'a ChangedItem>,
     /// Whether the standard library of both sides is the same, which is no part of what is compared.
     one_toolchain: bool,
     /// The answers of earlier runs, and of this one.
@@ -28,11 +32,11 @@ pub struct Comparer<'a> {
 
 impl<'a> Comparer<'a> {
     /// For the sides as built.
-    pub fn new(context: &Context, built: &'a BuiltSides) -> Result<Self> {
+    pub fn new(context: &Context, built: &'a BuiltSides, functions: Vec<&'a ChangedItem>) -> Result<Self> {
         let remembered = Remembered::load(&context.ours, &built.sides)?;
         let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
         let one_toolchain = context.base_cargo.is_none();
-        Ok(Self { sides: &built.sides, files, units: Units::default(), one_toolchain, remembered })
+        Ok(Self { sides: &built.sides, files, units: Units::default(), functions, one_toolchain, remembered })
     }
 
     /// What machine code says about these tests of a target.
@@ -42,7 +46,7 @@ impl<'a> Comparer<'a> {
         executables: Sides<&TestExecutable>,
         tests: &BTreeSet<String>,
     ) -> Result<TargetCode> {
-        if let Some(known) = self.remembered.target(target, tests) {
+        if let Some(known) = self.remembered.target(target, tests, &self.functions) {
             return Ok(known);
         }
         if !self.one_toolchain {
@@ -54,12 +58,14 @@ impl<'a> Comparer<'a> {
         let binary = self.changed_binary()?.map(|name| format!("main of the binary {name}"));
         let is_told_of_binaries = matches!(target.kind, TargetKind::Test | TargetKind::Bench);
         let mut code = match apart(self.programs(links, &libraries))? {
-            Ok(programs) if executables.head.harness == Harness::Own => target_code(compare_mains(&programs, tests)),
             Ok(programs) => {
-                let mut code = target_code(code::compare(&programs, tests));
-                if let Some(binary) = binary.as_ref().filter(|_| !is_told_of_binaries) {
+                let is_own = executables.head.harness == Harness::Own;
+                let compared = if is_own { compare_mains(&programs, tests) } else { code::compare(&programs, tests) };
+                let mut code = target_code(compared);
+                if let Some(binary) = binary.as_ref().filter(|_| !is_own && !is_told_of_binaries) {
                     code.note_starting(&programs, tests, binary);
                 }
+                code.functions = self.functions_in(&programs.head, &code.places);
                 code
             }
             Err(why) => TargetCode::unknown(why),
@@ -73,6 +79,14 @@ impl<'a> Comparer<'a> {
         code.besides.extend(binary.filter(|_| is_told_of_binaries));
         self.remembered.insert(target, &code);
         Ok(code)
+    }
+
+    /// What a program has of the changed functions.
+    fn functions_in(&self, program: &code::Program, places: &[Place]) -> BTreeMap<String, code::FunctionCode> {
+        let names: Vec<_> = self.functions.iter().map(|item| changed_functions::name(item)).collect();
+        let places: Vec<&BTreeSet<String>> = places.iter().map(|place| &place.head).collect();
+        let keys = self.functions.iter().map(|item| changed_functions::key(item));
+        keys.zip(code::functions(program, &names, &places)).collect()
     }
 
     /// Both programs with the libraries that they load, read from what they were linked from; or why they cannot be

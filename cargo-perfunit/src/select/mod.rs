@@ -7,6 +7,7 @@
 //! code of each test, and what a run of it executes.
 
 mod candidates;
+mod changed_functions;
 pub mod code;
 mod comparer;
 mod data;
@@ -23,6 +24,7 @@ pub mod source;
 mod target_code;
 mod target_files;
 pub mod trace;
+mod uncovered;
 mod units;
 mod unused_filters;
 mod wanted;
@@ -32,6 +34,7 @@ pub use executed::{Tracing, leave_out_unexecuted};
 pub use names::Names;
 pub use selected::{Selected, select};
 pub use selection_cache::file as selection_file;
+pub use uncovered::uncovered;
 pub use units::Units;
 pub use unused_filters::unused_filters;
 pub use wanted::{Filter, Scope, Wanted};

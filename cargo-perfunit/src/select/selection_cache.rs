@@ -1,6 +1,8 @@
 //! Answers about two built sides that were found before. The sides' keys are of content, so the answers about code stay
 //! true; those about runs hold in the surroundings in which the tests ran.
 
+use super::changed_functions;
+use super::source::ChangedItem;
 use super::target_code::TargetCode;
 use crate::build::SideBuild;
 use crate::error::{Error, Result};
@@ -52,10 +54,17 @@ impl Remembered {
         Ok(Self { path: Some(path), answers: known.unwrap_or_default(), is_new: false })
     }
 
-    /// The answer about a target, if it covers these tests.
-    pub fn target(&self, target: &TargetId, tests: &BTreeSet<String>) -> Option<TargetCode> {
+    /// The answer about a target, if it covers these tests and changed functions.
+    pub fn target(
+        &self,
+        target: &TargetId,
+        tests: &BTreeSet<String>,
+        functions: &[&ChangedItem],
+    ) -> Option<TargetCode> {
         let known = self.answers.targets.get(&target.to_string())?;
-        (known.unknown.is_some() || tests.iter().all(|test| known.tests.contains_key(test))).then(|| known.clone())
+        let covers = tests.iter().all(|test| known.tests.contains_key(test))
+            && functions.iter().all(|item| known.functions.contains_key(&changed_functions::key(item)));
+        (known.unknown.is_some() || covers).then(|| known.clone())
     }
 
     /// Notes the answer about a target.

@@ -1,6 +1,6 @@
 //! What machine code says about the tests of a target: which can reach code that differs, and by what places.
 
-use super::code;
+use super::code::{self, FunctionCode};
 use crate::model::{ChangedFunction, Sides, Uncompared, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,8 @@ pub struct TargetCode {
     /// The places where some test can first come upon a difference.
     pub places: Vec<Place>,
     pub tests: BTreeMap<String, TestCode>,
+    /// What head's code has of the changed functions, by [`key`](super::changed_functions::key).
+    pub functions: BTreeMap<String, FunctionCode>,
     /// What else the tests can start, load or read and that differs, in words.
     pub besides: Vec<String>,
     /// Part of the code is in shared libraries, where no run is watched.
@@ -64,6 +66,11 @@ impl TargetCode {
                 *code = TestCode::Starts { binary: binary.to_owned() };
             }
         }
+    }
+
+    /// Whether tests may execute more than is in their own executable.
+    pub fn may_start_binaries(&self) -> bool {
+        !self.besides.is_empty() || self.tests.values().any(|test| matches!(test, TestCode::Starts { .. }))
     }
 
     /// True if a test cannot have changed.

@@ -15,6 +15,7 @@ mod open;
 mod options;
 mod pairings;
 mod partition;
+mod repeat;
 pub mod runs;
 mod shared;
 mod summary;
@@ -34,7 +35,7 @@ use crate::cargo::Context;
 use crate::error::Result;
 use crate::git::Versions;
 use crate::model::{ListSeconds, Listing, Run, Selection, Sides, Stages, Warning};
-use crate::select::{select, unused_filters};
+use crate::select::{Names, Selected, select, uncovered, unused_filters};
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
@@ -100,7 +101,7 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Re
     let contents = versions.contents();
     let mut builder = Builder::open(&context, &versions)?;
     let mut selected = select(&mut builder, &versions, &options.wanted())?;
-    let mut run = empty_run(&context, &versions, options, selected.summary());
+    let mut run = empty_run(&context, &versions, options, unreached(&versions, &selected));
     run.warnings = warnings;
     run.warnings.append(&mut selected.warnings);
     run.stages.prepare = started.elapsed();
@@ -126,7 +127,7 @@ fn measure_all(
     let plan = pairings::prepare(session, builder)?;
     run.stages.select = plan.selecting();
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
-    run.selection = plan.describe(std::mem::take(&mut run.selection), session.selected);
+    run.selection = plan.describe(std::mem::take(&mut run.selection), session);
     run.warnings.extend(plan.warnings());
     let unused = unused_filters(session.selected, &session.options.scope, &plan.tests());
     show(&unused, session.context.terminal);
@@ -153,7 +154,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let Sides { base, head } = versions.names();
     let mut seconds = ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() };
     if selected.targets.is_empty() {
-        let selection = selected.summary();
+        let selection = unreached(&versions, &selected);
         return Ok(Listing { base, head, tests: Vec::new(), selection, kept: None, seeds: None, seconds });
     }
     builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
@@ -163,9 +164,18 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     show(&unused, terminal);
     seconds.select = plan.selecting().as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
-    let selection = plan.describe(selected.summary(), &selected);
+    let selection = plan.describe(selected.summary(), &session);
     let (kept, seeds) = (Some(plan.kept()), plan.seeds());
     Ok(Listing { base, head, tests: plan.into_listed(), selection, kept, seeds, seconds })
+}
+
+/// What selection did before anything is built; of a change that reaches no target no test executes anything.
+fn unreached(versions: &Versions, selected: &Selected) -> Selection {
+    let mut selection = selected.summary();
+    if selected.targets.is_empty() {
+        selection.uncovered = uncovered(selected, &Names::of_versions(versions, selected), &[]);
+    }
+    selection
 }
 
 fn show(warnings: &[Warning], terminal: Terminal) {
@@ -175,10 +185,13 @@ fn show(warnings: &[Warning], terminal: Terminal) {
 }
 
 fn empty_run(context: &Context, versions: &Versions, options: &Options, selection: Selection) -> Run {
-    let Sides { base, head } = versions.names();
+    let names = versions.names();
+    let repeat = Some(repeat::repeat(options, versions.repository.root(), &names));
+    let Sides { base, head } = names;
     Run {
         base,
         head,
+        repeat,
         environment: environment::describe(context, options, None),
         selection,
         outcomes: Vec::new(),

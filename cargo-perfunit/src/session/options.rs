@@ -23,6 +23,9 @@ pub struct Options {
     pub filter: Filter,
     /// What the configuration says of some tests and files.
     pub rules: Rules,
+    /// How the configuration was chosen, as it is typed.
+    #[serde(default)]
+    pub configuration: Vec<String>,
     /// Measure this shard only.
     #[serde(default)]
     pub partition: Option<Partition>,

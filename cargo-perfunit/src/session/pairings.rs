@@ -12,7 +12,7 @@ use crate::explain::{Answers, Question, explain};
 use crate::model::{Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TargetKind, TestId, Verdict, Warning};
 use crate::select::reach::Files;
 use crate::select::source::{ChangeKind, ChangedItem, ItemKind};
-use crate::select::{Candidate, Candidates, Names, Selected, candidates, leave_out_unexecuted};
+use crate::select::{Candidate, Candidates, Names, Selected, candidates, leave_out_unexecuted, uncovered};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -131,7 +131,8 @@ fn has_new_code(test: &TestId, names: &Names<'_>) -> bool {
 
 impl Plan {
     /// Adds what is now known to the summary of the selection.
-    pub fn describe(&self, selection: Selection, selected: &Selected) -> Selection {
+    pub fn describe(&self, selection: Selection, session: &Session<'_>) -> Selection {
+        let Session { selected, names, .. } = session;
         let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
         let mut selection = summary::describe(selection, self.chosen(), &excluded, selected.targets.len());
         for target in self.candidates().flat_map(|candidates| &candidates.unmeasured_targets) {
@@ -139,6 +140,7 @@ impl Plan {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
+        selection.uncovered = uncovered(selected, names, &self.candidates().collect::<Vec<_>>());
         selection
     }
 

@@ -1,7 +1,7 @@
 //! The terminal: the only module that prints. Results go to stdout, notes to stderr; colours degrade by themselves.
 
 use anstyle::{AnsiColor, Style};
-use std::io::Write;
+use std::io::{IsTerminal as _, Write};
 
 /// Verbosity and colour as the user chose them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,6 +20,18 @@ pub enum ColorChoice {
     Always,
     /// Never.
     Never,
+}
+
+/// Whether news is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Good,
+    Bad,
+}
+
+/// True if stderr is a terminal, on which a line can be drawn anew.
+pub fn stderr_is_terminal() -> bool {
+    std::io::stderr().is_terminal()
 }
 
 /// Fixes the choice for all later output.
@@ -68,8 +80,13 @@ pub fn print(text: &str) {
 impl Terminal {
     /// A status line in cargo's manner: `      Building base (1a2b3c4)`.
     pub fn status(self, word: &str, rest: &str) {
+        self.line(Tone::Good, word, rest);
+    }
+
+    /// The same for good or bad news.
+    pub fn line(self, tone: Tone, word: &str, rest: &str) {
         if !self.quiet {
-            line(AnsiColor::Green, word, rest);
+            line(if tone == Tone::Good { AnsiColor::Green } else { AnsiColor::Red }, word, rest);
         }
     }
 

@@ -188,6 +188,7 @@ impl CommonArguments {
             scope: scope(&self.packages),
             filter: filter(self, settings),
             rules: resolved.rules.clone(),
+            configuration: self.configuration_words(),
             all_tests: self.all_tests,
             build: build::Options {
                 profile: settings.cargo_profile.value.clone(),
@@ -197,6 +198,18 @@ impl CommonArguments {
             measuring,
             ..Options::new(folder, Request::parse(self.base.as_deref(), self.head.as_deref())?)
         })
+    }
+
+    /// How the configuration was chosen, to be typed again.
+    fn configuration_words(&self) -> Vec<String> {
+        let ConfigurationArguments { profile, config_file } = &self.configuration;
+        let profile = profile.iter().filter(|name| !name.is_empty()).flat_map(|name| ["--profile", name.as_str()]);
+        let mut words: Vec<String> = profile.map(str::to_owned).collect();
+        if let Some(file) = config_file {
+            words.extend(["--config-file".to_owned(), file.to_string_lossy().into_owned()]);
+        }
+        words.extend(self.ignore_default_filter.then(|| "--ignore-default-filter".to_owned()));
+        words
     }
 
     /// What was typed of the settings that the configuration knows, too.

@@ -18,7 +18,7 @@ pub enum MessageFormat {
 /// What reports leave open.
 #[derive(Debug, Args)]
 pub struct ReportingArguments {
-    /// Also fail for such tests: in the exit code of `diff`, and as failed test cases with `junit`.
+    /// Also fail for these: in the exit code of `diff`, and as failed test cases with `junit`.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub deny: Vec<Deny>,
     /// What Markdown says when nothing got slower or faster.
@@ -43,7 +43,11 @@ impl ReportingArguments {
 }
 
 fn denied(deny: &[Deny]) -> Denied {
-    Denied { inconclusive: deny.contains(&Deny::Inconclusive), failing: deny.contains(&Deny::Failing) }
+    Denied {
+        inconclusive: deny.contains(&Deny::Inconclusive),
+        unconfirmed: deny.contains(&Deny::Unconfirmed),
+        uncovered: deny.contains(&Deny::Uncovered),
+    }
 }
 
 /// Fixes the use of colours, and says whether to print notes.

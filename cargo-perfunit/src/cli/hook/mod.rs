@@ -43,8 +43,7 @@ pub enum HookCommand {
     /// Compare what is pushed with what the remote has; git starts this before a push.
     ///
     /// Reads lines `<local ref> <local object> <remote ref> <remote object>` from standard input. Fails, which blocks
-    /// the push, if a test got slower (100), or with `--deny inconclusive` is inconclusive (105), or with `--deny failing`
-    /// fails on head alone (104).
+    /// the push, if a test got slower (100), fails on head alone (104), or with `--deny inconclusive` is inconclusive (105).
     Run(RunArguments),
 }
 

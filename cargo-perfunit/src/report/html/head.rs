@@ -2,9 +2,10 @@
 
 use super::rows::{self, VERDICTS};
 use crate::model::{Outcome, Run, Side, Verdict, VersionName};
+use crate::report::counts::Unmeasured;
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, count, one_line};
-use crate::report::{caveats, failing, metrics, text, unmeasured as groups};
+use crate::report::{caveats, failing, metrics, text, uncovered, unmeasured as groups};
 use maud::{Markup, html};
 
 /// Tests named of those that share a reason.
@@ -50,11 +51,16 @@ pub fn header(run: &Run) -> Markup {
             h1 class=[is_bad.then_some("slower")] { (headline(run)) }
             p { (version(&run.base)) " → " (version(&run.head)) }
             ul.counts aria-label="Tests by verdict" {
-                @for verdict in with_tests(run) {
+                @for verdict in with_tests(run).filter(|verdict| *verdict != Verdict::NotMeasured) {
                     li class=(rows::class(verdict)) {
                         (rows::sign(verdict)) " "
                         b { (run.count(verdict)) } " "
                         (figures::word(verdict, words))
+                    }
+                }
+                @for (tests, kind) in unmeasured_kinds(run) {
+                    li class=(rows::class(Verdict::NotMeasured)) {
+                        (rows::sign(Verdict::NotMeasured)) " " b { (tests) } " " (kind)
                     }
                 }
             }
@@ -66,6 +72,12 @@ pub fn header(run: &Run) -> Markup {
             }
         }
     }
+}
+
+fn unmeasured_kinds(run: &Run) -> impl Iterator<Item = (usize, &'static str)> {
+    let counts = Unmeasured::of(run);
+    let known = [(counts.not_measured, "not measured"), (counts.unaffected, "unaffected")];
+    known.into_iter().filter(|(tests, _)| *tests > 0).chain(counts.others())
 }
 
 fn with_tests(run: &Run) -> impl Iterator<Item = Verdict> {
@@ -92,6 +104,26 @@ pub fn failing(run: &Run) -> Markup {
                 ul {
                     @for outcome in run.failing(Side::Head) {
                         li { code { (one_line(&outcome.test.to_string())) } ": " (failing::said(outcome)) }
+                    }
+                }
+            }
+            "\n"
+        }
+    }
+}
+
+/// Changed functions that no test executes; nothing where there is none.
+pub fn uncovered(run: &Run) -> Markup {
+    html! {
+        @if let Some(headline) = uncovered::headline(&run.selection) {
+            section.remarks aria-labelledby="uncovered-title" {
+                h2 id="uncovered-title" { (headline) }
+                ul {
+                    @for function in &run.selection.uncovered {
+                        li {
+                            code { (one_line(&function.function.name)) } " ("
+                            code { (uncovered::place(function)) } "): " (uncovered::because(function))
+                        }
                     }
                 }
             }

@@ -10,11 +10,13 @@ fn told(run: &Run) -> String {
 
 #[test]
 fn a_comment_reads_like_this() {
-    assert_data_eq!(told(&full()), str![[r"
+    assert_data_eq!(told(&full()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+
+**1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
@@ -35,7 +37,7 @@ fn a_comment_reads_like_this() {
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive.
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 ignored
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
@@ -44,17 +46,22 @@ fn a_comment_reads_like_this() {
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
 
 ```sh
-cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
 ```
 
 </details>
 
-"]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r"
+"#]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+
+**1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
+
+- `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
+- `not explained`: 1 test slower, +14.6 %
 
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
@@ -75,7 +82,7 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive.
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 too-long
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
@@ -85,12 +92,12 @@ cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
 - Warning: `there is only one core to use: the same certainty takes longer`
 
 ```sh
-cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 --threshold 10%
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
 ```
 
 </details>
 
-"]].raw());
+"#]].raw());
 }
 
 /// As GitHub makes it, without the cleaning that comes after.
@@ -213,7 +220,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
     );
     let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
     assert_eq!(render(&noisy, &silent), "");
-    let denied = Rendering { denied: Denied { inconclusive: true, failing: false }, ..silent };
+    let denied = Rendering { denied: Denied { inconclusive: true, ..Denied::default() }, ..silent };
     assert!(render(&noisy, &denied).contains("<summary>1 inconclusive</summary>"));
     assert_data_eq!(
         top(&noisy, &denied),
@@ -290,7 +297,9 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
     let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)))]);
     run.gates = vec![crate::model::Metric::Time, crate::model::Metric::Allocations];
     run.head.dirty = false;
-    assert_data_eq!(told(&run), str![[r"
+    assert_data_eq!(
+        told(&run),
+        str![[r#"
 <!-- cargo-perfunit -->
 ### 1 test got worse
 
@@ -302,16 +311,18 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, allocations, threshold 10 %: 0 changed below it, 0 same, 0 inconclusive.
+- Decided by time, allocations, threshold 10 %: 0 changed below it, 0 same, 0 inconclusive, 0 not measured.
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `fn Parser::line in src/parser.rs`
 - Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
 
 ```sh
-cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3..8d01e7b6a5948372615049382716f5e4d3c2b1a0 --threshold 10% --metric time,allocations
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
 ```
 
 </details>
 
-"]].raw());
+"#]]
+        .raw()
+    );
 }

@@ -20,7 +20,7 @@ fn every_verdict_has_its_place() {
     check(
         &full(),
         WIDE,
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
 ────────────
@@ -30,6 +30,7 @@ fn every_verdict_has_its_place() {
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ... and 1 more (-v)
 Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
         Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
               1 test: ignored (--run-ignored measures it)
@@ -40,29 +41,31 @@ Not measured  1 test: fails on both: no network
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 
 #[test]
-fn names_lose_their_middle_where_they_do_not_fit() {
+fn names_that_do_not_fit_keep_a_line_of_their_own() {
     let mut run = full();
     run.outcomes[2].test.name = "parser::tests::a_rather_long_name_for_a_long_test".into();
     check(
         &run,
         TextOptions { width: 116, unicode: false, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
 ------------
-      Slower  mycrate pars...name_for_a_long_test  1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
-      Slower  mycrate lexer::tests::tiny           8.20 ns -> 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
-      Faster  mycrate cache::tests::first          2.05 ms -> 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+      Slower  mycrate parser::tests::a_rather_long_name_for_a_long_test
+                                             1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny     8.20 ns -> 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first    2.05 ms -> 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ...
               and 1 more (-v)
-Inconclusive  mycrate net::tests::roundtrip        48.3 us -> 49.8 us    +3.1 %           [ +2.1 %,  +4.1 %]
+Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %           [ +2.1 %,  +4.1 %]
               too noisy to tell within its budget (--per-test-budget)
         Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
               1 test: ignored (--run-ignored measures it)
@@ -74,7 +77,7 @@ Not measured  1 test: fails on both: no network
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
               build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 
@@ -85,7 +88,7 @@ fn eighty_columns_put_figures_below_names() {
     check(
         &run,
         TextOptions { width: 80, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 4 measured
 ────────────
@@ -97,6 +100,7 @@ fn eighty_columns_put_figures_below_names() {
               2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
         Same  1 test: no change of 10 % or more; smallest detectable change
               0.41 %
+   Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  doc tests of mycrate: run by rustdoc
         Note  code layout not controlled in mycrate: the linker ld refuses: no
               such option
@@ -106,7 +110,7 @@ Not measured  doc tests of mycrate: run by rustdoc
      Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
               0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 
@@ -119,7 +123,7 @@ fn verbose_tells_everything_about_every_test() {
     check(
         &run,
         TextOptions { verbose: true, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
@@ -144,6 +148,8 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [ 
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names `Parser::line`, changed in src/parser.rs
         Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Uncovered  1 changed function is executed by no test:
+                idle::Pool::drain  src/idle.rs:7, no test can reach it
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
               1 test: ignored (--run-ignored measures it)
@@ -154,7 +160,7 @@ Not measured  1 test: fails on both: no network
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 

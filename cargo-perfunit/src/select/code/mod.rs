@@ -25,6 +25,7 @@ mod atoms;
 mod compare;
 mod digest;
 mod elf;
+mod functions;
 mod inlining;
 mod instructions;
 mod names;
@@ -44,6 +45,7 @@ mod unreadable;
 
 pub use alike::unlike;
 pub use compare::{Changed, ChangedCode, Code, Comparison, NotFound, What, compare, compare_symbols};
+pub use functions::{FunctionCode, SourceName, functions};
 pub use inlining::{Frame, Inlining, Origin, UnreadableExecutable};
 pub use names::stable as stable_name;
 pub use operations::Operations;

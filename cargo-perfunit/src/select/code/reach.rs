@@ -90,15 +90,22 @@ fn every_root(program: &Program) -> Vec<u32> {
     tests.chain(startup(program)).collect()
 }
 
+impl Program {
+    /// All that is known to begin, `main` of a harness of its own included.
+    pub(super) fn starts(&self) -> Vec<u32> {
+        every_root(self).into_iter().chain(self.definition("main")).collect()
+    }
+}
+
 /// What is reached from some atoms.
-struct Forward {
+pub(super) struct Forward {
     atoms: Vec<bool>,
     /// What the link does not define.
     names: BTreeSet<Hash>,
 }
 
 impl Forward {
-    fn of(program: &Program, roots: &[u32]) -> Self {
+    pub fn of(program: &Program, roots: &[u32]) -> Self {
         let mut reached = Self { atoms: vec![false; program.node_count() as usize], names: BTreeSet::new() };
         let mut queue = Vec::new();
         let add = |atom: u32, atoms: &mut Vec<bool>| {
@@ -117,6 +124,10 @@ impl Forward {
             }
         }
         reached
+    }
+
+    pub fn holds(&self, atom: u32) -> bool {
+        self.atoms[atom as usize]
     }
 }
 

@@ -7,12 +7,14 @@
 //! Invariants: no I/O. Reaching is decided too widely rather than too narrowly, because nothing later brings a target
 //! back that was dropped here. Names decide about order and words only: they exclude no test of a reached target.
 
+mod callers;
 mod graph;
 mod names;
 mod order;
 mod targets;
 mod test_code;
 
+pub use callers::Callers;
 pub use graph::{Files, Graph, PackageNode, TargetNode};
 pub use names::{NameIndex, Named, TestSource, index};
 pub use order::{Rank, Ranked, order};

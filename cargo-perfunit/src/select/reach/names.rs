@@ -43,7 +43,7 @@ pub fn index(files: &[(String, String, Vec<u8>)]) -> NameIndex {
 }
 
 /// The names that an item defines: its own; for a macro call those behind words such as `static` or `struct` in it.
-fn defined(item: &Item) -> Vec<String> {
+pub(super) fn defined(item: &Item) -> Vec<String> {
     if item.kind != ItemKind::MacroCall {
         return vec![item.ident.clone()];
     }

@@ -44,6 +44,8 @@ pub struct ChangedItem {
     pub ident: String,
     /// Type of the impl block or name of the trait around it, otherwise empty.
     pub owner: String,
+    /// Name of the trait that the impl block around it implements, otherwise empty.
+    pub implements: String,
     /// What kind of item.
     pub kind: ItemKind,
     /// What happened to it.

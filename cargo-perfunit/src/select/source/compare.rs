@@ -158,6 +158,7 @@ fn changed(path: &str, item: Item, change: ChangeKind) -> ChangedItem {
         name: item.name,
         ident: item.ident,
         owner: item.owner,
+        implements: item.implements,
         kind: item.kind,
         change,
         from: None,

@@ -1,6 +1,6 @@
 //! Where in a file an item stands: inline modules, impl block or trait. What an item is called follows from it.
 
-use super::attributes::{is_test_only, may_read_documentation};
+use super::attributes::{is_conditional, is_test_only, may_read_documentation};
 use super::normalise::{Code, bare};
 use quote::ToTokens;
 use syn::{Attribute, ItemImpl, ItemTrait, Type};
@@ -37,6 +37,8 @@ pub(super) struct Surroundings {
     /// The impl block or trait, unless a function inside it is nearer.
     pub owner: Owner,
     pub test_only: bool,
+    /// True below a `#[cfg]`, whatever its condition is.
+    pub conditional: bool,
     /// True in what an attribute macro is applied to.
     pub documentation_counts: bool,
 }
@@ -53,6 +55,7 @@ impl Surroundings {
     pub fn below(&self, attributes: &[Attribute]) -> Self {
         Self {
             test_only: self.test_only || is_test_only(attributes),
+            conditional: self.conditional || is_conditional(attributes),
             documentation_counts: self.documentation_counts || may_read_documentation(attributes),
             ..self.clone()
         }

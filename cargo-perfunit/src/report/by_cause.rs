@@ -1,0 +1,167 @@
+//! Tests grouped by what is responsible: many tests have one cause.
+//!
+//! Few tests are explained. Another test joins an explained one if execution can begin to differ at exactly the same
+//! functions; of a test that can begin to differ at one function only, that function is named.
+
+use super::blame;
+use super::causes;
+use super::format::{self, Glyphs, count, one_line};
+use crate::model::{ChangedFunction, Function, Outcome};
+
+/// What made tests slower or faster.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Responsible<'a> {
+    /// A function that an explanation names.
+    Function {
+        function: &'a Function,
+        is_changed: bool,
+    },
+    /// Something else than code of the workspace, as an explanation says, in words.
+    Other(String),
+    /// The only changed machine code that the tests can reach.
+    Code(&'a str),
+    Unknown,
+}
+
+impl<'a> Responsible<'a> {
+    fn of(outcome: &'a Outcome) -> Option<Self> {
+        let explanation = outcome.explanation.as_ref()?;
+        if let Some(cause) = explanation.outer_cause() {
+            return Some(Self::Other(causes::name(cause, Glyphs::Unicode)));
+        }
+        let blamed = explanation.blamed.first()?;
+        let function = &explanation.functions[blamed.function];
+        Some(Self::Function { function, is_changed: blamed.changed.is_some() })
+    }
+}
+
+/// Tests of one verdict with the same cause, the largest change first.
+#[derive(Debug)]
+pub struct Group<'a> {
+    pub responsible: Responsible<'a>,
+    pub tests: Vec<&'a Outcome>,
+}
+
+impl Group<'_> {
+    /// The cause in words, without the tests.
+    pub fn name(&self) -> String {
+        match &self.responsible {
+            Responsible::Function { function, is_changed } => {
+                let source = if *is_changed { "changed" } else { "source unchanged" };
+                format!("{}, {source}", blame::place(function))
+            }
+            Responsible::Other(what) => what.clone(),
+            Responsible::Code(name) => format!("{} (changed)", one_line(name)),
+            Responsible::Unknown => "not explained".to_owned(),
+        }
+    }
+
+    /// `63 tests slower, +2.0 % to +1247 %`.
+    pub fn tests(&self, word: &str) -> String {
+        let changes = self.tests.iter().filter_map(|outcome| outcome.measured.as_ref());
+        let mut changes: Vec<f64> = changes.map(|measured| measured.change.estimate).collect();
+        changes.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let range = match (changes.first(), changes.last()) {
+            (Some(least), Some(most)) if least.to_bits() != most.to_bits() => {
+                format!(", {} to {}", format::percent(*least), format::percent(*most))
+            }
+            (Some(only), _) => format!(", {}", format::percent(*only)),
+            _ => String::new(),
+        };
+        format!("{} {word}{range}", count(self.tests.len(), "test"))
+    }
+}
+
+/// The tests by cause, those of most tests first; what is not explained comes last.
+pub fn groups<'a>(tests: &[&'a Outcome]) -> Vec<Group<'a>> {
+    let known: Vec<(&[ChangedFunction], Responsible<'_>)> = tests
+        .iter()
+        .filter_map(|outcome| Some((outcome.why.as_ref()?.changed.as_slice(), Responsible::of(outcome)?)))
+        .collect();
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for outcome in tests {
+        let responsible = Responsible::of(outcome).unwrap_or_else(|| by_code(outcome, &known));
+        match groups.iter_mut().find(|group| group.responsible == responsible) {
+            Some(group) => group.tests.push(outcome),
+            None => groups.push(Group { responsible, tests: vec![outcome] }),
+        }
+    }
+    groups.sort_by_key(|group| (group.responsible == Responsible::Unknown, std::cmp::Reverse(group.tests.len())));
+    groups
+}
+
+/// What is responsible for a test without an explanation, given those of others.
+fn by_code<'a>(outcome: &'a Outcome, known: &[(&[ChangedFunction], Responsible<'a>)]) -> Responsible<'a> {
+    let Some(why) = &outcome.why else { return Responsible::Unknown };
+    let mut alike = known.iter().filter(|(changed, _)| *changed == why.changed).map(|(_, responsible)| responsible);
+    if let Some(first) = alike.next() {
+        return if alike.all(|other| other == first) { first.clone() } else { Responsible::Unknown };
+    }
+    match &why.changed[..] {
+        [only] => Responsible::Code(&only.name),
+        _ => Responsible::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Blame, Blamed, Difference, Explanation, Sides, Verdict, Why};
+    use crate::report::samples::{explanation, measured, outcome};
+
+    fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
+        let changed = reaches.iter().map(|name| ChangedFunction { name: (*name).to_owned(), data: None }).collect();
+        let why = Some(Why { path: vec![name.to_owned()], changed });
+        Outcome { why, ..outcome(name, Verdict::Slower, Some(measured(1e3, change))) }
+    }
+
+    fn explained(name: &str, change: f64, reaches: &[&str]) -> Outcome {
+        let difference = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
+        let (calls, changed) = (Sides { base: 3.0, head: 3.0 }, Some("changed".to_owned()));
+        let blamed = Blamed {
+            function: 1,
+            blame: Blame::ItsOwn,
+            change: difference,
+            share: 1.0,
+            calls,
+            calls_each: None,
+            changed,
+        };
+        let explanation = Some(Explanation { blamed: vec![blamed], ..explanation() });
+        Outcome { explanation, ..slower(name, change, reaches) }
+    }
+
+    #[track_caller]
+    fn check(tests: &[Outcome], expected: &[&str]) {
+        let tests: Vec<&Outcome> = tests.iter().collect();
+        let said = groups(&tests).into_iter().map(|group| format!("{}: {}", group.name(), group.tests("slower")));
+        assert_eq!(said.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn tests_that_differ_in_the_same_functions_have_one_cause() {
+        let tests = [
+            explained("a", 12.47, &["f", "g"]),
+            slower("b", 0.5, &["f", "g"]),
+            slower("c", 0.02, &["f", "g"]),
+            slower("d", 0.3, &["h"]),
+            slower("e", 0.2, &["f", "h"]),
+        ];
+        let expected = [
+            "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
+            "h (changed): 1 test slower, +30.0 %",
+            "not explained: 1 test slower, +20.0 %",
+        ];
+        check(&tests, &expected);
+    }
+
+    #[test]
+    fn explanations_that_disagree_say_nothing_of_others() {
+        let mut other = explained("b", 0.4, &["f"]);
+        other.explanation.as_mut().unwrap().blamed[0].function = 0;
+        let tests = [explained("a", 0.5, &["f"]), other, slower("c", 0.3, &["f"])];
+        let tests: Vec<&Outcome> = tests.iter().collect();
+        let groups = groups(&tests);
+        assert_eq!(groups.last().unwrap().responsible, Responsible::Unknown);
+    }
+}

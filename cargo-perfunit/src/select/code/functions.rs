@@ -1,0 +1,141 @@
+//! Where code of some functions of the source lies: whether anything leads to it, and from which changed places.
+//!
+//! A function is known by names in its symbol. Too many symbols may count as its code, never too few; what the compiler has
+//! copied into callers has none.
+
+use super::names;
+use super::program::{Program, Reached};
+use super::reach::Forward;
+use super::unit::Kind;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashMap};
+
+/// What a function of the source is called in a symbol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceName<'a> {
+    pub ident: &'a str,
+    /// The type or trait around it; one of them is in the symbol, too. Empty: nothing is around it.
+    pub around: Vec<&'a str>,
+}
+
+impl SourceName<'_> {
+    /// Whether code with this symbol may be the function's, or of a closure in it.
+    fn may_be(&self, symbol: &str) -> bool {
+        // Names stand in symbols as they are, however these are made.
+        if !symbol.contains(self.ident) {
+            return false;
+        }
+        let readable = names::stable(symbol);
+        let words: BTreeSet<&str> = readable.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        words.contains(self.ident) && (self.around.is_empty() || self.around.iter().any(|name| words.contains(name)))
+    }
+}
+
+/// What machine code says about a function.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionCode {
+    /// Some test, or what runs before tests, leads to code of it.
+    pub is_reached: bool,
+    /// Positions of the places from which code of it is reached.
+    pub behind: Vec<usize>,
+}
+
+/// Of each function its code in a program; `places` are symbols of code where two versions can begin to differ.
+pub fn functions(program: &Program, wanted: &[SourceName<'_>], places: &[&BTreeSet<String>]) -> Vec<FunctionCode> {
+    let mut found = vec![FunctionCode::default(); wanted.len()];
+    if wanted.is_empty() {
+        return found;
+    }
+    let mut by_symbol: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, symbols) in places.iter().enumerate() {
+        symbols.iter().for_each(|symbol| by_symbol.entry(symbol).or_default().push(place));
+    }
+    let mut atoms = vec![Vec::new(); wanted.len()];
+    let mut begins = vec![Vec::new(); places.len()];
+    let reached = Forward::of(program, &program.starts());
+    for atom in (0..program.node_count()).filter(|atom| reached.holds(*atom) && program.kind(*atom) == Kind::Code) {
+        for symbol in program.symbols(atom) {
+            by_symbol.get(symbol).into_iter().flatten().for_each(|place| begins[*place].push(atom));
+            let named = wanted.iter().zip(&mut atoms).filter(|(name, _)| name.may_be(symbol));
+            named.for_each(|(_, atoms): (_, &mut Vec<u32>)| atoms.push(atom));
+        }
+    }
+    let sources = sources(program);
+    for (found, atoms) in found.chunks_mut(MASK).zip(atoms.chunks(MASK)) {
+        let leads = leading_to_each(&sources, atoms);
+        for (bit, (found, atoms)) in found.iter_mut().zip(atoms).enumerate() {
+            found.is_reached = !atoms.is_empty();
+            let is_before = |place: &usize| begins[*place].iter().any(|atom| leads[*atom as usize] >> bit & 1 == 1);
+            found.behind = (0..places.len()).filter(is_before).collect();
+        }
+    }
+    found
+}
+
+/// Functions that are looked for in one walk.
+const MASK: usize = u64::BITS as usize;
+
+/// By atom, what refers to it.
+fn sources(program: &Program) -> Vec<Vec<u32>> {
+    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); program.node_count() as usize];
+    for atom in 0..program.node_count() {
+        for target in program.targets(atom) {
+            if let Reached::Atom { atom: target, .. } = target {
+                sources[target as usize].push(atom);
+            }
+        }
+    }
+    sources
+}
+
+/// By atom, to which of these goals it leads: a bit for each.
+fn leading_to_each(sources: &[Vec<u32>], goals: &[Vec<u32>]) -> Vec<u64> {
+    let mut leads = vec![0_u64; sources.len()];
+    let mut queue = Vec::new();
+    for (bit, atoms) in goals.iter().enumerate() {
+        for atom in atoms {
+            leads[*atom as usize] |= 1 << bit;
+            queue.push(*atom);
+        }
+    }
+    while let Some(atom) = queue.pop() {
+        let bits = leads[atom as usize];
+        for source in &sources[atom as usize] {
+            let known = &mut leads[*source as usize];
+            if *known | bits != *known {
+                *known |= bits;
+                queue.push(*source);
+            }
+        }
+    }
+    leads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_known_by_its_name_and_by_what_is_around_it() {
+        let check = |ident: &str, around: &[&str], symbol: &str, expected: bool| {
+            assert_eq!(SourceName { ident, around: around.to_vec() }.may_be(symbol), expected, "{ident} {symbol}");
+        };
+        check("foo", &[], "_RNvCs1234_7mycrate3foo", true);
+        check("fo", &[], "_RNvCs1234_7mycrate3foo", false);
+        check("foo", &[], "_ZN7mycrate3foo28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", true);
+        check(
+            "next",
+            &["Steps", "Iterator"],
+            "_ZN49_$LT$a..Steps$u20$as$u20$core..iter..Iterator$GT$4next17h0123456789abcdefE",
+            true,
+        );
+        check("next", &["Others"], "_ZN7mycrate5Steps4next17h0123456789abcdefE", false);
+    }
+
+    #[test]
+    fn each_goal_has_a_bit_in_all_that_leads_to_it() {
+        // 0 -> 1 -> 2, 3 -> 1, 2 -> 0
+        let sources = [vec![2], vec![0, 3], vec![1], vec![]];
+        assert_eq!(leading_to_each(&sources, &[vec![2], vec![3], vec![]]), [1, 1, 1, 3]);
+    }
+}

@@ -1,0 +1,162 @@
+//! Which changed functions no test executes.
+//!
+//! A test executes a function if machine code or names lead from it there, unless runs of it were seen to execute nothing
+//! that changed. Without code of its own a function may have been copied into its callers: names decide then. What only
+//! conditions, constants or macros decide is left out: nothing is claimed that is not known.
+
+use super::candidates::Candidates;
+use super::changed_functions::{changed_functions, key};
+use super::code::FunctionCode;
+use super::names::Names;
+use super::reach::{Callers, Files, Named};
+use super::selected::Selected;
+use super::source::{ChangedItem, ItemKind};
+use super::target_code::{TargetCode, TestCode};
+use crate::model::{Function, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause};
+use std::collections::BTreeSet;
+
+/// The changed functions that no test executes; `found` are the tests of all pairings, traced.
+pub fn uncovered(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> Vec<Uncovered> {
+    let changed = changed_functions(&selected.diff);
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let excluded = found.iter().flat_map(|candidates| &candidates.excluded);
+    let idle = excluded.filter(|outcome| matches!(outcome.reason, Some(Reason::NotExecuted { .. })));
+    let coverage = Coverage {
+        selected,
+        found,
+        callers: Callers::new(&names.sides.head),
+        idle: idle.map(|outcome| &outcome.test).collect(),
+        starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
+    };
+    let uncovered = changed.into_iter().filter_map(|item| {
+        let named = names.sides.head.at(&item.path, item.line, item.kind)?;
+        let package = coverage.package(item)?;
+        let because = coverage.uncovered_because(item, named)?;
+        let Named { path, item, .. } = named;
+        let function = Function { package, file: path.clone(), line: item.line, name: item.name.clone() };
+        Some(Uncovered { function, because })
+    });
+    let uncovered: BTreeSet<Uncovered> = uncovered.collect();
+    uncovered.into_iter().collect()
+}
+
+fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'a TargetCode)> {
+    found.iter().flat_map(|candidates| &candidates.code)
+}
+
+struct Coverage<'a> {
+    selected: &'a Selected,
+    found: &'a [&'a Candidates],
+    callers: Callers<'a>,
+    /// Tests that were seen to execute nothing that changed.
+    idle: BTreeSet<&'a TestId>,
+    starts_binaries: bool,
+}
+
+/// Attributes of code that is called without being named.
+const CALLED_FROM_ELSEWHERE: [&str; 6] =
+    ["no_mangle", "export_name", "link_section", "ctor", "global_allocator", "panic_handler"];
+
+impl Coverage<'_> {
+    /// The package whose library or binary has the function, unless it is test code.
+    fn package(&self, item: &ChangedItem) -> Option<String> {
+        let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);
+        let is_held = |sides: &Sides<Files>| sides.head.get(&item.path).is_some_and(|file| !file.test_only);
+        let mut targets = self.selected.target_files.iter();
+        let (target, _) = targets.find(|(target, sides)| is_code(target.kind) && is_held(sides))?;
+        Some(target.package.clone())
+    }
+
+    fn uncovered_because(&self, item: &ChangedItem, named: &Named) -> Option<UncoveredBecause> {
+        let text = &named.item.code.text;
+        let is_declared_only = !text.trim_end().ends_with('}');
+        if is_declared_only || self.is_called_from_elsewhere(named) {
+            return None;
+        }
+        let code: Vec<(&TargetId, &TargetCode, &FunctionCode)> = codes(self.found)
+            .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
+            .filter(|(_, _, function)| function.is_reached)
+            .collect();
+        let may_be_without_code = named.item.conditional || is_const(text) || !self.is_compiled(item);
+        if code.is_empty() && may_be_without_code || self.callers.is_in_string(&item.ident) {
+            return None;
+        }
+        if !code.iter().all(|(target, code, function)| self.is_idle_code(target, code, function)) {
+            return None;
+        }
+        let leading = self.callers.of(named);
+        let mut entries = leading.into_iter().filter(|entry| self.begins(entry)).peekable();
+        let reached = !code.is_empty() || entries.peek().is_some();
+        let because = if reached { UncoveredBecause::NotExecuted } else { UncoveredBecause::Unreached };
+        entries.all(|entry| self.is_idle_test(entry)).then_some(because)
+    }
+
+    /// Whether all tests of a target that can come to the function there were seen to execute nothing that changed.
+    ///
+    /// Code that lies behind no changed place is the same in both versions, or is for tests that are not compared.
+    fn is_idle_code(&self, target: &TargetId, code: &TargetCode, function: &FunctionCode) -> bool {
+        let comes_by = |test: &TestCode| match test {
+            TestCode::Changed { places, .. } => places.iter().any(|place| function.behind.contains(place)),
+            TestCode::Unknown => true,
+            TestCode::Same | TestCode::Starts { .. } => false,
+        };
+        let is_idle = |name: &String| self.idle.iter().any(|test| test.target == *target && test.name == *name);
+        let mut coming = code.tests.iter().filter(|(_, test)| comes_by(test)).peekable();
+        coming.peek().is_some() && coming.all(|(name, _)| is_idle(name))
+    }
+
+    /// Whether a run can begin there: a test, a program, code that a macro makes.
+    fn begins(&self, entry: &Named) -> bool {
+        entry.item.is_test || entry.item.kind == ItemKind::MacroCall || self.is_called_from_elsewhere(entry)
+    }
+
+    fn is_called_from_elsewhere(&self, entry: &Named) -> bool {
+        CALLED_FROM_ELSEWHERE.iter().any(|attribute| entry.item.code.mentions(attribute)) || self.is_main(entry)
+    }
+
+    /// A `main` that tests may start: of a harness, or of a binary.
+    fn is_main(&self, entry: &Named) -> bool {
+        let is_started = |kind| match kind {
+            TargetKind::Lib => false,
+            TargetKind::Bin => self.starts_binaries,
+            TargetKind::Test | TargetKind::Example | TargetKind::Bench => true,
+        };
+        let mut targets = self.selected.target_files.iter();
+        entry.item.ident == "main"
+            && entry.item.kind == ItemKind::Function
+            && targets.any(|(target, sides)| sides.head.contains_key(&entry.path) && is_started(target.kind))
+    }
+
+    /// Whether this is a test that was seen to execute nothing that changed, in each target that has it.
+    fn is_idle_test(&self, entry: &Named) -> bool {
+        let cases = format!("{}::", entry.full_name);
+        let is_it = |test: &TestId| test.name == entry.full_name || test.name.starts_with(&cases);
+        let targets = self.selected.target_files.iter().filter(|(_, sides)| sides.head.contains_key(&entry.path));
+        entry.item.is_test
+            && targets.map(|(target, _)| target).all(|target| {
+                let mut tests = self.found.iter().flat_map(|found| found.tests());
+                let mut tests = tests.by_ref().filter(|test| test.target == *target && is_it(test)).peekable();
+                tests.peek().is_some() && tests.all(|test| self.idle.contains(test))
+            })
+    }
+
+    /// False for a file of a compiled target that was not compiled: a condition leaves it out.
+    fn is_compiled(&self, item: &ChangedItem) -> bool {
+        let root = &self.selected.graph.root;
+        let in_workspace = |path: &str| match path.strip_prefix(root.as_str()) {
+            Some(rest) if !root.is_empty() => rest.trim_start_matches('/').to_owned(),
+            _ => path.to_owned(),
+        };
+        let is_compiled = |path: &str| self.found.iter().any(|found| found.compiled.holds(&in_workspace(path), 1, 1));
+        let holding = self.selected.target_files.iter().filter(|(_, sides)| sides.head.contains_key(&item.path));
+        let mut roots = holding.filter_map(|(target, _)| self.selected.root(target));
+        is_compiled(&item.path) || !roots.any(is_compiled)
+    }
+}
+
+/// Whether the function may be evaluated when it is compiled.
+fn is_const(text: &str) -> bool {
+    text.split(' ').take_while(|word| *word != "fn").any(|word| word == "const")
+}

@@ -1,0 +1,49 @@
+//! Changed functions that no test executes.
+
+use crate::source;
+use crate::support::Project;
+use serde_json::Value;
+
+/// A library with a function that its only test does not call.
+fn library(idle: &str) -> String {
+    format!("{}\npub fn idle(seed: u64) -> u64 {{ {idle} }}\n", source(500))
+}
+
+fn names(document: &Value) -> Vec<&str> {
+    let uncovered = document["selection"]["uncovered"].as_array().unwrap();
+    uncovered.iter().map(|function| function["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_change_that_nothing_executes_fails_only_when_denied() {
+    let project = Project::library(&library("seed / 3"), &library("seed / 5"));
+    assert_eq!(names(&project.diff(&[]).expect(0).json()), ["idle"]);
+    let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
+    assert!(text.contains("1 changed function is executed by no test: idle"), "{text}");
+    project.diff(&["--deny", "uncovered"]).expect(106);
+    project.write(".config/perfunit.toml", "[profile.default]\ndeny = [\"uncovered\"]\n");
+    project.diff(&[]).expect(106);
+    let junit = project.perfunit(["report", "--format", "junit", "--deny", "uncovered"]).expect(0).stdout;
+    assert!(junit.contains("failures=\"1\"") && junit.contains("executed by no test"), "{junit}");
+}
+
+#[test]
+fn a_filter_makes_no_function_uncovered() {
+    let project = Project::library(&source(500), &source(1500));
+    assert_eq!(names(&project.diff(&["no_such_test"]).expect(0).json()), Vec::<&str>::new());
+}
+
+#[test]
+fn of_a_package_without_tests_all_changed_functions_are_named() {
+    let project = Project::empty();
+    let manifest = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write("Cargo.toml", "[workspace]\nmembers = [\"tested\", \"bare\"]\nresolver = \"2\"\n");
+    project.write("tested/Cargo.toml", manifest("tested"));
+    project.write("tested/src/lib.rs", source(500));
+    project.write("bare/Cargo.toml", manifest("bare"));
+    project.write("bare/src/lib.rs", "pub fn half(seed: u64) -> u64 { seed / 2 }\n#[test]\nfn gone() {}\n");
+    project.commit("base");
+    project.write("bare/src/lib.rs", "pub fn half(seed: u64) -> u64 { seed / 4 }\n");
+    project.commit("head");
+    assert_eq!(names(&project.diff(&[]).expect(0).json()), ["half"]);
+}

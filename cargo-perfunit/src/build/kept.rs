@@ -7,7 +7,7 @@ use super::inputs::{Inputs, Reported};
 use super::rustc_role::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::error::{Error, Result};
-use crate::model::{TargetId, TargetKind};
+use crate::model::{Harness, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;
 use perfunit_runtime::page::INSIDE_VARIABLE;
@@ -23,18 +23,6 @@ const KEPT: usize = 8;
 const NOTE: &str = "build.json";
 /// Name of the folder with what the executables were linked from.
 const LINKS: &str = "link";
-
-/// Who drives the tests of an executable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Harness {
-    /// Our runner: both doors are open.
-    Runner,
-    /// libtest: only what the macro captured can be measured.
-    Libtest,
-    /// The target's own main (`harness = false`).
-    Own,
-}
 
 /// A test executable of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,17 +46,6 @@ impl TestExecutable {
     pub fn environment(&self) -> BTreeMap<OsString, OsString> {
         let cargos = self.env.iter().map(|(name, value)| (name.into(), value.into()));
         users_environment().chain(cargos).chain([(INSIDE_VARIABLE.into(), "1".into())]).collect()
-    }
-
-    /// The arguments with which its harness runs this test alone. Our runner reads none while it serves.
-    pub fn arguments<'a>(&self, test: &'a str) -> Vec<&'a str> {
-        match self.harness {
-            // As cargo-nextest has it, which knows no more of such a harness than we do.
-            Harness::Own => vec![test, "--exact", "--nocapture"],
-            Harness::Runner | Harness::Libtest => {
-                vec!["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]
-            }
-        }
     }
 }
 

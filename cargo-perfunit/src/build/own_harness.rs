@@ -36,10 +36,7 @@ pub enum Unlisted {
 }
 
 /// What an executable with a harness of its own lists; or why it does not. `scratch` is a folder of ours.
-pub fn list_own_tests(
-    executable: &TestExecutable,
-    scratch: &Path,
-) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
+pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
     if contains(&fs::read(&executable.path)?, HARNESS_MARKER.as_bytes()) {
         // Its tests are our answers about the others.
         return Ok(Ok(Vec::new()));

@@ -1,10 +1,10 @@
 //! Our own executable as a workload: a test of a few microseconds, measured against itself as a user's test is.
 
 use super::facts::SCRATCH;
-use crate::build::{Harness, Inputs, SideBuild, TestExecutable};
+use crate::build::{Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::measure::{Bench, Config, Subject, measure_all};
-use crate::model::{Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
+use crate::model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
 use crate::system::fs;
 use crate::system::progress::Progress;
 use perfunit_runtime::page::TEST_VARIABLE;

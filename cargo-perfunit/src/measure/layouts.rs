@@ -8,10 +8,10 @@
 use super::bench::Bench;
 use super::confirmed::Placed;
 use super::schedule::Subject;
-use crate::build::{CompiledFiles, Harness, LinkRecord, Position, SideBuild, TestExecutable};
+use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::error::Result;
 use crate::measure::layout::Matched;
-use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Placement, Repeated, Side, Sides, TargetId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
 use crate::select::trace::{self, Places};
@@ -165,8 +165,7 @@ fn executes(
     places: &Sides<Places>,
     functions: &Sides<BTreeSet<String>>,
 ) -> Result<bool> {
-    // A harness of its own would have to be told that an ignored test is meant all the same.
-    let is_left_out = subject.ignored && subject.executables.head.harness == Harness::Own;
+    let is_left_out = subject.ignored && !subject.executables.head.harness.runs_ignored();
     if is_left_out || trace::available().is_err() {
         return Ok(true);
     }
@@ -187,7 +186,7 @@ fn reach(
     functions: &Sides<BTreeSet<String>>,
 ) -> Result<Reach> {
     let has_libraries = executables.base.libraries.len() + executables.head.libraries.len() > 0;
-    if has_libraries || executables.head.harness == Harness::Own {
+    if has_libraries || executables.head.harness.repeats() == Repeated::Process {
         return Ok(Reach::of_all());
     }
     let mut units = Units::default();

@@ -13,11 +13,12 @@ use super::running::Programs;
 use super::screen::{self, Settled};
 use super::trial::Trial;
 use super::whole_process::{self, Starts};
-use crate::build::{Harness, SideBuild, TestExecutable};
+use crate::build::{SideBuild, TestExecutable};
 use crate::config::Terms;
 use crate::error::Result;
 use crate::model::{
-    Capture, LayoutMatch, Measured, Metrics, NoLayout, Note, Placement, Reason, Sides, TargetId, TestId, Verdict,
+    Capture, LayoutMatch, Measured, Metrics, NoLayout, Note, Placement, Reason, Repeated, Sides, TargetId, TestId,
+    Verdict,
 };
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -159,17 +160,15 @@ impl Screening<'_> {
         let config = self.config.on(subject.terms);
         let programs = Programs { executables, ..programs(self.sides, subject) };
         let (trial, random) = (Trial { bench: self.bench, config: &config, programs }, &mut self.random);
-        let own_harness = subject.executables.head.harness == Harness::Own;
-        let settled = if own_harness {
-            whole_process::settle(&trial, &mut self.starts, random)?
-        } else {
-            screen::settle(&trial, random)?
+        let (settled, unsettled) = match subject.executables.head.harness.repeats() {
+            Repeated::Function => (screen::settle(&trial, random)?, Task::Cold),
+            Repeated::Process => (whole_process::settle(&trial, &mut self.starts, random)?, Task::Process),
         };
         match settled {
             Ok(settled) => measure(&trial, Settled { matched, ..settled }, random),
             Err(reason) => {
-                let task = if own_harness { Task::Process } else { Task::Cold };
-                Ok(Screened::without_pairs(Alone { trial, task }.instead(reason, random)?))
+                let alone = Alone { trial, task: unsettled };
+                Ok(Screened::without_pairs(alone.instead(reason, random)?))
             }
         }
     }

@@ -7,7 +7,7 @@ use super::reach::{self, Files, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
-use crate::build::{BuiltSides, Found, Harness, SideBuild, TestExecutable, Unlisted, list_own_tests, list_tests};
+use crate::build::{BuiltSides, Found, SideBuild, TestExecutable, Unlisted, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
 use crate::error::Result;
@@ -167,20 +167,16 @@ fn tests_of(
     executables: Sides<Option<&TestExecutable>>,
 ) -> Result<std::result::Result<Sides<Tests>, NoTests>> {
     if let (Some(base), Some(head)) = (executables.base, executables.head)
-        && (base.harness == Harness::Own) != (head.harness == Harness::Own)
+        && base.harness.repeats() != head.harness.repeats()
     {
         return Ok(Err(NoTests::OneVersionOnly));
     }
     let mut tests = Sides::<Tests>::default();
     for side in [Side::Head, Side::Base] {
         let Some(executable) = *executables.get(side) else { continue };
-        let found = if executable.harness == Harness::Own {
-            match list_own_tests(executable, ours)? {
-                Ok(found) => found,
-                Err(why) => return Ok(Err(NoTests::Unlisted { why, side })),
-            }
-        } else {
-            list_tests(executable, ours)?
+        let found = match list_tests(executable, ours)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(NoTests::Unlisted { why, side })),
         };
         *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
     }

@@ -5,10 +5,10 @@ use super::other_inputs::{self, Libraries};
 use super::selection_cache::Remembered;
 use super::target_code::{Place, TargetCode, TestCode};
 use super::units::Units;
-use crate::build::{BuiltSides, CompiledFiles, Harness, LinkRecord, SideBuild, TestExecutable};
+use crate::build::{BuiltSides, CompiledFiles, LinkRecord, SideBuild, TestExecutable};
 use crate::cargo::Context;
 use crate::error::Result;
-use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind};
+use crate::model::{ChangedFunction, Repeated, Side, Sides, TargetId};
 use crate::system::fs;
 use object::Object as _;
 use object::read::NameOrOrdinal;
@@ -63,12 +63,15 @@ impl<'a> Comparer<'a> {
         let libraries = Libraries::of(self.sides, paths)?;
         let links = executables.map(|executable| executable.link.as_deref());
         let binary = self.changed_binary()?.map(|name| format!("main of the binary {name}"));
-        let is_told_of_binaries = matches!(target.kind, TargetKind::Test | TargetKind::Bench);
+        let is_told_of_binaries = target.kind.is_told_of_binaries();
         let mut code = match self.programs(links, &libraries)? {
-            Ok(programs) if executables.head.harness == Harness::Own => target_code(compare_mains(&programs, tests)),
             Ok(programs) => {
-                let mut code = target_code(code::compare(&programs, tests));
-                if let Some(binary) = binary.as_ref().filter(|_| !is_told_of_binaries) {
+                let mut code = target_code(match executables.head.harness.repeats() {
+                    Repeated::Function => code::compare(&programs, tests),
+                    Repeated::Process => compare_mains(&programs, tests),
+                });
+                let starts = binary.as_ref().filter(|_| !is_told_of_binaries);
+                if let Some(binary) = starts {
                     code.note_starting(&programs, tests, binary);
                 }
                 code

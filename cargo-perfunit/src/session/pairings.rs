@@ -383,7 +383,7 @@ fn may_be_new_test(item: &ChangedItem, kind: TargetKind, files: &Files, is_known
         let name = if file.module.is_empty() { item.name.clone() } else { format!("{}::{}", file.module, item.name) };
         return !is_known(&name);
     }
-    let is_test_code = item.test_only || file.test_only || !matches!(kind, TargetKind::Lib | TargetKind::Bin);
+    let is_test_code = item.test_only || file.test_only || !kind.holds_code();
     is_test_code && matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall)
 }
 

@@ -288,7 +288,7 @@ impl<'a> Sources<'a> {
             let shared = &self.through_dependencies(position) | &self.through_programs(package);
             for (own, target) in here.targets.iter().zip(&package.targets).filter(|(_, target)| target.has_tests) {
                 let mut causes: CauseSet = own | &shared;
-                if matches!(target.id.kind, TargetKind::Test | TargetKind::Bench) {
+                if target.id.kind.is_told_of_binaries() {
                     causes.extend(&here.binaries);
                 }
                 if !causes.is_empty() {

@@ -2,9 +2,9 @@
 
 use super::run::run;
 use super::{Executed, Places, Program, Unseen, available};
-use crate::build::{Harness, TestExecutable};
+use crate::build::TestExecutable;
 use crate::error::{Error, Result};
-use crate::model::{TargetId, TargetKind};
+use crate::model::{Harness, TargetId, TargetKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use super::kept::TestExecutable;
 use crate::error::{Error, Result};
-use crate::model::Capture;
+use crate::model::{Capture, NotCaptured};
 use crate::system::fs;
 use crate::system::process;
 use perfunit_runtime::page::LIST_VARIABLE;
@@ -23,8 +23,10 @@ pub struct Found {
     pub ignored: bool,
     /// Source file as rustc saw it and line, where the harness tells.
     pub place: Option<(String, usize)>,
-    /// How it was captured; `None` if neither door did.
+    /// How it was captured; `None` if it was not.
     pub capture: Option<Capture>,
+    /// Why it was not captured, where that is known.
+    pub obstacle: Option<NotCaptured>,
 }
 
 /// The tests of an executable that our runner drives.
@@ -70,6 +72,7 @@ fn parse_line(line: &str) -> Option<Found> {
         ignored,
         place: place.map(|(file, line)| (file.to_owned(), line)),
         capture: None,
+        obstacle: None,
     })
 }
 
@@ -84,7 +87,7 @@ fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
     let all = names(false)?;
     Ok(all
         .into_iter()
-        .map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None })
+        .map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None, obstacle: None })
         .collect())
 }
 

@@ -53,8 +53,13 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::r
         Ok(names) => names,
         Err(why) => return Ok(Err(why)),
     };
-    let found =
-        |name: String| Found { ignored: ignored.contains(&name), name, place: None, capture: Some(Capture::Process) };
+    let found = |name: String| Found {
+        ignored: ignored.contains(&name),
+        name,
+        place: None,
+        capture: Some(Capture::Process),
+        obstacle: None,
+    };
     Ok(Ok(all.into_iter().map(found).collect()))
 }
 

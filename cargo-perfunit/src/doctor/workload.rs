@@ -75,8 +75,9 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         harness: Harness::Runner,
         link: None,
         libraries: BTreeMap::new(),
+        doctests: None,
     };
-    let side = SideBuild { folder: folder.to_owned(), executables: Vec::new(), inputs: Inputs::default() };
+    let side = SideBuild::of(folder.to_owned(), Inputs::default());
     let subject = Subject {
         terms: None,
         test: TestId { target, name: NAME.to_owned() },

@@ -113,7 +113,7 @@ impl Layouts {
             Some(reach) => reach,
             None => known.reach.insert(reach(sides, subject.executables, unplaced)?),
         };
-        if !reach.may(&subject.test.name) {
+        if !reach.may(subject.executables.head.known_as(&subject.test.name)) {
             return Ok(Placed::Matched);
         }
         let functions = match &known.functions {
@@ -175,7 +175,7 @@ fn executes(
         let variables = &bench.seeds.variables(seed, &executable.environment());
         let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-        trace::executes(&program, &subject.test.name, functions.get(side), trace::LONGEST)
+        trace::executes(&program, executable.known_as(&subject.test.name), functions.get(side), trace::LONGEST)
     })
 }
 

@@ -216,7 +216,7 @@ pub(super) fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_
     Programs {
         executables: subject.executables,
         folders: Sides { base: &sides.base.folder, head: &sides.head.folder },
-        test: &subject.test.name,
+        test: subject.executables.head.known_as(&subject.test.name),
         ignored: subject.ignored,
     }
 }

@@ -52,4 +52,4 @@ pub use unexplained::{BuiltWith, Unexplained};
 pub use verdict::{Mode, Reason, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};
-pub use workload::{Capture, Harness, Repeated};
+pub use workload::{Capture, Harness, NoDoctest, NotCaptured, NotExtracted, Repeated};

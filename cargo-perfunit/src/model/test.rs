@@ -18,13 +18,16 @@ pub enum TargetKind {
     Example,
     /// A benchmark with `test = true`.
     Bench,
+    /// The doc tests of the library.
+    Doctest,
 }
 
 impl TargetKind {
     /// Whether it holds code that tests are about, and not only tests.
     pub fn holds_code(self) -> bool {
         match self {
-            TargetKind::Lib | TargetKind::Bin => true,
+            // The files of a library are those in which its doc tests stand.
+            TargetKind::Lib | TargetKind::Bin | TargetKind::Doctest => true,
             TargetKind::Test | TargetKind::Example | TargetKind::Bench => false,
         }
     }
@@ -33,7 +36,7 @@ impl TargetKind {
     pub fn is_told_of_binaries(self) -> bool {
         match self {
             TargetKind::Test | TargetKind::Bench => true,
-            TargetKind::Lib | TargetKind::Bin | TargetKind::Example => false,
+            TargetKind::Lib | TargetKind::Bin | TargetKind::Example | TargetKind::Doctest => false,
         }
     }
 }
@@ -46,6 +49,7 @@ impl fmt::Display for TargetKind {
             TargetKind::Test => "test",
             TargetKind::Example => "example",
             TargetKind::Bench => "bench",
+            TargetKind::Doctest => "doctest",
         })
     }
 }
@@ -71,6 +75,7 @@ impl fmt::Display for TargetId {
             TargetKind::Bin => write!(f, "{package}::bin/{name}"),
             TargetKind::Example => write!(f, "{package}::example/{name}"),
             TargetKind::Bench => write!(f, "{package}::bench/{name}"),
+            TargetKind::Doctest => write!(f, "{package}::doctest/{name}"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What we say about a test, and why we say nothing.
 
-use super::{FailedOn, Metric, NoVerdict, Side, Sides};
+use super::{FailedOn, Metric, NoVerdict, NotCaptured, Side, Sides};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -117,10 +117,7 @@ pub enum Reason {
         path: String,
     },
     /// Neither door captured it.
-    NotCaptured {
-        /// What stood in the way.
-        detail: String,
-    },
+    NotCaptured { why: NotCaptured },
     /// The whole run's `--budget` was used up before.
     BudgetUsedUp,
     /// Ctrl-C came before.

@@ -30,6 +30,65 @@ pub enum Harness {
     Own,
 }
 
+/// Why a test is no workload that can be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotCaptured {
+    /// Another macro makes it, and the toolchain or the crate does not take our test runner.
+    WithoutRunner,
+    /// Its attribute resolves differently in the two versions.
+    OtherAttribute,
+    /// Its executable serves another version of the tool.
+    OtherRuntime,
+    /// Its body is never reached when it runs alone.
+    NeverReached,
+    Doctest(NoDoctest),
+}
+
+/// Why a doc test is not in the executable of its library's doc tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoDoctest {
+    Ignored,
+    NoRun,
+    CompileFail,
+    StandaloneCrate,
+    /// It is a test harness of its own.
+    TestHarness,
+    OtherEdition {
+        edition: String,
+    },
+    /// An attribute of a whole crate.
+    CrateAttribute {
+        what: String,
+    },
+    /// `#[macro_use] extern crate`, which only the root of a crate can have.
+    MacroUse,
+    /// Something that a program has once.
+    WholeProgram {
+        what: String,
+    },
+    DoesNotCompile {
+        error: String,
+    },
+    /// It does not compile with the other version, which has another text of it.
+    TextChanged {
+        error: String,
+    },
+}
+
+/// Why nothing is known of a library's doc tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotExtracted {
+    /// Cargo did not come to them.
+    NotRun,
+    /// The toolchain's rustdoc or rustc refused.
+    Refused { error: String },
+    /// This rustdoc prints them in a form that we do not know.
+    OtherFormat { error: String },
+}
+
 /// What is repeated of a test, and from where it executes code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeated {

@@ -11,6 +11,7 @@ mod blame;
 pub mod bmf;
 pub mod calibration;
 mod call_tree;
+mod capture;
 mod causes;
 mod caveats;
 pub mod doctor;

@@ -50,7 +50,7 @@ impl fmt::Display for Reason {
             Reason::DataChanged { path } => {
                 write!(f, "its code is the same; {path} differs, and on equal data there is nothing to compare")
             }
-            Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
+            Reason::NotCaptured { why } => write!(f, "not captured: {why}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Reason::Interrupted => f.write_str("interrupted"),
             Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),

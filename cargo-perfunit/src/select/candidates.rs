@@ -13,8 +13,8 @@ use crate::config::Terms;
 use crate::error::Result;
 use crate::git::Versions;
 use crate::model::{
-    Capture, Ignored, Metrics, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId, Verdict, Warning,
-    Why,
+    Capture, Ignored, Metrics, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides, TargetId,
+    TestCodeDifference, TestId, Verdict, Warning, Why,
 };
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,6 +109,10 @@ pub fn candidates(
     for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
+        if let Some((side, why)) = not_extracted(&built.sides, target) {
+            candidates.unmeasured_targets.push(format!("{target}: {why} (on {side})"));
+            continue;
+        }
         if executables.base.or(executables.head).is_none() {
             candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
             continue;
@@ -150,6 +154,14 @@ pub fn candidates(
         }
     }
     Ok(candidates)
+}
+
+/// Why nothing is known of the doc tests of a target, and on which side.
+fn not_extracted<'a>(sides: &'a Sides<SideBuild>, target: &TargetId) -> Option<(Side, &'a NotExtracted)> {
+    Side::BOTH.into_iter().find_map(|side| {
+        let mut all = sides.get(side).not_extracted.iter();
+        all.find(|(known, _)| known == target).map(|(_, why)| (side, why))
+    })
 }
 
 /// Why a target with a harness of its own has no tests that could be measured.
@@ -304,13 +316,16 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
         _ => {}
     }
     match (base.capture, head.capture) {
-        (None, _) | (_, None) => Some(Reason::NotCaptured {
-            detail: "another macro makes this test, and this toolchain or crate does not take our test runner"
-                .to_owned(),
-        }),
-        (Some(base), Some(head)) if base != head => {
-            Some(Reason::NotCaptured { detail: "its attribute resolves differently in the two versions".to_owned() })
+        (None, _) | (_, None) => {
+            let why = base.obstacle.as_ref().or(head.obstacle.as_ref()).unwrap_or(&NotCaptured::WithoutRunner).clone();
+            Some(match why {
+                NotCaptured::Doctest(NoDoctest::TextChanged { .. }) => {
+                    Reason::TestChanged { item: format!("doc test {}", test.name) }
+                }
+                why => Reason::NotCaptured { why },
+            })
         }
+        (Some(base), Some(head)) if base != head => Some(Reason::NotCaptured { why: NotCaptured::OtherAttribute }),
         _ => None,
     }
 }

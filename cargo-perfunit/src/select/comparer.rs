@@ -66,14 +66,17 @@ impl<'a> Comparer<'a> {
         let is_told_of_binaries = target.kind.is_told_of_binaries();
         let mut code = match self.programs(links, &libraries)? {
             Ok(programs) => {
+                let known_as = |test: &String| executables.head.known_as(test).to_owned();
+                let known: BTreeSet<String> = tests.iter().map(known_as).collect();
                 let mut code = target_code(match executables.head.harness.repeats() {
-                    Repeated::Function => code::compare(&programs, tests),
-                    Repeated::Process => compare_mains(&programs, tests),
+                    Repeated::Function => code::compare(&programs, &known),
+                    Repeated::Process => compare_mains(&programs, &known),
                 });
                 let starts = binary.as_ref().filter(|_| !is_told_of_binaries);
                 if let Some(binary) = starts {
-                    code.note_starting(&programs, tests, binary);
+                    code.note_starting(&programs, &known, binary);
                 }
+                code.rename(tests, &known_as);
                 code
             }
             Err(why) => TargetCode::unknown(why.to_string()),

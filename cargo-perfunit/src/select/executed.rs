@@ -160,7 +160,7 @@ impl Tracer<'_> {
         let program =
             Program { executable, places: &self.places[&key], temporary: &self.temporary, variables: &variables };
         let _entered = self.made.enter(side)?;
-        trace::executes(&program, &candidate.test.name, symbols, self.limit)
+        trace::executes(&program, executable.known_as(&candidate.test.name), symbols, self.limit)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{ChangedFunction, TargetKind};
+use crate::model::{ChangedFunction, NotCaptured, TargetKind};
 use crate::report::format::without_escapes;
 use crate::report::samples::{base, head, selection, test};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn listing() -> Listing {
         path: vec!["api::roundtrip".to_owned(), line()],
         changed: vec![ChangedFunction { name: line(), data: Some("a constant".to_owned()) }],
     });
-    let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { detail: "tokio::test".into() }));
+    let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { why: NotCaptured::WithoutRunner }));
     lost.capture = None;
     let mut selection = selection();
     selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());

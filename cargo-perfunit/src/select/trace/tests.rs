@@ -71,6 +71,7 @@ impl Stories {
         let executable = TestExecutable {
             link: None,
             libraries: BTreeMap::new(),
+            doctests: None,
             target: TargetId { package: "stories".to_owned(), kind: TargetKind::Lib, name: "stories".to_owned() },
             path: path.to_owned(),
             cwd: self.folder.path().to_owned(),

@@ -367,7 +367,7 @@ fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTree
         }
         if target.kind == TargetKind::Doctest {
             let mut excluded = first.candidates.excluded.iter().filter(|outcome| outcome.test.target == **target);
-            return excluded.any(|outcome| matches!(outcome.reason, Some(Reason::TestChanged { .. })));
+            return excluded.any(is_pending);
         }
         let Some(files) = selected.target_files.get(*target).map(|sides| &sides.head) else { return false };
         let known = first.candidates.names_in(target);

@@ -158,7 +158,8 @@ impl Library {
                     (Some(_), Attribute::Ours) => part.attribute = Attribute::BuiltIn,
                     (Some(error), Attribute::BuiltIn) => {
                         doctests.known_as.remove(&test.name);
-                        doctests.left_out.insert(test.name.clone(), Some(not_compiled(test, &own, error)));
+                        let why = not_compiled(test, &own, error);
+                        doctests.left_out.extend(why.map(|why| (test.name.clone(), Some(why))));
                         continue;
                     }
                 }
@@ -172,11 +173,11 @@ impl Library {
     }
 }
 
-/// Why a doc test does not compile on a side: where it has another one of that name, that may be for its new text.
-fn not_compiled(test: &DocTest, own: &[DocTest], error: &str) -> NoDoctest {
-    let other = own.iter().find(|known| known.name == test.name).filter(|known| known.code != test.code);
+/// Why a doc test does not compile in a version; none if that version does not have it.
+fn not_compiled(test: &DocTest, own: &[DocTest], error: &str) -> Option<NoDoctest> {
+    let same = own.iter().find(|known| known.name == test.name)?;
     let error = error.to_owned();
-    if other.is_some() { NoDoctest::TextChanged { error } } else { NoDoctest::DoesNotCompile { error } }
+    Some(if same.code == test.code { NoDoctest::DoesNotCompile { error } } else { NoDoctest::TextChanged { error } })
 }
 
 /// Compiles bundles of one library.

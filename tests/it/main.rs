@@ -12,6 +12,7 @@ mod clean;
 mod config;
 mod demo;
 mod diff;
+mod doctests;
 mod doctor;
 mod executed;
 mod explain;

@@ -19,7 +19,7 @@ pub struct Test {
     pub target: String,
     /// `lib`, `bin`, `test`, `example`, `bench` or `doctest`.
     pub target_kind: TargetKind,
-    /// Path inside the crate, as libtest prints it.
+    /// Path inside the crate, as libtest prints it; of a doc test the path of its item and a number.
     pub name: String,
 }
 

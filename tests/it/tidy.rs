@@ -59,7 +59,6 @@ const NOT_YET: &[&str] = &[
     "circle cargo-perfunit/src/session/merge/check.rs",
     "circle cargo-perfunit/src/session/merge/join.rs",
     "circle cargo-perfunit/src/session/merge/mod.rs",
-    "parameters cargo-perfunit/src/build/invoke.rs:command",
     "parameters cargo-perfunit/src/build/toolchain.rs:rustc",
     "report cargo-perfunit/src/calibrate/profile.rs",
     "text-error cargo-perfunit/src/doctor/workload.rs:work",

@@ -3,6 +3,7 @@
 //! A capture method that a crate does not compile with is left out, on both sides.
 
 use super::builder::{Attempt, Both, Builder, Job, Next, Place};
+use super::doctests;
 use super::invoke::BuildFailure;
 use super::kept::SideBuild;
 use super::pairing::Pairing;
@@ -10,9 +11,9 @@ use super::shadow::Injections;
 use super::toolchain::Variant;
 use crate::error::{Error, ExitCode, Result};
 use crate::git::FileSet;
-use crate::model::{Side, Sides, TargetId, Warning};
+use crate::model::{Side, Sides, TargetId, TestCodeDifference, Warning};
 use crate::system::term;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
@@ -34,6 +35,14 @@ pub struct BuiltSides {
     pub variant: Variant,
     /// Which capture methods had to be left out, and for whom.
     pub warnings: Vec<Warning>,
+}
+
+impl BuiltSides {
+    /// How the doc tests of a package differ between the versions, by their names.
+    pub fn doctest_differences(&self, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
+        let folders = self.sides.as_ref().map(SideBuild::doctests);
+        doctests::differences(folders.as_ref().map(PathBuf::as_path), package)
+    }
 }
 
 /// A pairing on its way to be built.

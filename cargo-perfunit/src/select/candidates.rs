@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::git::Versions;
 use crate::model::{
     Capture, Ignored, Metrics, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides, TargetId,
-    TestCodeDifference, TestId, Verdict, Warning, Why,
+    TargetKind, TestCodeDifference, TestId, Verdict, Warning, Why,
 };
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,11 +148,7 @@ pub fn candidates(
     }
     comparer.remembered.save()?;
     candidates.rank(names, selected);
-    if overlaid.is_some() {
-        for candidate in &mut candidates.chosen {
-            candidate.differs = names.difference(&candidate.test);
-        }
-    }
+    candidates.note_differences(overlaid.is_some().then_some(names), built)?;
     Ok(candidates)
 }
 
@@ -223,6 +219,23 @@ impl Candidates {
                 self.chosen.push(Candidate { test, because, why, capture, ignored, differs: None, terms });
             }
         }
+    }
+
+    /// Notes how the code of the tests differs; `names` are those of both versions where test code does.
+    fn note_differences(&mut self, names: Option<&Names<'_>>, built: &BuiltSides) -> Result<()> {
+        let mut doctests = BTreeMap::new();
+        for Candidate { test, differs, .. } in &mut self.chosen {
+            if test.target.kind != TargetKind::Doctest {
+                *differs = names.and_then(|names| names.difference(test));
+                continue;
+            }
+            let package = &test.target.package;
+            if !doctests.contains_key(package) {
+                doctests.insert(package.clone(), built.doctest_differences(package)?);
+            }
+            *differs = doctests[package].get(&test.name).cloned();
+        }
+        Ok(())
     }
 
     /// The reason for a test that runs the same machine code: what it reads may still differ.

@@ -188,6 +188,7 @@ fn crates(crate_level: &str) -> Result<String, NoDoctest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_path_of_an_item_has_no_file_line_or_generics() {
@@ -197,43 +198,45 @@ mod tests {
         assert_eq!(item_path("README.md - mac (line 4)"), "mac");
     }
 
-    /// What rustdoc prints for one doc test.
-    fn output(attributes: &str, crate_level: &str, wrapper: &str) -> String {
-        let attributes = format!(
-            r#"{{"should_panic": false, "no_run": false, "ignore": "None", "test_harness": false, "compile_fail": false,
-                "standalone_crate": false, "edition": null{attributes}}}"#
-        );
-        let code = serde_json::json!({"crate_level": crate_level, "code": "f();"}).to_string();
-        let code = format!("{}, \"wrapper\": {wrapper}}}", code.trim_end_matches('}'));
-        format!(
-            r#"{{"format_version": 2, "doctests": [{{"name": "src/lib.rs - f (line 1)", "file": "src/lib.rs", "line": 1,
-                "doctest_attributes": {attributes}, "original_code": "f();", "doctest_code": {code}}}]}}"#
-        )
+    /// What rustdoc prints for one doc test with such attributes.
+    fn output(attributes: Value, crate_level: &str, wrapper: Value) -> String {
+        let mut all = json!({
+            "should_panic": false, "no_run": false, "ignore": "None", "test_harness": false, "compile_fail": false,
+            "standalone_crate": false, "edition": null
+        });
+        all.as_object_mut().unwrap().extend(attributes.as_object().unwrap().clone());
+        let code = json!({"crate_level": crate_level, "code": "f();", "wrapper": wrapper});
+        let test = json!({
+            "name": "src/lib.rs - f (line 1)", "file": "src/lib.rs", "line": 1, "doctest_attributes": all,
+            "original_code": "f();", "doctest_code": code
+        });
+        json!({"format_version": 2, "doctests": [test]}).to_string()
     }
 
     #[track_caller]
-    fn check(attributes: &str, crate_level: &str, expected: &NoDoctest) {
-        let found = read(&output(attributes, crate_level, "null"), "2021", "x86_64-unknown-linux-gnu").unwrap();
+    fn check(attributes: Value, crate_level: &str, expected: &NoDoctest) {
+        let text = output(attributes, crate_level, Value::Null);
+        let found = read(&text, "2021", "x86_64-unknown-linux-gnu").unwrap();
         assert_eq!(found[0].code.as_ref().unwrap_err(), expected);
     }
 
     #[test]
     fn what_fits_no_bundle_has_its_reason() {
-        check(r#", "ignore": "All""#, "", &NoDoctest::Ignored);
-        check(r#", "ignore": {"Some": ["wasm", "x86_64"]}"#, "", &NoDoctest::Ignored);
-        check(r#", "no_run": true, "compile_fail": true"#, "", &NoDoctest::CompileFail);
-        check(r#", "no_run": true"#, "", &NoDoctest::NoRun);
-        check(r#", "standalone_crate": true"#, "", &NoDoctest::StandaloneCrate);
-        check(r#", "edition": "2018""#, "", &NoDoctest::OtherEdition { edition: "2018".to_owned() });
+        check(json!({"ignore": "All"}), "", &NoDoctest::Ignored);
+        check(json!({"ignore": {"Some": ["wasm", "x86_64"]}}), "", &NoDoctest::Ignored);
+        check(json!({"no_run": true, "compile_fail": true}), "", &NoDoctest::CompileFail);
+        check(json!({"no_run": true}), "", &NoDoctest::NoRun);
+        check(json!({"standalone_crate": true}), "", &NoDoctest::StandaloneCrate);
+        check(json!({"edition": "2018"}), "", &NoDoctest::OtherEdition { edition: "2018".to_owned() });
         let what = "feature".to_owned();
-        check("", "#![allow(unused)]\n#![feature(test)]\n", &NoDoctest::CrateAttribute { what });
-        check("", "#[macro_use]\nextern crate demo;\n", &NoDoctest::MacroUse);
+        check(json!({}), "#![allow(unused)]\n#![feature(test)]\n", &NoDoctest::CrateAttribute { what });
+        check(json!({}), "#[macro_use]\nextern crate demo;\n", &NoDoctest::MacroUse);
     }
 
     #[test]
     fn a_doc_test_of_the_crates_own_edition_and_of_another_target_fits() {
-        let attributes = r#", "edition": "2021", "ignore": {"Some": ["wasm"]}, "should_panic": true"#;
-        let text = output(attributes, "#![allow(unused)]\nextern crate r#demo;\n", r#"{"returns_result": true}"#);
+        let attributes = json!({"edition": "2021", "ignore": {"Some": ["wasm"]}, "should_panic": true});
+        let text = output(attributes, "#![allow(unused)]\nextern crate r#demo;\n", json!({"returns_result": true}));
         let found = read(&text, "2021", "x86_64-unknown-linux-gnu").unwrap();
         let code = found[0].code.as_ref().unwrap();
         assert_eq!((found[0].name.as_str(), found[0].should_panic, code.main), ("f #1", true, Main::Fallible));

@@ -12,6 +12,6 @@ mod role;
 mod rustc;
 
 pub use order::{Doctests, RUSTDOC_NAME};
-pub(super) use order::{Extracted, FOLDER_VARIABLE, Order, collect, texts_key, write_texts};
+pub(super) use order::{Extracted, FOLDER_VARIABLE, Order, collect, differences, texts_key, write_texts};
 pub use role::rustdoc;
 pub(super) use rustc::keep_options;

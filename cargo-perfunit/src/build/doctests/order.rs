@@ -2,7 +2,7 @@
 
 use super::extracted::DocTest;
 use crate::error::{Error, Result};
-use crate::model::{NoDoctest, NotExtracted, TargetId};
+use crate::model::{NoDoctest, NotExtracted, Sides, TargetId, TestCodeDifference};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
 use serde::de::DeserializeOwned;
@@ -113,6 +113,23 @@ pub fn texts_key(folder: &Path) -> Result<String> {
         key = key.with(file.file_name().unwrap_or_default().as_encoded_bytes()).with(fs::read(&file)?);
     }
     key.finish()
+}
+
+/// How the doc tests of a package differ between two versions, by their names, where they do.
+pub fn differences(texts: Sides<&Path>, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
+    let by_name = |folder: &Path| -> Result<BTreeMap<String, DocTest>> {
+        let path = text_of(folder, package);
+        let own: Vec<DocTest> = if path.exists() { load(&path)? } else { Vec::new() };
+        Ok(own.into_iter().map(|test| (test.name.clone(), test)).collect())
+    };
+    let Sides { base, head } = texts.try_map(|_, folder| by_name(folder))?;
+    let names: BTreeSet<&String> = base.keys().chain(head.keys()).collect();
+    let difference = |name: &String| match (base.get(name), head.get(name)) {
+        (Some(base), Some(head)) => (base != head).then(|| TestCodeDifference::Changed { item: name.clone() }),
+        (Some(_), None) => Some(TestCodeDifference::GoneInHead),
+        (None, _) => Some(TestCodeDifference::NewInHead),
+    };
+    Ok(names.into_iter().filter_map(|name| Some((name.clone(), difference(name)?))).collect())
 }
 
 fn text_of(folder: &Path, package: &str) -> PathBuf {

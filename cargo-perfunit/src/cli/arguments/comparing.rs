@@ -111,7 +111,7 @@ pub struct PackageArguments {
     /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
     #[arg(long, hide_short_help = true)]
     pub tests: bool,
-    /// Only the doc tests of libraries; with others of these options besides what they name.
+    /// The doc tests of libraries: nothing else if it is the only such option, none without it.
     #[arg(long)]
     pub doc: bool,
     /// All targets with tests, as without any of these.

@@ -4,13 +4,14 @@ use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
-use super::inputs::{Inputs, Reported};
-use super::rustc_role::HARNESS_SUFFIX;
+use super::inputs::{Inputs, Reported, places};
+use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::error::{Error, Result};
-use crate::model::{Harness, NotExtracted, TargetId, TargetKind};
+use crate::model::{Harness, NotExtracted, Sides, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt as _;
 use perfunit_runtime::page::INSIDE_VARIABLE;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,6 +217,21 @@ pub(super) fn keep(
 pub fn stand_in(ours: &Path, side: &SideBuild) -> Result<()> {
     for binary in side.binaries()? {
         dispatch_role::install(&ours.join("build/any").join(file_name(&binary)))?;
+    }
+    Ok(())
+}
+
+/// Makes one file of each library that is the same on both sides: which pages hold a file decides how fast it runs.
+pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
+    for (name, base) in &sides.base.inputs.libraries {
+        let Some(head) = sides.head.inputs.libraries.get(name) else { continue };
+        let inode = |path: &Path| fs::metadata(path).map(|data| (data.dev(), data.ino()));
+        if inode(&base.path)? != inode(&head.path)? && fs::same_content(&base.path, &head.path)? {
+            for place in places(&sides.head.folder, Path::new(name)).iter().filter(|place| place.exists()) {
+                fs::remove_file(place)?;
+                fs::link_or_copy(&base.path, place)?;
+            }
+        }
     }
     Ok(())
 }

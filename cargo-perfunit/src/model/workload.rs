@@ -30,21 +30,6 @@ pub enum Harness {
     Own,
 }
 
-/// Why a test is no workload that can be measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NotCaptured {
-    /// Another macro makes it, and the toolchain or the crate does not take our test runner.
-    WithoutRunner,
-    /// Its attribute resolves differently in the two versions.
-    OtherAttribute,
-    /// Its executable serves another version of the tool.
-    OtherRuntime,
-    /// Its body is never reached when it runs alone.
-    NeverReached,
-    Doctest(NoDoctest),
-}
-
 /// Why a doc test is not in the executable of its library's doc tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -15,9 +15,8 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
     let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("cause: {line}"));
     let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
-    let nobody = nobody.map(|why| why.to_string());
-    let notes = explanation.notes.iter().chain(&nobody).map(|note| format!("note: {}", format::one_line(note)));
-    let notes = notes.collect::<Vec<_>>();
+    let notes = explanation.notes.iter().map(ToString::to_string).chain(nobody.map(|why| why.to_string()));
+    let notes = notes.map(|note| format!("note: {}", format::one_line(&note))).collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {
         // The functions that are named did not change.
         causes.chain(blamed).chain(notes).collect()

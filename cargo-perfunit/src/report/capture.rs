@@ -1,21 +1,7 @@
-//! Why tests are not captured, in words.
+//! Why doc tests are not captured, in words.
 
-use crate::model::{NoDoctest, NotCaptured, NotExtracted};
+use crate::model::{NoDoctest, NotExtracted};
 use std::fmt;
-
-impl fmt::Display for NotCaptured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotCaptured::WithoutRunner => {
-                f.write_str("another macro makes this test, and this toolchain or crate does not take our test runner")
-            }
-            NotCaptured::OtherAttribute => f.write_str("its attribute resolves differently in the two versions"),
-            NotCaptured::OtherRuntime => f.write_str("runtime of another version"),
-            NotCaptured::NeverReached => f.write_str("its body is never reached when it is run alone"),
-            NotCaptured::Doctest(why) => why.fmt(f),
-        }
-    }
-}
 
 impl fmt::Display for NoDoctest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -119,7 +119,7 @@ impl From<&model::Explanation> for Explanation {
             functions: explanation.functions.clone(),
             nodes: explanation.nodes.iter().map(Node::from).collect(),
             without_probe: explanation.without_probe.clone(),
-            notes: explanation.notes.clone(),
+            notes: explanation.notes.iter().map(ToString::to_string).collect(),
         }
     }
 }

@@ -42,6 +42,7 @@ mod rendering;
 pub mod saved;
 pub mod schema;
 mod screen;
+mod selecting;
 pub mod settings;
 mod shards;
 mod style;
@@ -49,6 +50,7 @@ mod table;
 pub mod text;
 mod unexplained;
 mod unmeasured;
+mod unsteady;
 mod warning;
 pub mod wire;
 

@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one, in words.
 
-use crate::model::{FailedOn, Reason, Sides};
+use crate::model::{FailedOn, NotCaptured, Reason, Sides};
 use std::fmt;
 
 impl fmt::Display for Reason {
@@ -60,6 +60,20 @@ impl fmt::Display for Reason {
             Reason::Skipped { why, place } => write!(f, "skipped: {why} ({place})"),
             Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
         }
+    }
+}
+
+impl fmt::Display for NotCaptured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotCaptured::OtherMacro => {
+                "another macro makes this test, and this toolchain or crate does not take our test runner"
+            }
+            NotCaptured::AttributeDiffers => "its attribute resolves differently in the two versions",
+            NotCaptured::OtherRuntime => "runtime of another version",
+            NotCaptured::NeverReached => "its body is never reached when it is run alone",
+            NotCaptured::Doctest(why) => return why.fmt(f),
+        })
     }
 }
 

@@ -223,8 +223,8 @@ mod tests {
             &json!({"kind": "crashes", "side": "base", "detail": "exit 3", "intermittent": true}),
         );
         check(&R::TestChanged { item: "fn t".into() }, &json!({"kind": "test-changed", "item": "fn t"}));
-        let never_reached = json!({"kind": "not-captured", "detail": NotCaptured::NeverReached.to_string()});
-        check(&R::NotCaptured { why: NotCaptured::NeverReached }, &never_reached);
+        let runtime = "runtime of another version";
+        check(&R::NotCaptured { why: NotCaptured::OtherRuntime }, &json!({"kind": "not-captured", "detail": runtime}));
         check(
             &R::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::Varies },
             &json!({"kind": "metric-unknown", "metric": "instructions", "detail": "it differs from call to call"}),

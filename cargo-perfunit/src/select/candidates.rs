@@ -330,7 +330,7 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
     }
     match (base.capture, head.capture) {
         (None, _) | (_, None) => {
-            let why = base.obstacle.as_ref().or(head.obstacle.as_ref()).unwrap_or(&NotCaptured::WithoutRunner).clone();
+            let why = base.obstacle.as_ref().or(head.obstacle.as_ref()).unwrap_or(&NotCaptured::OtherMacro).clone();
             Some(match why {
                 NotCaptured::Doctest(NoDoctest::TextChanged { .. }) => {
                     Reason::TestChanged { item: format!("doc test {}", test.name) }
@@ -338,7 +338,7 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
                 why => Reason::NotCaptured { why },
             })
         }
-        (Some(base), Some(head)) if base != head => Some(Reason::NotCaptured { why: NotCaptured::OtherAttribute }),
+        (Some(base), Some(head)) if base != head => Some(Reason::NotCaptured { why: NotCaptured::AttributeDiffers }),
         _ => None,
     }
 }

@@ -112,7 +112,7 @@ pub fn texts_key(folder: &Path) -> Result<String> {
     for file in files {
         key = key.with(file.file_name().unwrap_or_default().as_encoded_bytes()).with(fs::read(&file)?);
     }
-    key.finish()
+    Ok(key.finish())
 }
 
 /// How the doc tests of a package differ between two versions, by their names, where they do.

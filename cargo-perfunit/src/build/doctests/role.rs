@@ -202,7 +202,7 @@ impl<'a> Compiler<'a> {
     fn new(library: &'a Library, order: &'a Order, package: &str, options: Vec<String>) -> Result<Self> {
         fs::create_dir_all(&order.bundles)?;
         // Two packages can have libraries of one name.
-        let suffix = format!("-{}", &cache::hash(package.as_bytes())?[..16]);
+        let suffix = format!("-{}", &cache::hash(package.as_bytes())[..16]);
         let name = format!("doctests_{}", library.name);
         let source = order.bundles.join(format!("{name}{suffix}.rs"));
         Ok(Self { library, order, options, source, name, suffix })

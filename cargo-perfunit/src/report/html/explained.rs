@@ -23,7 +23,7 @@ pub fn section(explanation: &Explanation) -> Markup {
         (blamed(explanation))
         @if !is_outer { (causes) }
         @for note in &explanation.notes {
-            p.note { (sentence(&one_line(note))) }
+            p.note { (sentence(&one_line(&note.to_string()))) }
         }
         (flame::picture(explanation))
         (calls::tree(explanation))

@@ -29,7 +29,7 @@ fn listing() -> Listing {
         path: vec!["api::roundtrip".to_owned(), line()],
         changed: vec![ChangedFunction { name: line(), data: Some("a constant".to_owned()) }],
     });
-    let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { why: NotCaptured::WithoutRunner }));
+    let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { why: NotCaptured::OtherMacro }));
     lost.capture = None;
     let mut selection = selection();
     selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());

@@ -34,8 +34,6 @@ pub mod report;
 
 pub mod session;
 
-pub mod history;
-
 pub mod calibrate;
 
 pub mod cli;

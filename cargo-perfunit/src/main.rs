@@ -1,4 +1,4 @@
-//! One executable, several roles: cargo's subcommand for people; for cargo the rustc wrapper and the test runner; for
+//! One executable, several roles: cargo's subcommand for people; for cargo the rustc wrapper, rustdoc and the test runner; for
 //! rustc the linker; for measured tests the stand-in of the package's binaries; for `doctor` a workload; for all of them
 //! the keeper.
 
@@ -23,6 +23,8 @@ fn main() -> std::process::ExitCode {
         process::keep()
     } else if role == build::WRAPPER_NAME {
         Err(build::wrap(arguments))
+    } else if role == build::RUSTDOC_NAME {
+        build::rustdoc(arguments).map(|()| ExitCode::Success)
     } else if doctor::is_workload() {
         doctor::serve_workload()
     } else if build::is_dispatched() {

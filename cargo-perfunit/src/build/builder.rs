@@ -176,7 +176,9 @@ impl<'a> Builder<'a> {
             for side in attempt.order() {
                 while built.get(side).is_none() {
                     interrupt::check()?;
-                    let failure = match self.one_side(job, attempt, side, toolchains.get(side))? {
+                    // Both sides have the doc tests of that which is built first.
+                    let texts = built.get(side.other()).as_ref().map(SideBuild::doctests);
+                    let failure = match self.one_side(job, attempt, (side, texts), toolchains.get(side))? {
                         Built::Done(done) => {
                             *built.get_mut(side) = Some(done);
                             continue;
@@ -207,7 +209,13 @@ impl<'a> Builder<'a> {
         Ok(Sides { base: base.transpose()?.unwrap_or_else(|| head.clone()), head })
     }
 
-    fn one_side(&mut self, job: &Job<'_>, attempt: &dyn Attempt, side: Side, toolchain: &Toolchain) -> Result<Built> {
+    fn one_side(
+        &mut self,
+        job: &Job<'_>,
+        attempt: &dyn Attempt,
+        (side, texts): (Side, Option<PathBuf>),
+        toolchain: &Toolchain,
+    ) -> Result<Built> {
         let Context { location, ours, terminal, .. } = self.context;
         let (files, injections) = (attempt.files(side), attempt.injections());
         let progress = Progress::spinner(*terminal, "Building");
@@ -244,6 +252,7 @@ impl<'a> Builder<'a> {
             requires_features: built.iter().any(|target| target.requires_features && job.targets.contains(&target.id)),
             ours,
             target_dir: &target_dir,
+            texts: texts.as_deref(),
         };
         let watch = Watch { progress: &progress, name: format!("{side} ({})", self.names.get(side)) };
         invoke::build(self.context.cargo_of(side), toolchain, &request, &watch)

@@ -3,6 +3,7 @@
 //! A capture method that a crate does not compile with is left out, on both sides.
 
 use super::builder::{Attempt, Both, Builder, Job, Next, Place};
+use super::doctests;
 use super::invoke::BuildFailure;
 use super::kept::SideBuild;
 use super::pairing::Pairing;
@@ -10,8 +11,9 @@ use super::shadow::Injections;
 use super::toolchain::Variant;
 use crate::error::{Error, ExitCode, Result};
 use crate::git::FileSet;
-use crate::model::{Side, Sides, TargetId, Warning};
-use std::collections::BTreeSet;
+use crate::model::{Side, Sides, TargetId, TestCodeDifference, Warning};
+use crate::system::term;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
@@ -33,6 +35,14 @@ pub struct BuiltSides {
     pub variant: Variant,
     /// Which capture methods had to be left out, and for whom.
     pub warnings: Vec<Warning>,
+}
+
+impl BuiltSides {
+    /// How the doc tests of a package differ between the versions, by their names.
+    pub fn doctest_differences(&self, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
+        let folders = self.sides.as_ref().map(SideBuild::doctests);
+        doctests::differences(folders.as_ref().map(PathBuf::as_path), package)
+    }
 }
 
 /// A pairing on its way to be built.
@@ -122,8 +132,8 @@ impl Attempt for AsMeasured {
             return Ok(Next::BothSides);
         }
         let name = self.names.get(side);
-        let error = Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build"));
-        Err(error.broken(side, &failure.output).hint(match side {
+        term::eprint(&failure.output);
+        Err(Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build")).hint(match side {
             Side::Base => "cargo's errors are above; if that version itself is broken, compare with another: `cargo perfunit diff REV`",
             Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
         }))

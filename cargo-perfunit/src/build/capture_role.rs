@@ -25,15 +25,21 @@ pub struct Invocation {
 
 /// The role's main: `arguments` are the executable and its arguments.
 pub fn capture(mut arguments: impl Iterator<Item = OsString>) -> Result<()> {
-    let folder = std::env::var_os(FOLDER_VARIABLE)
-        .ok_or_else(|| Error::usage(format!("{RUNNER_ARGUMENT} is called by cargo")))?;
     let executable = arguments.next().ok_or_else(|| Error::usage("no executable given"))?;
     let executable = std::path::absolute(&executable).map_err(|error| Error::setup(error.to_string()))?;
     let cwd = std::env::current_dir().map_err(|error| Error::setup(error.to_string()))?;
-    let env = users_environment()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let note = Invocation { executable, cwd, env };
+    note(&executable, &cwd)
+}
+
+/// Notes that tests run with the environment that cargo gave this process, one executable a process.
+pub(super) fn note(executable: &Path, cwd: &Path) -> Result<()> {
+    let folder = std::env::var_os(FOLDER_VARIABLE)
+        .ok_or_else(|| Error::usage(format!("{RUNNER_ARGUMENT} is called by cargo")))?;
+    // That is us, in the role that extracts doc tests.
+    let environment = users_environment().filter(|(name, _)| name != "RUSTDOC");
+    let env =
+        environment.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
+    let note = Invocation { executable: executable.to_owned(), cwd: cwd.to_owned(), env };
     let text = serde_json::to_vec(&note).map_err(|error| Error::setup(error.to_string()))?;
     fs::write(&Path::new(&folder).join(format!("{}.json", std::process::id())), text)
 }

@@ -36,7 +36,7 @@ pub(super) struct Fingerprint {
 }
 
 /// Where a build left word of what it read.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Traces {
     /// Folders with what was compiled, and rustc's lists (`.d`) beside it.
     compiled: BTreeSet<PathBuf>,

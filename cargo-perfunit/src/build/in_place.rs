@@ -128,7 +128,7 @@ mod tests {
             let folder = ours.join("sides").join(name);
             let made = Made::keep(out_dir, &folder, &compiled).unwrap();
             let inputs = Inputs { made: BTreeMap::from([(out_dir.to_owned(), made)]), ..Inputs::default() };
-            SideBuild { folder, executables: Vec::new(), inputs }
+            SideBuild::of(folder, inputs)
         };
         Sides { base: side("base", words[0]), head: side("head", words[1]) }
     }

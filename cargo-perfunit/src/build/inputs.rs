@@ -17,7 +17,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// What cargo said of a build.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Reported {
     /// The folder in which rustc ran.
     pub workspace: PathBuf,
@@ -39,6 +39,10 @@ impl Reported {
             let files = artifact.filenames.iter().filter(|path| is_library(path.as_std_path()));
             self.libraries.extend(files.map(|path| path.clone().into()));
         }
+    }
+
+    pub fn add_file(&mut self, built: &Path) {
+        self.built.push(built.to_owned());
     }
 
     pub fn add_script(&mut self, script: &BuildScript) {

@@ -1,6 +1,7 @@
 //! Runs cargo on one side of the shadow tree.
 
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
+use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
 use super::in_place;
 use super::kept::{self, Artifacts, SideBuild};
@@ -15,6 +16,7 @@ use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::os;
+use crate::system::os::unix::fs::symlink;
 use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
@@ -79,17 +81,21 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch:
     fs::remove_dir_all(&notes)?;
     cache::private_dir(&notes)?;
     let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
-    let selection = unify::selection(cargo, request)?;
-    let run = |form| {
-        let mut command = command(cargo, toolchain, request, &notes, form);
-        run(command.args(&selection), workspace, watch.progress)
-    };
-    let mut end = run(RunnerForm::Text)?;
-    if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
-        end = run(RunnerForm::List)?;
+    let flags = unify::selection(cargo, request)?;
+    let call = Call { cargo, toolchain, request, notes: &notes };
+    let mut end = Ok(Artifacts::default());
+    if let Some(tests) = &flags.tests {
+        end = call.run(Artifacts::default(), tests, None, watch.progress)?;
+    }
+    let answers = request.ours.join("doctests");
+    if let (Ok(artifacts), Some(flags)) = (&mut end, &flags.doctests) {
+        let rustdoc = call.order_doctests(&answers)?;
+        end = call.run(std::mem::take(artifacts), flags, Some((&rustdoc, &answers)), watch.progress)?;
     }
     match end {
-        Ok(artifacts) => {
+        Ok(mut artifacts) => {
+            let extracted = doctests::collect(&answers, &request.doctests())?;
+            artifacts.add_doctests(&extracted);
             let invocations = capture_role::collect(&notes)?;
             if invocations.is_empty() && !artifacts.tests.is_empty() {
                 return Err(Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host))
@@ -97,7 +103,7 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch:
             }
             let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
             read.save(request.ours, &key)?;
-            kept::keep(&sides, &read.key(&key), &artifacts, &invocations).map(Built::Done)
+            kept::keep(&sides, &read.key(&key), &artifacts, &invocations, &extracted).map(Built::Done)
         }
         Err(failure) if is_full(request.ours, &failure.output) => {
             term::eprint(&failure.output);
@@ -120,12 +126,13 @@ fn run(
     command: &mut Command,
     workspace: &Path,
     progress: &Progress,
+    artifacts: Artifacts,
 ) -> Result<std::result::Result<Artifacts, BuildFailure>> {
     let mut child = process::spawn(command)?;
     let stderr = child.stderr.take();
     let (messages, output) = std::thread::scope(|scope| {
         let output = scope.spawn(|| stderr.map_or_else(String::new, |stderr| follow(stderr, progress)));
-        let messages = read_messages(&mut child);
+        let messages = read_messages(&mut child, artifacts);
         (messages, output.join().unwrap_or_default())
     });
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
@@ -165,30 +172,82 @@ impl RunnerForm {
     }
 }
 
-fn command(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, notes: &Path, runner: RunnerForm) -> Command {
-    let mut command = cargo.command();
-    let (format, color) =
-        if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
-    command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
-    command.args(["--profile", &request.options.profile]);
-    // Its progress bar says how many crates are left; not in the environment, which tests would see.
-    command.args(["--config", "term.progress.when='always'", "--config", "term.progress.width=100"]);
-    request.configure(&mut command);
-    command.arg("--target-dir").arg(request.target_dir);
-    // Last, so that a runner of the project does not run the tests now.
-    let triple = target_triple(request.options)
-        .or_else(|| std::env::var("CARGO_BUILD_TARGET").ok())
-        .unwrap_or_else(|| cargo.host.clone());
-    command.args(&request.options.arguments);
-    command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
-    command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
-    if std::env::var_os(INSTA_ROOT).is_none()
-        && let Some(root) = request.manifest.parent()
-    {
-        command.env(INSTA_ROOT, root);
+/// What all calls of cargo for one side have in common.
+struct Call<'a> {
+    cargo: &'a Cargo,
+    toolchain: &'a Toolchain,
+    request: &'a Request<'a>,
+    /// Where test executables are noted.
+    notes: &'a Path,
+}
+
+impl Call<'_> {
+    /// Runs cargo, in the form of runner that goes with the project's own.
+    fn run(
+        &self,
+        artifacts: Artifacts,
+        flags: &[String],
+        rustdoc: Option<(&Path, &Path)>,
+        progress: &Progress,
+    ) -> Result<std::result::Result<Artifacts, BuildFailure>> {
+        let workspace = self.request.manifest.parent().unwrap_or(Path::new("/"));
+        let attempt = |form, artifacts| run(&mut self.command(flags, rustdoc, form), workspace, progress, artifacts);
+        let end = attempt(RunnerForm::Text, artifacts.clone())?;
+        if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
+            return attempt(RunnerForm::List, artifacts);
+        }
+        Ok(end)
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
+
+    /// Writes down what our role as rustdoc is to do, and says where it is.
+    fn order_doctests(&self, answers: &Path) -> Result<PathBuf> {
+        let order = Order {
+            rustdoc: self.cargo.sysroot.join("bin/rustdoc"),
+            rustc: self.cargo.rustc.clone(),
+            wrapper: self.toolchain.wrapper.clone(),
+            host: self.cargo.host.clone(),
+            packages: self.request.doctests().into_iter().map(|target| target.package.clone()).collect(),
+            texts: self.request.texts.map(Path::to_owned),
+            bundles: self.request.target_dir.join("doctests"),
+        };
+        order.give(answers)?;
+        let role = answers.join(RUSTDOC_NAME);
+        let own = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
+        symlink(&own, &role).map_err(fs::failed("create the link", &role))?;
+        Ok(role)
+    }
+
+    fn command(&self, flags: &[String], rustdoc: Option<(&Path, &Path)>, runner: RunnerForm) -> Command {
+        let Self { cargo, toolchain, request, notes } = self;
+        let options = request.options;
+        let mut command = cargo.command();
+        let (format, color) =
+            if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
+        command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
+        command.args(["--profile", &options.profile]);
+        // Its progress bar says how many crates are left; not in the environment, which tests would see.
+        command.args(["--config", "term.progress.when='always'", "--config", "term.progress.width=100"]);
+        request.configure(&mut command);
+        command.arg("--target-dir").arg(request.target_dir);
+        // Last, so that a runner of the project does not run the tests now.
+        let triple = target_triple(options)
+            .or_else(|| std::env::var("CARGO_BUILD_TARGET").ok())
+            .unwrap_or_else(|| cargo.host.clone());
+        command.args(&options.arguments);
+        command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
+        command.args(flags);
+        command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
+        if let Some((rustdoc, answers)) = rustdoc {
+            command.env("RUSTDOC", rustdoc).env(doctests::FOLDER_VARIABLE, answers);
+        }
+        if std::env::var_os(INSTA_ROOT).is_none()
+            && let Some(root) = request.manifest.parent()
+        {
+            command.env(INSTA_ROOT, root);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
 }
 
 fn target_triple(options: &Options) -> Option<String> {
@@ -208,9 +267,9 @@ struct Messages {
     errors: String,
 }
 
-/// Reads cargo's messages to their end.
-fn read_messages(child: &mut Child) -> Result<Messages> {
-    let mut messages = Messages::default();
+/// Reads cargo's messages to their end, and adds what was built.
+fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
+    let mut messages = Messages { artifacts, ..Messages::default() };
     let Some(stdout) = child.stdout.take() else { return Ok(messages) };
     for message in Message::parse_stream(BufReader::new(stdout)) {
         match message.map_err(|error| Error::setup(format!("cannot read cargo's messages: {error}")))? {

@@ -2,12 +2,13 @@
 
 use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
+use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
 use super::inputs::{Inputs, Reported, places};
 use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::error::{Error, Result};
-use crate::model::{Sides, TargetId, TargetKind};
+use crate::model::{Harness, NotExtracted, Sides, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt as _;
@@ -22,20 +23,10 @@ use std::time::Duration;
 const KEPT: usize = 8;
 /// Name of the note in a side's folder; written last: its presence says that the folder is complete.
 const NOTE: &str = "build.json";
+/// Name of the folder with the texts of doc tests.
+const DOCTESTS: &str = "doctests";
 /// Name of the folder with what the executables were linked from.
 const LINKS: &str = "link";
-
-/// Who drives the tests of an executable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Harness {
-    /// Our runner: tests are captured by attribute or by runner.
-    Runner,
-    /// libtest: only what the macro captured can be measured.
-    Libtest,
-    /// The target's own main (`harness = false`).
-    Own,
-}
 
 /// A test executable of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,6 +43,8 @@ pub struct TestExecutable {
     pub link: Option<PathBuf>,
     /// Our copies of the project's shared libraries that it may load, by file name.
     pub libraries: BTreeMap<String, PathBuf>,
+    /// If its tests are doc tests: their names.
+    pub doctests: Option<Doctests>,
 }
 
 impl TestExecutable {
@@ -61,15 +54,9 @@ impl TestExecutable {
         users_environment().chain(cargos).chain([(INSIDE_VARIABLE.into(), "1".into())]).collect()
     }
 
-    /// The arguments with which its harness runs this test alone. Our runner reads none while it serves.
-    pub fn arguments<'a>(&self, test: &'a str) -> Vec<&'a str> {
-        match self.harness {
-            // As cargo-nextest has it, which knows no more of such a harness than we do.
-            Harness::Own => vec![test, "--exact", "--nocapture"],
-            Harness::Runner | Harness::Libtest => {
-                vec!["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]
-            }
-        }
+    /// The name by which it knows a test.
+    pub fn known_as<'a>(&'a self, test: &'a str) -> &'a str {
+        self.doctests.as_ref().and_then(|doctests| doctests.known_as.get(test)).map_or(test, String::as_str)
     }
 }
 
@@ -81,12 +68,24 @@ pub struct SideBuild {
     pub executables: Vec<TestExecutable>,
     /// What they load and read besides.
     pub inputs: Inputs,
+    /// Libraries of whose doc tests nothing is known.
+    pub not_extracted: Vec<(TargetId, NotExtracted)>,
 }
 
 impl SideBuild {
     /// Of a version that has none of the targets.
     pub fn empty(ours: &Path) -> Self {
-        Self { folder: ours.join("sides/none"), executables: Vec::new(), inputs: Inputs::default() }
+        Self::of(ours.join("sides/none"), Inputs::default())
+    }
+
+    /// Without executables.
+    pub fn of(folder: PathBuf, inputs: Inputs) -> Self {
+        Self { folder, executables: Vec::new(), inputs, not_extracted: Vec::new() }
+    }
+
+    /// Where its doc tests are, for the other side to have the same.
+    pub fn doctests(&self) -> PathBuf {
+        self.folder.join(DOCTESTS)
     }
 
     /// Reads what was kept in this folder.
@@ -113,7 +112,7 @@ impl SideBuild {
 }
 
 /// What cargo said it built.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Artifacts {
     /// Test executables: path, kind and name of the target.
     pub tests: Vec<(PathBuf, TargetKind, String)>,
@@ -123,6 +122,18 @@ pub(super) struct Artifacts {
     pub reported: Reported,
     /// Where it is written what was read.
     pub traces: Traces,
+}
+
+impl Artifacts {
+    /// Adds the executables of doc tests, which cargo knows nothing of.
+    pub fn add_doctests(&mut self, extracted: &BTreeMap<TargetId, Extracted>) {
+        for (target, extracted) in extracted {
+            let Ok(bundled) = &extracted.bundled else { continue };
+            self.tests.push((bundled.executable.clone(), target.kind, target.name.clone()));
+            self.reported.add_file(&bundled.executable);
+            self.traces.add_compiled(std::iter::once(bundled.executable.as_path()));
+        }
+    }
 }
 
 /// A side built earlier under this key.
@@ -145,7 +156,13 @@ pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
 }
 
 /// Copies what cargo built into the side's folder.
-pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: &[Invocation]) -> Result<SideBuild> {
+pub(super) fn keep(
+    sides: &Path,
+    key: &str,
+    artifacts: &Artifacts,
+    invocations: &[Invocation],
+    extracted: &BTreeMap<TargetId, Extracted>,
+) -> Result<SideBuild> {
     let folder = sides.join(key);
     fs::remove_dir_all(&folder)?;
     // The run's lock keeps others out.
@@ -164,8 +181,11 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
         let path = folder.join("deps").join(file_name(built));
         fs::copy(built, &path)?;
         let package = invocation.env.get("CARGO_PKG_NAME").cloned().unwrap_or_default();
+        let target = TargetId { package, kind: *kind, name: name.clone() };
+        let bundled = extracted.get(&target).and_then(|extracted| extracted.bundled.as_ref().ok());
         executables.push(TestExecutable {
-            target: TargetId { package, kind: *kind, name: name.clone() },
+            doctests: bundled.map(|bundled| bundled.doctests.clone()),
+            target,
             path,
             cwd: invocation.cwd.clone(),
             env: BTreeMap::new(),
@@ -181,7 +201,13 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
         executable.libraries = inputs.loaded_by(&executable.path)?.paths();
     }
     executables.sort_by(|a, b| a.target.cmp(&b.target));
-    let build = SideBuild { folder: folder.clone(), executables, inputs };
+    let mut build = SideBuild { executables, ..SideBuild::of(folder.clone(), inputs) };
+    for (target, extracted) in extracted {
+        match &extracted.bundled {
+            Ok(bundled) => doctests::write_texts(&build.doctests(), &target.package, &bundled.own)?,
+            Err(why) => build.not_extracted.push((target.clone(), why.clone())),
+        }
+    }
     let text = serde_json::to_vec(&build).map_err(|error| Error::setup(error.to_string()))?;
     fs::write_atomically(&folder.join(NOTE), text)?;
     Ok(build)

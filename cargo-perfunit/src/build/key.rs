@@ -1,5 +1,6 @@
 //! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
 
+use super::doctests;
 use super::request::{Options, Request};
 use super::toolchain::Toolchain;
 use crate::cargo::user_folder;
@@ -86,6 +87,8 @@ struct Recipe<'a> {
     whole_packages: bool,
     requires_features: bool,
     manifest: &'a Path,
+    /// Of the other side's doc tests, if this one gets them.
+    texts: Option<String>,
 }
 
 /// The key of what is known before a build.
@@ -97,6 +100,7 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
         whole_packages: request.whole_packages,
         requires_features: request.requires_features,
         manifest: &request.manifest,
+        texts: request.texts.filter(|_| !request.doctests().is_empty()).map(doctests::texts_key).transpose()?,
     };
     let recipe = serde_json::to_vec(&recipe).map_err(|error| Error::setup(error.to_string()))?;
     let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(recipe);

@@ -1,8 +1,8 @@
-//! The tests of an executable and how each was captured.
+//! The tests of an executable that our runner or libtest drives, and how each was captured.
 
-use super::kept::{Harness, TestExecutable};
+use super::kept::TestExecutable;
 use crate::error::{Error, Result};
-use crate::model::Capture;
+use crate::model::{Capture, NotCaptured};
 use crate::system::fs;
 use crate::system::process;
 use perfunit_runtime::page::LIST_VARIABLE;
@@ -23,33 +23,33 @@ pub struct Found {
     pub ignored: bool,
     /// Source file as rustc saw it and line, where the harness tells.
     pub place: Option<(String, usize)>,
-    /// How it was captured; `None` if no method did.
+    /// How it was captured; `None` if it was not.
     pub capture: Option<Capture>,
+    /// Why it was not captured, where that is known.
+    pub obstacle: Option<NotCaptured>,
 }
 
-/// Lists the tests of an executable; of one with a harness of its own none: see [`list_own_tests`](super::list_own_tests).
-pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
-    let by_runner = match executable.harness {
-        Harness::Runner => ask_runner(executable, scratch)?,
-        Harness::Libtest | Harness::Own => None,
-    };
-    let has_runner = by_runner.is_some();
-    let mut found = match by_runner {
-        Some(found) => found,
-        None if executable.harness == Harness::Own => Vec::new(),
-        None => ask_libtest(executable)?,
-    };
-    let marked = marked_names(&fs::read(&executable.path)?);
-    for test in &mut found {
-        test.capture = if marked.contains(&test.name) {
-            Some(Capture::Macro)
-        } else if has_runner {
-            Some(Capture::Runner)
-        } else {
-            None
-        };
+/// The tests of an executable that our runner drives.
+pub(super) fn by_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
+    match ask_runner(executable, scratch)? {
+        Some(found) => captured(executable, found, Some(Capture::Runner)),
+        None => by_libtest(executable),
     }
-    Ok(found)
+}
+
+/// The tests of an executable that libtest drives.
+pub(super) fn by_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
+    captured(executable, ask_libtest(executable)?, None)
+}
+
+/// With the capture method of each: the macro where it left a marker, else `otherwise`.
+fn captured(executable: &TestExecutable, found: Vec<Found>, otherwise: Option<Capture>) -> Result<Vec<Found>> {
+    let marked = marked_names(&fs::read(&executable.path)?);
+    let with = |test: Found| {
+        let capture = if marked.contains(&test.name) { Some(Capture::Macro) } else { otherwise };
+        Found { capture, ..test }
+    };
+    Ok(found.into_iter().map(with).collect())
 }
 
 /// `None` if our runner is not in it: a crate that a `#![cfg(..)]` empties loses the attribute that names it as well.
@@ -72,6 +72,7 @@ fn parse_line(line: &str) -> Option<Found> {
         ignored,
         place: place.map(|(file, line)| (file.to_owned(), line)),
         capture: None,
+        obstacle: None,
     })
 }
 
@@ -86,7 +87,7 @@ fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
     let all = names(false)?;
     Ok(all
         .into_iter()
-        .map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None })
+        .map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None, obstacle: None })
         .collect())
 }
 

@@ -36,10 +36,7 @@ pub enum Unlisted {
 }
 
 /// What an executable with a harness of its own lists; or why it does not. `scratch` is a folder of ours.
-pub fn list_own_tests(
-    executable: &TestExecutable,
-    scratch: &Path,
-) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
+pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
     if contains(&fs::read(&executable.path)?, HARNESS_MARKER.as_bytes()) {
         // Its tests are our answers about the others.
         return Ok(Ok(Vec::new()));
@@ -56,8 +53,13 @@ pub fn list_own_tests(
         Ok(names) => names,
         Err(why) => return Ok(Err(why)),
     };
-    let found =
-        |name: String| Found { ignored: ignored.contains(&name), name, place: None, capture: Some(Capture::Process) };
+    let found = |name: String| Found {
+        ignored: ignored.contains(&name),
+        name,
+        place: None,
+        capture: Some(Capture::Process),
+        obstacle: None,
+    };
     Ok(Ok(all.into_iter().map(found).collect()))
 }
 

@@ -1,6 +1,6 @@
 //! What is to be built of one side, and how.
 
-use crate::model::TargetId;
+use crate::model::{TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -38,9 +38,16 @@ pub struct Request<'a> {
     pub ours: &'a Path,
     /// Cargo's target folder for this build, below `build` in ours.
     pub target_dir: &'a Path,
+    /// Where the doc tests of the other side are, if it was built before: this one gets the same.
+    pub texts: Option<&'a Path>,
 }
 
 impl Request<'_> {
+    /// The libraries whose doc tests are wanted.
+    pub fn doctests(&self) -> BTreeSet<&TargetId> {
+        self.targets.iter().filter(|target| target.kind == TargetKind::Doctest).collect()
+    }
+
     /// Has cargo read the manifest of the tree, and the configuration of the project.
     pub fn configure(&self, command: &mut Command) {
         command.arg("--manifest-path").arg(&self.manifest);

@@ -4,8 +4,8 @@
 //! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
 //! executable, in a folder named by its content; the environment decides nothing.
 
-use super::link;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
+use super::{doctests, link};
 use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::cache::KeyBuilder;
@@ -60,6 +60,10 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     }
     if config.inlining == Inlining::Told {
         command.args(["-C", "debuginfo=limited", "-C", "split-debuginfo=off"]);
+    }
+    if let Some(out_dir) = call.out_dir.as_ref().filter(|_| call.may_have_doc_tests()) {
+        let name = format!("{}{}", call.crate_name, call.extra_filename);
+        doctests::keep_options(arguments, Path::new(out_dir), &name)?;
     }
     if call.links() {
         let linker = link::users_linker(arguments).or_else(|| call.default_linker().map(OsString::from));
@@ -198,6 +202,10 @@ impl Call {
 
     fn is_build_script(&self) -> bool {
         self.crate_name.starts_with("build_script_")
+    }
+
+    fn may_have_doc_tests(&self) -> bool {
+        ["lib", "rlib", "dylib", "proc-macro"].iter().any(|kind| self.is(kind)) && !self.is_build_script()
     }
 
     /// True for what can become part of a test executable, and has the injected line that the probes need.

@@ -17,10 +17,24 @@ use std::process::Stdio;
 /// So many questions are worth less than building what may be needless.
 const MOST_QUESTIONS: usize = 40;
 
-/// Cargo's flags for packages and targets.
-pub(super) fn selection(cargo: &Cargo, request: &Request<'_>) -> Result<Vec<String>> {
+/// Cargo's flags for packages and targets: those that make test executables, and those that run doc tests.
+pub(super) struct Flags {
+    /// None if no such target is wanted.
+    pub tests: Option<Vec<String>>,
+    pub doctests: Option<Vec<String>>,
+}
+
+/// Cargo does not take both kinds of targets at once.
+pub(super) fn selection(cargo: &Cargo, request: &Request<'_>) -> Result<Flags> {
     let packages = packages(request, &mut |packages| resolved(cargo, request, packages))?;
-    Ok(flags(request, &packages))
+    let is_doctest = |target: &TargetId| target.kind == TargetKind::Doctest;
+    let tests = request.targets.iter().any(|target| !is_doctest(target)).then(|| flags(request, &packages));
+    let doctests = request.targets.iter().any(is_doctest).then(|| {
+        let mut flags = named(request, &packages);
+        flags.push("--doc".to_owned());
+        flags
+    });
+    Ok(Flags { tests, doctests })
 }
 
 /// A package and the features that are enabled in it, as `cargo tree` prints both.
@@ -99,8 +113,7 @@ fn features(lines: &str) -> Features {
 }
 
 fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
-    let named = packages.iter().flat_map(|package| ["--package".to_owned(), specification(request, package)]);
-    let mut flags: Vec<String> = named.collect();
+    let mut flags = named(request, packages);
     let needs_all = packages.iter().all(|package| request.targets.iter().any(|target| target.package == *package));
     // Cargo refuses to build a named target whose features are off, and silently leaves it out otherwise.
     if request.requires_features || (request.whole_packages && needs_all) {
@@ -115,11 +128,16 @@ fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
             TargetKind::Test => ("--test", Some(&target.name)),
             TargetKind::Example => ("--example", Some(&target.name)),
             TargetKind::Bench => ("--bench", Some(&target.name)),
+            TargetKind::Doctest => continue,
         };
         named.insert((flag, name));
     }
     flags.extend(named.into_iter().flat_map(|(flag, name)| std::iter::once(flag.to_owned()).chain(name.cloned())));
     flags
+}
+
+fn named(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
+    packages.iter().flat_map(|package| ["--package".to_owned(), specification(request, package)]).collect()
 }
 
 /// A name alone may also be that of a dependency.
@@ -182,6 +200,7 @@ mod tests {
                 requires_features: false,
                 ours: Path::new("/t"),
                 target_dir: Path::new("/t/build"),
+                texts: None,
             }
         }
 

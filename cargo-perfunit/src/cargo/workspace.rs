@@ -1,6 +1,6 @@
 //! Packages and targets of a version, as the stages need them.
 
-use crate::model::TargetId;
+use crate::model::{TargetId, TargetKind};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,22 @@ pub struct Workspace {
     pub packages: Vec<Package>,
     /// Path dependencies and patches outside of the repository: absolute folders.
     pub outside: BTreeSet<PathBuf>,
+}
+
+impl Workspace {
+    /// Adds the doc tests of the members' libraries as targets of their own.
+    pub fn add_doctests(&mut self) {
+        for package in self.packages.iter_mut().filter(|package| package.member && package.doctests) {
+            let library = package.targets.iter().find(|target| target.id.kind == TargetKind::Lib);
+            let doctests = library.map(|library| Target {
+                id: TargetId { kind: TargetKind::Doctest, ..library.id.clone() },
+                root: library.root.clone(),
+                tested: true,
+                requires_features: false,
+            });
+            package.targets.extend(doctests);
+        }
+    }
 }
 
 /// A package of the repository.

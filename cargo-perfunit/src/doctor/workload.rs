@@ -1,10 +1,10 @@
 //! Our own executable as a workload: a test of a few microseconds, measured against itself as a user's test is.
 
 use super::facts::SCRATCH;
-use crate::build::{Harness, Inputs, SideBuild, TestExecutable};
+use crate::build::{Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
 use crate::measure::{Bench, Config, Observer, Subject, measure_all};
-use crate::model::{Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
+use crate::model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
 use crate::system::fs;
 use crate::system::progress::Progress;
 use perfunit_runtime::page::TEST_VARIABLE;
@@ -83,8 +83,9 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         harness: Harness::Runner,
         link: None,
         libraries: BTreeMap::new(),
+        doctests: None,
     };
-    let side = SideBuild { folder: folder.to_owned(), executables: Vec::new(), inputs: Inputs::default() };
+    let side = SideBuild::of(folder.to_owned(), Inputs::default());
     let subject = Subject {
         terms: None,
         test: TestId { target, name: NAME.to_owned() },
@@ -98,7 +99,6 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         threshold: Threshold::default(),
         alpha: ALPHA,
         others: 0,
-        family: 1,
         seed: fastrand::u64(..),
         // One executable has one layout.
         placement: Placement::Natural,

@@ -47,7 +47,6 @@ impl Inquiry<'_> {
             threshold: self.measuring.threshold,
             alpha: ALPHA,
             others: 0,
-            family: 1,
             seed: self.measuring.seed,
             placement: self.measuring.placement,
             metering: None,

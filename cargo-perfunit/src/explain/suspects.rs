@@ -4,7 +4,7 @@
 use super::causes::{Facts, Suspect};
 use super::question::Inquiry;
 use crate::git::Versions;
-use crate::model::{Changed, Side, TargetKind};
+use crate::model::{Changed, Side};
 use crate::select::Selected;
 use crate::select::reach::{Graph, PackageNode};
 use crate::select::source::{self, ChangedInput, ChangedItem, InputKind, ItemKind};
@@ -192,7 +192,7 @@ fn is_of_tests(path: &str, selected: &Selected) -> bool {
         let infos = [&files.base, &files.head].into_iter().filter_map(|files| files.get(path));
         for info in infos {
             held = true;
-            if matches!(target.kind, TargetKind::Lib | TargetKind::Bin) && !info.test_only {
+            if target.kind.holds_code() && !info.test_only {
                 return false;
             }
         }

@@ -25,7 +25,6 @@ mod resolve;
 mod revision;
 mod submodule;
 mod versions;
-mod walk;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -40,4 +39,3 @@ pub use pushed::{Pushed, PushedPair, PushedVersions};
 pub use request::Request;
 pub use resolve::{Comparison, Version};
 pub use versions::Versions;
-pub use walk::{Commits, Walk};

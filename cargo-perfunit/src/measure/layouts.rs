@@ -7,10 +7,10 @@
 
 use super::bench::Bench;
 use super::subject::Subject;
-use crate::build::{CompiledFiles, Harness, LinkRecord, Position, SideBuild, TestExecutable};
+use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::layout::Matched;
-use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Placement, Repeated, Side, Sides, TargetId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
 use crate::select::trace::{self, Places};
@@ -121,7 +121,7 @@ impl Layouts {
             Some(reach) => reach,
             None => known.reach.insert(reach(sides, subject.executables, unplaced)?),
         };
-        if !reach.may(&subject.test.name) {
+        if !reach.may(subject.executables.head.known_as(&subject.test.name)) {
             return Ok(Placed::Matched);
         }
         let functions = match &known.functions {
@@ -169,8 +169,7 @@ fn executes(
     places: &Sides<Places>,
     functions: &Sides<BTreeSet<String>>,
 ) -> Result<bool> {
-    // A harness of its own would have to be told that an ignored test is meant all the same.
-    let is_left_out = subject.ignored && subject.executables.head.harness == Harness::Own;
+    let is_left_out = subject.ignored && !subject.executables.head.harness.runs_ignored();
     if is_left_out || trace::available().is_err() {
         return Ok(true);
     }
@@ -180,7 +179,7 @@ fn executes(
         let variables = &bench.seeds.variables(seed, &executable.environment());
         let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-        trace::executes(&program, &subject.test.name, functions.get(side), trace::LONGEST)
+        trace::executes(&program, executable.known_as(&subject.test.name), functions.get(side), trace::LONGEST)
     })
 }
 
@@ -191,7 +190,7 @@ fn reach(
     functions: &Sides<BTreeSet<String>>,
 ) -> Result<Reach> {
     let has_libraries = executables.base.libraries.len() + executables.head.libraries.len() > 0;
-    if has_libraries || executables.head.harness == Harness::Own {
+    if has_libraries || executables.head.harness.repeats() == Repeated::Process {
         return Ok(Reach::of_all());
     }
     let mut units = Units::default();

@@ -220,7 +220,10 @@ fn with_typical_first_call(side: SideEnd) -> SideEnd {
 }
 
 fn fork_flags(capture: Capture) -> u32 {
-    if capture == Capture::Runner { FORK | WHOLE } else { FORK }
+    match capture {
+        Capture::Runner => FORK | WHOLE,
+        Capture::Macro | Capture::Process => FORK,
+    }
 }
 
 fn meter_flags(gauge: Gauge, later: u64) -> u32 {

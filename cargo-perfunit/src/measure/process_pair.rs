@@ -67,7 +67,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, lim
 pub fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked, pads: Pads) -> Command {
     let executable = programs.executables.get(side);
     let mut command = Command::new(&executable.path);
-    command.args(executable.arguments(if asked == Asked::Test { programs.test } else { NO_TEST }));
+    command.args(executable.harness.arguments(if asked == Asked::Test { programs.test } else { NO_TEST }));
     command.args(programs.ignored.then_some("--ignored"));
     running::surround(&mut command, bench, programs, side, pads);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -88,7 +88,7 @@ impl Running {
         let executable = programs.executables.get(side);
         let mut command = bench.gauges.command(gauge, &executable.path);
         // Only read where libtest and not our runner is in charge.
-        command.args(executable.arguments(programs.test));
+        command.args(executable.harness.arguments(programs.test));
         surround(&mut command, bench, programs, side, pads);
         let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
         let counting = bench.gauges.variables(gauge, preloaded);

@@ -15,9 +15,9 @@ use super::settled::Settled;
 use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use super::whole_process::{self, Starts};
-use crate::build::{Harness, SideBuild};
+use crate::build::SideBuild;
 use crate::error::{Result, apart};
-use crate::model::{LayoutMatch, NoLayout, Note, Placement, Reason, Sides, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Note, Placement, Reason, Repeated, Sides, TargetId};
 use crate::system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -105,17 +105,15 @@ impl Screening<'_> {
         let config = self.config.on(subject.terms);
         let programs = Programs { executables, ..subject.programs(self.sides) };
         let (trial, random) = (Trial { bench: self.bench, config: &config, programs }, &mut self.random);
-        let own_harness = subject.executables.head.harness == Harness::Own;
-        let settled = if own_harness {
-            whole_process::settle(&trial, &mut self.starts, random)
-        } else {
-            screen::settle(&trial, random)
+        let (settled, unsettled) = match subject.executables.head.harness.repeats() {
+            Repeated::Function => (screen::settle(&trial, random), Task::Cold),
+            Repeated::Process => (whole_process::settle(&trial, &mut self.starts, random), Task::Process),
         };
         match apart(settled)? {
             Ok(settled) => measure(&trial, Settled { matched, ..settled }, random),
             Err(reason) => {
-                let task = if own_harness { Task::Process } else { Task::Cold };
-                Ok(Screened::without_pairs(apart(Alone { trial, task }.instead(reason, random))?))
+                let alone = Alone { trial, task: unsettled };
+                Ok(Screened::without_pairs(apart(alone.instead(reason, random))?))
             }
         }
     }

@@ -31,7 +31,7 @@ impl Subject<'_> {
         Programs {
             executables: self.executables,
             folders: Sides { base: &sides.base.folder, head: &sides.head.folder },
-            test: &self.test.name,
+            test: self.executables.head.known_as(&self.test.name),
             ignored: self.ignored,
         }
     }

@@ -13,7 +13,6 @@ mod explanation;
 mod explanation_note;
 mod explanations;
 mod float;
-mod history;
 mod layout;
 mod listing;
 mod metric;
@@ -34,6 +33,7 @@ mod unsteady;
 mod verdict;
 mod warning;
 mod why;
+mod workload;
 
 pub use bound::Bound;
 pub use calibration::{
@@ -46,9 +46,6 @@ pub use environment::{Environment, Stages};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
-pub use history::{
-    Bisection, Commit, Course, Culprit, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
-};
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
@@ -63,7 +60,7 @@ pub use repeat::Repeat;
 pub use sample::Sample;
 pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
-pub use test::{Capture, TargetId, TargetKind, TestId};
+pub use test::{TargetId, TargetKind, TestId};
 pub use threshold::{InvalidThreshold, Threshold};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use unexplained::{BuiltWith, Unexplained};
@@ -71,3 +68,4 @@ pub use unsteady::Unsteady;
 pub use verdict::{Mode, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};
+pub use workload::{Capture, Harness, NoDoctest, NotExtracted, Repeated};

@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one.
 
-use super::{FailedOn, Metric, NoVerdict, Side, Sides, Verdict};
+use super::{FailedOn, Metric, NoDoctest, NoVerdict, Side, Sides, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// Why a test has no verdict, or less of one. Each variant is one line in the report.
@@ -118,7 +118,7 @@ pub enum Reason {
 }
 
 /// Why no capture method reaches a test; `report::reason` words it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotCaptured {
     /// Another macro makes it, and the toolchain or the crate does not take our test runner.
@@ -129,6 +129,7 @@ pub enum NotCaptured {
     OtherRuntime,
     /// Run alone it ends before its body.
     NeverReached,
+    Doctest(NoDoctest),
 }
 
 impl Reason {

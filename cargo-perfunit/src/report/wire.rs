@@ -17,9 +17,9 @@ pub struct Test {
     pub package: String,
     /// `package`, `package::test`, `package::bin/name`: the binary id of cargo-nextest.
     pub target: String,
-    /// `lib`, `bin`, `test`, `example` or `bench`.
+    /// `lib`, `bin`, `test`, `example`, `bench` or `doctest`.
     pub target_kind: TargetKind,
-    /// Path inside the crate, as libtest prints it.
+    /// Path inside the crate, as libtest prints it; of a doc test the path of its item and a number.
     pub name: String,
 }
 

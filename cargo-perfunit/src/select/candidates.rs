@@ -8,16 +8,14 @@ use super::reach::{self, Files, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
-use crate::build::{
-    BuiltSides, CompiledFiles, Found, Harness, SideBuild, TestExecutable, Unlisted, list_own_tests, list_tests,
-};
+use crate::build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, Unlisted, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
 use crate::error::Result;
 use crate::git::Versions;
 use crate::model::{
-    Capture, Ignored, Metrics, NotCaptured, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId,
-    Verdict, Warning, Why,
+    Capture, Ignored, Metrics, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides, TargetId,
+    TargetKind, TestCodeDifference, TestId, Verdict, Warning, Why,
 };
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,6 +113,10 @@ pub fn candidates(
     for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
+        if let Some((side, why)) = not_extracted(&built.sides, target) {
+            candidates.unmeasured_targets.push(format!("{target}: {why} (on {side})"));
+            continue;
+        }
         if executables.base.or(executables.head).is_none() {
             candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
             continue;
@@ -150,12 +152,16 @@ pub fn candidates(
     }
     comparer.remembered.save()?;
     candidates.rank(names, selected);
-    if overlaid.is_some() {
-        for candidate in &mut candidates.chosen {
-            candidate.differs = names.difference(&candidate.test);
-        }
-    }
+    candidates.note_differences(overlaid.is_some().then_some(names), built)?;
     Ok(candidates)
+}
+
+/// Why nothing is known of the doc tests of a target, and on which side.
+fn not_extracted<'a>(sides: &'a Sides<SideBuild>, target: &TargetId) -> Option<(Side, &'a NotExtracted)> {
+    Side::BOTH.into_iter().find_map(|side| {
+        let mut all = sides.get(side).not_extracted.iter();
+        all.find(|(known, _)| known == target).map(|(_, why)| (side, why))
+    })
 }
 
 /// Why a target with a harness of its own has no tests that could be measured.
@@ -173,20 +179,16 @@ fn tests_of(
     executables: Sides<Option<&TestExecutable>>,
 ) -> Result<std::result::Result<Sides<Tests>, NoTests>> {
     if let (Some(base), Some(head)) = (executables.base, executables.head)
-        && (base.harness == Harness::Own) != (head.harness == Harness::Own)
+        && base.harness.repeats() != head.harness.repeats()
     {
         return Ok(Err(NoTests::OneVersionOnly));
     }
     let mut tests = Sides::<Tests>::default();
     for side in [Side::Head, Side::Base] {
         let Some(executable) = *executables.get(side) else { continue };
-        let found = if executable.harness == Harness::Own {
-            match list_own_tests(executable, ours)? {
-                Ok(found) => found,
-                Err(why) => return Ok(Err(NoTests::Unlisted { why, side })),
-            }
-        } else {
-            list_tests(executable, ours)?
+        let found = match list_tests(executable, ours)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(NoTests::Unlisted { why, side })),
         };
         *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
     }
@@ -221,6 +223,23 @@ impl Candidates {
                 self.chosen.push(Candidate { test, because, why, capture, ignored, differs: None, terms });
             }
         }
+    }
+
+    /// Notes how the code of the tests differs; `names` are those of both versions where test code does.
+    fn note_differences(&mut self, names: Option<&Names<'_>>, built: &BuiltSides) -> Result<()> {
+        let mut doctests = BTreeMap::new();
+        for Candidate { test, differs, .. } in &mut self.chosen {
+            if test.target.kind != TargetKind::Doctest {
+                *differs = names.and_then(|names| names.difference(test));
+                continue;
+            }
+            let package = &test.target.package;
+            if !doctests.contains_key(package) {
+                doctests.insert(package.clone(), built.doctest_differences(package)?);
+            }
+            *differs = doctests[package].get(&test.name).cloned();
+        }
+        Ok(())
     }
 
     /// The reason for a test that runs the same machine code: what it reads may still differ.
@@ -314,7 +333,15 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
         _ => {}
     }
     match (base.capture, head.capture) {
-        (None, _) | (_, None) => Some(Reason::NotCaptured { why: NotCaptured::OtherMacro }),
+        (None, _) | (_, None) => {
+            let why = base.obstacle.as_ref().or(head.obstacle.as_ref()).unwrap_or(&NotCaptured::OtherMacro).clone();
+            Some(match why {
+                NotCaptured::Doctest(NoDoctest::TextChanged { .. }) => {
+                    Reason::TestChanged { item: format!("doc test {}", test.name) }
+                }
+                why => Reason::NotCaptured { why },
+            })
+        }
         (Some(base), Some(head)) if base != head => Some(Reason::NotCaptured { why: NotCaptured::AttributeDiffers }),
         _ => None,
     }

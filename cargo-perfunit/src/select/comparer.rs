@@ -7,10 +7,10 @@ use super::selection_cache::Remembered;
 use super::source::ChangedItem;
 use super::target_code::{Place, TargetCode, TestCode};
 use super::units::Units;
-use crate::build::{BuiltSides, CompiledFiles, Harness, LinkRecord, SideBuild, TestExecutable};
+use crate::build::{BuiltSides, CompiledFiles, LinkRecord, SideBuild, TestExecutable};
 use crate::cargo::Context;
 use crate::error::{Result, Stop, Tried, apart};
-use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind, Uncompared};
+use crate::model::{ChangedFunction, Repeated, Side, Sides, TargetId, Uncompared};
 use crate::system::fs;
 use object::Object as _;
 use object::read::NameOrOrdinal;
@@ -56,15 +56,20 @@ impl<'a> Comparer<'a> {
         let libraries = Libraries::of(self.sides, paths)?;
         let links = executables.map(|executable| executable.link.as_deref());
         let binary = self.changed_binary()?.map(|name| format!("main of the binary {name}"));
-        let is_told_of_binaries = matches!(target.kind, TargetKind::Test | TargetKind::Bench);
+        let is_told_of_binaries = target.kind.is_told_of_binaries();
         let mut code = match apart(self.programs(links, &libraries))? {
             Ok(programs) => {
-                let is_own = executables.head.harness == Harness::Own;
-                let compared = if is_own { compare_mains(&programs, tests) } else { code::compare(&programs, tests) };
-                let mut code = target_code(compared);
-                if let Some(binary) = binary.as_ref().filter(|_| !is_own && !is_told_of_binaries) {
-                    code.note_starting(&programs, tests, binary);
+                let known_as = |test: &String| executables.head.known_as(test).to_owned();
+                let known: BTreeSet<String> = tests.iter().map(known_as).collect();
+                let mut code = target_code(match executables.head.harness.repeats() {
+                    Repeated::Function => code::compare(&programs, &known),
+                    Repeated::Process => compare_mains(&programs, &known),
+                });
+                let starts = binary.as_ref().filter(|_| !is_told_of_binaries);
+                if let Some(binary) = starts {
+                    code.note_starting(&programs, &known, binary);
                 }
+                code.rename(tests, &known_as);
                 code.functions = self.functions_in(&programs.head, &code.places);
                 code
             }

@@ -6,7 +6,7 @@ use super::target_code::{Place, TargetCode};
 use super::trace::{self, Executed, Places, Program};
 use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
 use crate::error::Result;
-use crate::model::{Capture, Reason, Side, Sides, TargetId, Warning};
+use crate::model::{Reason, Side, Sides, TargetId, Warning};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -128,6 +128,10 @@ impl Tracer<'_> {
     ///
     /// Until a place is passed both sides do the same, so each run is one more for both.
     fn executes(&mut self, candidate: &Candidate, places: &[&Place]) -> Result<bool> {
+        let head = executable(self.built, Side::Head, &candidate.test.target);
+        if candidate.ignored && head.is_some_and(|executable| !executable.harness.runs_ignored()) {
+            return Ok(true);
+        }
         let union = |of: fn(&Place) -> &BTreeSet<String>| places.iter().flat_map(|place| of(place)).cloned().collect();
         let symbols: Sides<BTreeSet<String>> =
             Sides { base: union(|place| &place.base), head: union(|place| &place.head) };
@@ -156,17 +160,13 @@ impl Tracer<'_> {
         let program =
             Program { executable, places: &self.places[&key], temporary: &self.temporary, variables: &variables };
         let _entered = self.made.enter(side)?;
-        trace::executes(&program, &candidate.test.name, symbols, self.limit)
+        trace::executes(&program, executable.known_as(&candidate.test.name), symbols, self.limit)
     }
 }
 
 impl Candidates {
     /// The places that a candidate must pass to have changed, if that is known.
     fn places_of(&self, candidate: &Candidate) -> Option<Vec<&Place>> {
-        if candidate.capture == Some(Capture::Process) && candidate.ignored {
-            // Its harness would have to be told that it is meant all the same.
-            return None;
-        }
         self.code.get(&candidate.test.target).and_then(|code: &TargetCode| code.places_of(&candidate.test.name))
     }
 

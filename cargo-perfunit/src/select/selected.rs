@@ -10,10 +10,10 @@ use super::target_files::TargetFiles;
 use super::wanted::Wanted;
 use crate::build::shadow::Injections;
 use crate::build::{Builder, Pairing, Place, TestCode};
-use crate::cargo::{self, Workspace};
+use crate::cargo::{self, Package, Workspace};
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Versions};
-use crate::model::{Selection, Side, TargetId, Warning};
+use crate::model::{Selection, Side, TargetId, TargetKind, Warning};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -94,8 +94,11 @@ impl Selected {
     /// For the report, before tests are known.
     pub fn summary(&self) -> Selection {
         let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
-        let doctests =
-            self.workspace.packages.iter().filter(|package| package.doctests && packages.contains(&package.name));
+        let is_wanted = |target: &TargetId| target.kind == TargetKind::Doctest;
+        let left_out = |package: &&Package| {
+            package.doctests && packages.contains(&package.name) && !self.in_scope.iter().any(is_wanted)
+        };
+        let doctests = self.workspace.packages.iter().filter(left_out);
         Selection {
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
@@ -103,7 +106,7 @@ impl Selected {
             effects: self.effects(),
             nothing_because: self.nothing_because.clone(),
             unmeasured_targets: doctests
-                .map(|package| format!("doc tests of {}: rustdoc runs them, outside of our reach", package.name))
+                .map(|package| format!("doc tests of {}: measured on request (--doc)", package.name))
                 .collect(),
             ..Selection::default()
         }
@@ -129,7 +132,10 @@ impl Selected {
 pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<Selected> {
     let _span = tracing::info_span!("select").entered();
     let diff = source_diff(versions)?;
-    let (workspace, root) = load_workspace(builder, versions, wanted)?;
+    let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
+    if wanted.scope.asks_for_doctests() {
+        workspace.add_doctests();
+    }
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
     let mut selected = Selected {

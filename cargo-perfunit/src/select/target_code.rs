@@ -73,6 +73,12 @@ impl TargetCode {
         !self.besides.is_empty() || self.tests.values().any(|test| matches!(test, TestCode::Starts { .. }))
     }
 
+    /// Calls tests by these names, of which each is known by another one to its executable.
+    pub fn rename(&mut self, tests: &BTreeSet<String>, known_as: &dyn Fn(&String) -> String) {
+        let renamed = tests.iter().filter_map(|test| Some((test.clone(), self.tests.get(&known_as(test))?.clone())));
+        self.tests = renamed.collect();
+    }
+
     /// True if a test cannot have changed.
     pub fn is_same(&self, test: &str) -> bool {
         self.besides.is_empty() && self.unknown.is_none() && self.tests.get(test) == Some(&TestCode::Same)

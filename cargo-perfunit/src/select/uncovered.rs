@@ -119,7 +119,7 @@ impl Coverage<'_> {
     /// A `main` that tests may start: of a harness, or of a binary.
     fn is_main(&self, entry: &Named) -> bool {
         let is_started = |kind| match kind {
-            TargetKind::Lib => false,
+            TargetKind::Lib | TargetKind::Doctest => false,
             TargetKind::Bin => self.starts_binaries,
             TargetKind::Test | TargetKind::Example | TargetKind::Bench => true,
         };

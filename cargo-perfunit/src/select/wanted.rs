@@ -29,6 +29,11 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Doc tests are measured on request only.
+    pub fn asks_for_doctests(&self) -> bool {
+        self.targets.iter().any(|(kind, _)| *kind == TargetKind::Doctest)
+    }
+
     /// True if nothing of the workspace was left out.
     pub fn is_everything(&self) -> bool {
         self.workspace && self.exclude.is_empty() && self.targets.is_empty()

@@ -367,6 +367,10 @@ fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTree
         if !first.built.targets.contains(*target) {
             return true;
         }
+        if target.kind == TargetKind::Doctest {
+            let mut excluded = first.candidates.excluded.iter().filter(|outcome| outcome.test.target == **target);
+            return excluded.any(is_pending);
+        }
         let Some(files) = selected.target_files.get(*target).map(|sides| &sides.head) else { return false };
         let known = first.candidates.names_in(target);
         files.keys().any(|path| touched(path))
@@ -385,7 +389,7 @@ fn may_be_new_test(item: &ChangedItem, kind: TargetKind, files: &Files, is_known
         let name = if file.module.is_empty() { item.name.clone() } else { format!("{}::{}", file.module, item.name) };
         return !is_known(&name);
     }
-    let is_test_code = item.test_only || file.test_only || !matches!(kind, TargetKind::Lib | TargetKind::Bin);
+    let is_test_code = item.test_only || file.test_only || !kind.holds_code();
     is_test_code && matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall)
 }
 

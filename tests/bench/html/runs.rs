@@ -228,6 +228,7 @@ fn run(outcomes: Vec<Outcome>) -> Run {
             ..Selection::default()
         },
         outcomes,
+        repeat: None,
         sharding: None,
         warnings: Vec::new(),
         stages: Stages {

@@ -111,6 +111,9 @@ pub struct PackageArguments {
     /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
     #[arg(long, hide_short_help = true)]
     pub tests: bool,
+    /// The doc tests of libraries: nothing else if it is the only such option, none without it.
+    #[arg(long)]
+    pub doc: bool,
     /// All targets with tests, as without any of these.
     #[arg(long, hide_short_help = true)]
     pub all_targets: bool,
@@ -234,6 +237,9 @@ fn scope(packages: &PackageArguments) -> Scope {
     }
     if packages.tests {
         targets.push((TargetKind::Test, None));
+    }
+    if packages.doc {
+        targets.push((TargetKind::Doctest, None));
     }
     targets.extend(packages.bin.iter().map(|name| (TargetKind::Bin, Some(name.clone()))));
     targets.extend(packages.test.iter().map(|name| (TargetKind::Test, Some(name.clone()))));

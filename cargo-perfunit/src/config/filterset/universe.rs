@@ -91,6 +91,7 @@ impl Universe {
             TargetKind::Test => RustTestBinaryKind::TEST,
             TargetKind::Example => RustTestBinaryKind::EXAMPLE,
             TargetKind::Bench => RustTestBinaryKind::BENCH,
+            TargetKind::Doctest => RustTestBinaryKind::new(target.kind.to_string()),
         };
         Binary {
             // A target of base alone is in no package that the graph knows: then no package is meant, and names still count.

@@ -61,7 +61,7 @@ fn targets<'a>(tests: &[TestSource<'a>]) -> Vec<(TargetKind, &'a Files)> {
 fn is_test_code(item: &ChangedItem, targets: &[(TargetKind, &Files)]) -> bool {
     let mut holders = targets.iter().filter(|(_, files)| files.contains_key(&item.path)).peekable();
     let is_held = holders.peek().is_some();
-    item.test_only || (is_held && holders.all(|(kind, _)| !matches!(kind, TargetKind::Lib | TargetKind::Bin)))
+    item.test_only || (is_held && holders.all(|(kind, _)| !kind.holds_code()))
 }
 
 fn unknown() -> (Rank, String) {

@@ -157,7 +157,8 @@ impl<'a> Sources<'a> {
         match self.graph.packages[package].targets[target].id.kind {
             TargetKind::Lib => drop(self.packages[package].exported.insert(cause)),
             TargetKind::Bin => drop(self.packages[package].binaries.insert(cause)),
-            TargetKind::Test | TargetKind::Example | TargetKind::Bench => {}
+            // What is in these files, the library says.
+            TargetKind::Test | TargetKind::Example | TargetKind::Bench | TargetKind::Doctest => {}
         }
     }
 
@@ -288,7 +289,7 @@ impl<'a> Sources<'a> {
             let shared = &self.through_dependencies(position) | &self.through_programs(package);
             for (own, target) in here.targets.iter().zip(&package.targets).filter(|(_, target)| target.has_tests) {
                 let mut causes: CauseSet = own | &shared;
-                if matches!(target.id.kind, TargetKind::Test | TargetKind::Bench) {
+                if target.id.kind.is_told_of_binaries() {
                     causes.extend(&here.binaries);
                 }
                 if !causes.is_empty() {

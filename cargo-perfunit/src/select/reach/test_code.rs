@@ -112,7 +112,7 @@ impl<'a> Version<'a> {
 
     fn holds_test_code(&self, path: &str, test_only: bool) -> bool {
         let Some(file) = self.code.files.get(path) else { return false };
-        test_only || file.test_only || !matches!(self.kind, TargetKind::Lib | TargetKind::Bin)
+        test_only || file.test_only || !self.kind.holds_code()
     }
 
     /// All names in a test and in the test code that it names.

@@ -31,7 +31,7 @@ pub fn holds<'a>(
     let mut found = BTreeMap::new();
     for (kind, files) in targets {
         for (path, file) in files {
-            let is_code = matches!(kind, TargetKind::Lib | TargetKind::Bin) && !file.test_only;
+            let is_code = kind.holds_code() && !file.test_only;
             let holds = if is_code { Holds::Code } else { Holds::Tests };
             let known = found.entry(path.clone()).or_insert(holds);
             *known = holds.max(*known);

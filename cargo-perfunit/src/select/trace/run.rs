@@ -81,7 +81,7 @@ fn command(program: &Program<'_>, test: &str) -> Command {
     let executable = program.executable;
     let mut command = Command::new(&executable.path);
     command
-        .args(executable.arguments(test))
+        .args(executable.harness.arguments(test))
         .current_dir(&executable.cwd)
         .env_clear()
         .envs(executable.environment())

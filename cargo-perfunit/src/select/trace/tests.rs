@@ -2,9 +2,9 @@
 
 use super::run::run;
 use super::{Executed, Places, Program, Unseen, available};
-use crate::build::{Harness, TestExecutable};
+use crate::build::TestExecutable;
 use crate::error::{Error, Result};
-use crate::model::{TargetId, TargetKind};
+use crate::model::{Harness, TargetId, TargetKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,6 +71,7 @@ impl Stories {
         let executable = TestExecutable {
             link: None,
             libraries: BTreeMap::new(),
+            doctests: None,
             target: TargetId { package: "stories".to_owned(), kind: TargetKind::Lib, name: "stories".to_owned() },
             path: path.to_owned(),
             cwd: self.folder.path().to_owned(),

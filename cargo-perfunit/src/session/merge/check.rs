@@ -132,10 +132,11 @@ fn scope(scope: &Scope) -> String {
     let packages = packages.iter().map(|package| format!("--package {package}"));
     let workspace = workspace.then(|| "--workspace".to_owned());
     let exclude = exclude.iter().map(|package| format!("--exclude {package}"));
-    let targets = targets.iter().map(|(kind, name)| match name {
-        Some(name) => format!("--{kind} {name}"),
-        None if *kind == TargetKind::Lib => "--lib".to_owned(),
-        None => format!("--{kind}s"),
+    let targets = targets.iter().map(|(kind, name)| match (kind, name) {
+        (_, Some(name)) => format!("--{kind} {name}"),
+        (TargetKind::Lib, None) => "--lib".to_owned(),
+        (TargetKind::Doctest, None) => "--doc".to_owned(),
+        (TargetKind::Bin | TargetKind::Test | TargetKind::Example | TargetKind::Bench, None) => format!("--{kind}s"),
     });
     typed(packages.chain(workspace).chain(exclude).chain(targets))
 }

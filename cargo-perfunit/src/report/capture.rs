@@ -1,0 +1,36 @@
+//! Why doc tests are not captured, in words.
+
+use crate::model::{NoDoctest, NotExtracted};
+use std::fmt;
+
+impl fmt::Display for NoDoctest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoDoctest::Ignored => f.write_str("marked `ignore`"),
+            NoDoctest::NoRun => f.write_str("marked `no_run`"),
+            NoDoctest::CompileFail => f.write_str("marked `compile_fail`"),
+            NoDoctest::StandaloneCrate => f.write_str("marked `standalone_crate`"),
+            NoDoctest::TestHarness => f.write_str("marked `test_harness`"),
+            NoDoctest::OtherEdition { edition } => write!(f, "marked `edition{edition}`, which is not the crate's"),
+            NoDoctest::CrateAttribute { what } => write!(f, "needs a crate of its own for `#![{what}]`"),
+            NoDoctest::MacroUse => f.write_str("needs a crate of its own for `#[macro_use] extern crate`"),
+            NoDoctest::WholeProgram { what } => write!(f, "needs a program of its own for `{what}`"),
+            NoDoctest::DoesNotCompile { error } => write!(f, "does not compile beside other doc tests: {error}"),
+            NoDoctest::TextChanged { error } => {
+                write!(f, "its text differs, and does not compile with the other version: {error}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for NotExtracted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotExtracted::NotRun => f.write_str("cargo does not run them here"),
+            NotExtracted::Refused { error } => write!(f, "rustdoc of this toolchain does not extract them: {error}"),
+            NotExtracted::OtherFormat { error } => {
+                write!(f, "rustdoc of this toolchain extracts them in another format: {error}")
+            }
+        }
+    }
+}

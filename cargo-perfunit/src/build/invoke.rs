@@ -24,6 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Instant;
 
 /// Fewer bytes than this do not hold a test executable.
 const LITTLE_SPACE: u64 = 64 << 20;
@@ -59,6 +61,8 @@ pub struct Request<'a> {
     pub ours: &'a Path,
     /// Cargo's target folder for this build, below `build` in ours.
     pub target_dir: &'a Path,
+    /// When cargo is stopped.
+    pub deadline: Option<Instant>,
 }
 
 /// The end of a build.
@@ -79,6 +83,8 @@ pub struct BuildFailure {
     pub files: BTreeSet<PathBuf>,
     /// True if only test targets failed, so that our doors may be the cause.
     pub only_tests: bool,
+    /// It was stopped at a deadline.
+    pub stopped: bool,
     /// Everything that cargo wrote.
     pub output: String,
 }
@@ -112,8 +118,14 @@ pub fn build(
     cache::private_dir(&notes)?;
     let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
     let selection = unify::selection(cargo, options, request)?;
-    let run =
-        |form| run(&mut command(cargo, toolchain, options, request, &notes, &selection, form), workspace, progress);
+    let run = |form| {
+        run(
+            &mut command(cargo, toolchain, options, request, &notes, &selection, form),
+            request.deadline,
+            workspace,
+            progress,
+        )
+    };
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
         end = run(RunnerForm::List)?;
@@ -148,19 +160,28 @@ fn is_full(folder: &Path, output: &str) -> bool {
 /// Runs cargo to its end; rustc names files by their path from the folder of the workspace.
 fn run(
     command: &mut Command,
+    deadline: Option<Instant>,
     workspace: &Path,
     progress: &Progress,
 ) -> Result<std::result::Result<Artifacts, BuildFailure>> {
     let mut child = process::spawn(command)?;
     let stderr = child.stderr.take();
-    let (messages, output) = std::thread::scope(|scope| {
+    let id = child.id();
+    let (messages, output, stopped) = std::thread::scope(|scope| {
         let output = scope.spawn(|| stderr.map_or_else(String::new, |stderr| follow(stderr, progress)));
+        let (ended, end) = channel::<()>();
+        let watch = deadline.map(|deadline| scope.spawn(move || stop_at(deadline, id, &end)));
         let messages = read_messages(&mut child);
-        (messages, output.join().unwrap_or_default())
+        drop(ended);
+        let stopped = watch.is_some_and(|watch| watch.join().unwrap_or(false));
+        (messages, output.join().unwrap_or_default(), stopped)
     });
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
     if interrupt::requested() {
         return Err(Error::new(ExitCode::Interrupted, "interrupted while building"));
+    }
+    if stopped {
+        return Ok(Err(BuildFailure { stopped, output, ..BuildFailure::default() }));
     }
     let Messages { mut artifacts, roots, files, errors } = messages?;
     Ok(if status.success() {
@@ -168,8 +189,16 @@ fn run(
         Ok(artifacts)
     } else {
         let files = files.into_iter().map(|file| workspace.join(file)).collect();
-        Err(BuildFailure { roots, files, only_tests: only_tests(&output), output: errors + &output })
+        let only_tests = only_tests(&output);
+        Err(BuildFailure { roots, files, only_tests, stopped: false, output: errors + &output })
     })
+}
+
+/// Stops a process at a deadline unless it ends before; whether it did not. The compilers that it started end with it.
+fn stop_at(deadline: Instant, id: u32, end: &Receiver<()>) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let is_late = end.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
+    is_late && os::kill_process(id)
 }
 
 /// Where insta looks for snapshots. Without it every process asks cargo, for 30 ms, in the first assertion that it makes.

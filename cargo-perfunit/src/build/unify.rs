@@ -183,6 +183,7 @@ mod tests {
                 requires_features: false,
                 ours: Path::new("/t"),
                 target_dir: Path::new("/t/build"),
+                deadline: None,
             }
         }
 

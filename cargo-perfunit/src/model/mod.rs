@@ -42,7 +42,7 @@ pub use metric::{
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
 pub use outcome::{Environment, Measured, Outcome, Run, Selection, Stages, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
-pub use profile::{Profile, ProfileNode};
+pub use profile::{Profile, ProfileNode, Profiles};
 pub use sample::Sample;
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{Capture, TargetId, TargetKind, TestId};

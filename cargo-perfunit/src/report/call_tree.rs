@@ -9,10 +9,10 @@ const LEAST_PART: f64 = 0.01;
 
 /// The callees of a node that are worth showing, and how many are not.
 pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize) {
-    let least = LEAST_PART * explanation.ns.base.max(explanation.ns.head);
+    let least = LEAST_PART * explanation.cost.base.max(explanation.cost.head);
     let matters = |child: &&usize| {
         let child = &explanation.nodes[**child];
-        child.total_change.is_certain() || child.total_ns.base.max(child.total_ns.head) >= least
+        child.total_change.is_certain() || child.total_cost.base.max(child.total_cost.head) >= least
     };
     let shown: Vec<usize> = node.children.iter().filter(matters).copied().collect();
     let folded = node.children.len() - shown.len();
@@ -54,7 +54,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
 }
 
 fn line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs) -> String {
-    let Sides { base, head } = node.total_ns.map(|cost| format::cost(cost, explanation.engine, glyphs));
+    let Sides { base, head } = node.total_cost.map(|cost| format::cost(cost, explanation.engine, glyphs));
     let change = change(explanation, node, glyphs).unwrap_or_default();
     let name = match node.function {
         None => "(the test)".to_owned(),

@@ -67,9 +67,11 @@ pub fn run_pairing(
     tests: Vec<Candidate>,
     others: usize,
 ) -> Result<Measured> {
-    let mut measured = measure(session, builder, built, tests, others)?;
     let started = Instant::now();
-    let warnings = explain_outcomes(builder, &session.inquiry(built), &mut measured.outcomes);
+    let mut measured = measure(session, builder, built, tests, others)?;
+    let inquiry = session.inquiry(built).after(started.elapsed());
+    let started = Instant::now();
+    let warnings = explain_outcomes(builder, &inquiry, &mut measured.outcomes);
     measured.warnings.extend(warnings);
     measured.explaining = started.elapsed();
     Ok(measured)

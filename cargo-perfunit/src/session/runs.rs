@@ -3,7 +3,7 @@
 
 use super::options::Options;
 use crate::error::{Error, Result};
-use crate::model::{Explanation, Run, Sides, Strategy, TestId};
+use crate::model::{Engine, Explanation, Run, Sides, Strategy, TestId};
 use crate::system::date;
 use crate::system::fs;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Changes with the format; a run of another one cannot be read.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 const KEPT: usize = 20;
 /// Older ones are not kept, but for the last.
 const OLDEST: Duration = Duration::from_hours(30 * 24);
@@ -58,13 +58,14 @@ impl Record {
         }
     }
 
-    /// Where the time of a test goes, all functions timed.
-    pub fn profile(&self, test: &TestId) -> Option<&Explanation> {
+    /// Where the cost of a test is in this engine's unit, all functions told apart.
+    pub fn profile(&self, test: &TestId, engine: Engine) -> Option<&Explanation> {
         let explained = || {
             let outcome = self.run.outcomes.iter().find(|outcome| outcome.test == *test)?;
             outcome.explanation.as_ref().filter(|found| found.strategy == Strategy::Complete)
         };
-        self.profiles.get(test).or_else(explained)
+        let is_meant = |found: &&Explanation| found.engine == engine;
+        self.profiles.get(test).filter(is_meant).or_else(|| explained().filter(is_meant))
     }
 }
 

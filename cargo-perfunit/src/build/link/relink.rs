@@ -35,7 +35,22 @@ pub fn relink(
     position: Position,
     more: &[OsString],
 ) -> Result<std::result::Result<Relink, NoLayout>> {
-    let record = LinkRecord::load(link)?;
+    start(&LinkRecord::load(link)?, output, position, more)
+}
+
+/// Starts the same link, with the debug information that the inputs hold: of the same code at the same addresses.
+pub fn relink_with_debug_information(link: &Path, output: &Path) -> Result<std::result::Result<Relink, NoLayout>> {
+    let mut record = LinkRecord::load(link)?;
+    record.keep_debug_information();
+    start(&record, output, Position::AsBuilt, &[])
+}
+
+fn start(
+    record: &LinkRecord,
+    output: &Path,
+    position: Position,
+    more: &[OsString],
+) -> Result<std::result::Result<Relink, NoLayout>> {
     if let Some(why) = record.incomplete() {
         return Ok(Err(NoLayout::Incomplete { why: why.to_owned() }));
     }
@@ -44,7 +59,7 @@ pub fn relink(
     }
     let mut command = record.command(output);
     if position == Position::Fixed {
-        if !is_free_to_move(&record) {
+        if !is_free_to_move(record) {
             return Ok(Err(NoLayout::NotPositionIndependent));
         }
         // Of the two options the last counts, and the driver chooses the files that begin a program accordingly.
@@ -52,7 +67,7 @@ pub fn relink(
     }
     command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = process::spawn(&mut command)?;
-    Ok(Ok(Relink { child, linker: record.linker, output: output.to_owned() }))
+    Ok(Ok(Relink { child, linker: record.linker.clone(), output: output.to_owned() }))
 }
 
 impl Relink {

@@ -42,7 +42,7 @@ mod trace;
 mod unit;
 mod unreadable;
 
-pub use alike::unlike;
+pub use alike::{is_same_code, unlike};
 pub use compare::{Changed, ChangedCode, Code, Comparison, NotFound, What, compare, compare_symbols};
 pub use inlining::{Frame, Inlining, Origin, UnreadableExecutable};
 pub use names::stable as stable_name;

@@ -96,7 +96,8 @@ fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[
     let mut answers = Answers::default();
     if !countable.is_empty() {
         match by_instructions::explain(builder, inquiry, &countable) {
-            Ok(counted) => answers = counted,
+            // Time may tell what instructions do not: each test that stays open says why.
+            Ok(Answers { tests, .. }) => answers.tests = tests,
             Err(error) => answers.warnings.push(Warning::NoInstructions { why: error.message().to_owned() }),
         }
     }

@@ -97,7 +97,7 @@ impl Pool {
         for function in &self.functions {
             // Who calls itself twice does so at every depth.
             let is_meant = |call: &&Call| repeatable.contains(call.callee.as_str()) && call.callee != function.name;
-            for Call { callee, range } in function.calls.iter().filter(is_meant) {
+            for Call { callee, range, .. } in function.calls.iter().filter(is_meant) {
                 let call = &self.texts[&function.path][range.clone()];
                 let (effect, again) = match kind {
                     Kind::Oftener => {

@@ -94,6 +94,7 @@ fn blamed() -> Vec<Blamed> {
         calls: Sides { base: calls[0], head: calls[1] },
         calls_each: each.map(|[base, head]| Sides { base, head }),
         changed: changed.map(str::to_owned),
+        not_apart: Vec::new(),
     };
     vec![
         named(1, Blame::ItsOwn, 350.0, [48.0, 48.0], None, Some("changed fn word (src/lexer.rs:14-19)")),

@@ -3,7 +3,8 @@
 use super::callgrind::Callgrind;
 use super::coverage::{self, Coverage};
 use super::edits::{Edit, Evidence};
-use super::settle::{Judge, Kept};
+use super::settle::Judge;
+use super::sides::Kept;
 use super::sources::Sources;
 use super::tally::{Examined, Record};
 use super::tool::{Answer, Tool};

@@ -4,6 +4,8 @@
 //! `cargo bench --bench layouts -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 mod bound;
+#[expect(dead_code, reason = "no lines are asked for, and no processes beside")]
+mod callgrind;
 mod comparison;
 mod copy;
 #[expect(dead_code, reason = "only the starts of functions are used here")]
@@ -19,11 +21,12 @@ mod repository;
 mod rows;
 #[expect(dead_code, reason = "null edits are not judged by certainty")]
 mod seen;
+mod sides;
 mod sites;
 #[expect(dead_code, reason = "nobody asks here who names what")]
 mod sources;
 mod subject;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "how long a list took is not asked")]
 mod tool;
 mod totals;
 mod trial;

@@ -105,7 +105,7 @@ fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result
             Answer::Refused(why) => (0, Some(why), Vec::new()),
         };
     let again = if first.is_empty() { Vec::new() } else { again(tool, tree, &versions, &first)? };
-    let second = |seen: &Seen| again.iter().find(|other| other.test == seen.test).cloned();
+    let second = |seen: &Seen| again.iter().find(|other| other.test() == seen.test()).cloned();
     let verdicts = first.into_iter().map(|seen| (seen.clone(), second(&seen))).collect();
     let row = Row { commit: commit.id.clone(), tool: tool.key.clone(), measured, refused, verdicts };
     kept::keep(path, &row)?;
@@ -114,7 +114,7 @@ fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result
 
 /// The same tests once more (and those that have their names in their own).
 fn again(tool: &Tool, tree: &Path, versions: &str, first: &[Seen]) -> Result<Vec<Seen>> {
-    let names = first.iter().filter_map(|seen| Some(seen.test.split_once(' ')?.1));
+    let names = first.iter().map(|seen| seen.name.as_str());
     let more: Vec<&str> = ["--seed", SEEDS[1]].into_iter().chain(names).collect();
     match comparison::compare::<Document>(tool, tree, versions, &more)? {
         Answer::Compared(document) => Ok(document.tests.iter().filter_map(Seen::of).collect()),
@@ -132,7 +132,7 @@ fn print_row(commit: &Commit, row: &Row) {
             format!("{} {:+.2} % [{low}, {high}]", seen.verdict, 100.0 * seen.estimate)
         };
         let second = second.as_ref().map_or_else(|| "no figures".to_owned(), figures);
-        println!("    {}, {:.0} ns: {}; again: {second}", first.test, first.base_ns, figures(first));
+        println!("    {}, {:.0} ns: {}; again: {second}", first.test(), first.base_ns, figures(first));
     }
 }
 

@@ -86,7 +86,8 @@ impl fmt::Display for Row {
         let (below, inconclusive) = (verdict("changed-below-threshold"), verdict("inconclusive"));
         write!(f, "{:>7}{before:>8}{after:>8}{below:>8}{inconclusive:>8}", self.tests.len())?;
         let largest = self.tests.iter().max_by(|one, two| one.estimate.abs().total_cmp(&two.estimate.abs()));
-        let (estimate, ns, test) = largest.map_or((0.0, 0.0, ""), |seen| (seen.estimate, seen.base_ns, &seen.test));
+        let (estimate, ns, test) =
+            largest.map_or((0.0, 0.0, String::new()), |seen| (seen.estimate, seen.base_ns, seen.test()));
         let (functions, loops) = (self.functions.to_string(), self.loops.to_string());
         write!(f, "{:>+11.2}{functions:>12}{loops:>12}{seconds:>8.0}  {place}: {test}, {ns:.0} ns", 100.0 * estimate)?;
         self.uncontrolled.as_ref().map_or(Ok(()), |why| write!(f, " [{why}]"))

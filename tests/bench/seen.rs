@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 /// A test with figures.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Seen {
-    /// Target and name.
-    pub test: String,
+    /// Its target.
+    pub target: String,
+    /// Its name there.
+    pub name: String,
     /// In the words of the document.
     pub verdict: String,
     /// Why it is inconclusive.
@@ -37,7 +39,8 @@ impl Seen {
     pub fn of(result: &TestResult) -> Option<Self> {
         let change = result.change?;
         let mut seen = Self {
-            test: format!("{} {}", result.test.target, result.test.name),
+            target: result.test.target.clone(),
+            name: result.test.name.clone(),
             verdict: json::verdict(result.verdict).to_owned(),
             reason: result.reason.as_ref().map(|reason| reason.kind.clone()),
             flagged_first: false,
@@ -52,6 +55,11 @@ impl Seen {
         let taken_back = result.notes.iter().any(|note| *note == Note::TakenBack.to_string());
         seen.flagged_first = seen.is_flagged() || taken_back || seen.reason.as_deref() == Some("not-confirmed");
         Some(seen)
+    }
+
+    /// Target and name.
+    pub fn test(&self) -> String {
+        format!("{} {}", self.target, self.name)
     }
 
     /// Slower or faster, which no null edit is.

@@ -1,12 +1,13 @@
 //! Whether what a test executes really differs between the kept executables of two versions.
 
-use super::callgrind::{Callgrind, Extent, Job, Profile};
+use super::callgrind::{Callgrind, Extent, Profile};
 use super::disassembly::{self, Functions, stable};
+use super::sides::Kept;
 use super::{Result, TestKey};
-use cargo_perfunit::build::{SIDE_VARIABLE, SideBuild, TestExecutable};
+use cargo_perfunit::build::TestExecutable;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Runs on each side at first, and in all when the first ones differ: what a test does may vary from run to run.
 const RUNS: [usize; 2] = [2, 6];
@@ -26,24 +27,6 @@ pub enum Outcome {
     Identical,
     /// It did not end in time, or is not in both executables.
     Unsettled(String),
-}
-
-/// The executables of one version.
-pub struct Kept {
-    folder: PathBuf,
-    build: SideBuild,
-}
-
-impl Kept {
-    /// Reads what the tool noted.
-    pub fn load(folder: &Path) -> Result<Self> {
-        let build = serde_json::from_slice(&std::fs::read(folder.join("build.json"))?)?;
-        Ok(Self { folder: folder.to_owned(), build })
-    }
-
-    fn executable(&self, target: &str) -> Option<&TestExecutable> {
-        self.build.executables.iter().find(|executable| executable.target.to_string() == target)
-    }
 }
 
 /// Function (of the test's executable or another one that it started) with the counts of several runs.
@@ -107,7 +90,7 @@ impl Judge {
         let mut extent = Extent::Test;
         let mut profiles = Vec::new();
         while profiles.len() < runs {
-            let Some(profile) = self.profile(test, side, executable, extent)? else {
+            let Some(profile) = side.profile(&self.callgrind, &test.name, executable, extent)? else {
                 profiles.clear();
                 break;
             };
@@ -120,20 +103,6 @@ impl Judge {
         let counts = (!profiles.is_empty()).then(|| merge(&profiles, side, extent));
         self.profiles.insert(key, counts.clone());
         Ok(counts)
-    }
-
-    fn profile(
-        &self,
-        test: &TestKey,
-        side: &Kept,
-        executable: &TestExecutable,
-        extent: Extent,
-    ) -> Result<Option<Profile>> {
-        let mut environment = executable.env.clone();
-        environment.insert(SIDE_VARIABLE.to_owned(), side.folder.display().to_string());
-        let job =
-            Job { executable: &executable.path, test: &test.name, folder: &executable.cwd, environment: &environment };
-        self.callgrind.run(job, extent, &|_| false)
     }
 
     /// An executed function whose instructions differ.

@@ -17,6 +17,7 @@ mod literals;
 mod repository;
 mod sample;
 mod settle;
+mod sides;
 mod sites;
 mod sources;
 mod subject;

@@ -19,6 +19,9 @@ const UNSET: [&str; 9] = [
     "GIT_WORK_TREE",
 ];
 
+/// Options of `diff` that `list` has no use for; each has a value.
+const OF_MEASURING: [&str; 5] = ["--threshold", "--per-test-budget", "--budget", "--explain", "--layout"];
+
 /// An executable of the tool with the options that every call gets.
 pub struct Tool {
     /// Its file.
@@ -59,7 +62,15 @@ impl Tool {
     /// A call with the tool's options that prints JSON.
     pub fn command(&self, tree: &Path, subcommand: &str, versions: &str) -> Command {
         let mut command = clean(&self.executable, tree);
-        command.args([subcommand, versions, "--message-format", "json"]).args(&self.options);
+        command.args([subcommand, versions, "--message-format", "json"]);
+        let mut options = self.options.iter();
+        while let Some(option) = options.next() {
+            if subcommand == "list" && OF_MEASURING.contains(&option.as_str()) {
+                options.next();
+            } else {
+                command.arg(option);
+            }
+        }
         command
     }
 

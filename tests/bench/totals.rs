@@ -26,9 +26,9 @@ pub fn of_nulls(rows: &[Row]) -> String {
 
 /// The last page for edits with a true effect: what became of each test.
 pub fn of_effect(rows: &[Row], percent: f64) -> String {
-    let mut tests: BTreeMap<&str, Vec<&Seen>> = BTreeMap::new();
+    let mut tests: BTreeMap<String, Vec<&Seen>> = BTreeMap::new();
     for seen in counted(rows).flat_map(|row| &row.tests) {
-        tests.entry(&seen.test).or_default().push(seen);
+        tests.entry(seen.test()).or_default().push(seen);
     }
     let mut lines = vec![format!("\n{percent} % more work:")];
     for (test, seen) in &tests {

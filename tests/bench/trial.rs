@@ -1,15 +1,25 @@
 //! One null edit from beginning to end: base's version committed, head's left in the working tree, both compared, both
 //! taken back.
 
+use super::callgrind::{Callgrind, Extent};
 use super::comparison::{self, Answer};
 use super::nulls::Null;
 use super::rows::{Part, Row};
+use super::seen::Seen;
+use super::sides::Kept;
 use super::sources::Sources;
 use super::tool::Tool;
 use super::{Result, copy, repository, unrelated, workloads};
+use cargo_perfunit::model::Sides;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Of executed instructions, the largest difference between versions that do the same work.
+const EQUAL_WORK: f64 = 0.001;
+
+/// Longest run under callgrind.
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// What all edits of a run share.
 pub struct Trial<'a> {
@@ -71,6 +81,36 @@ impl Trial<'_> {
             Answer::Compared(document) => row.fill(&document, |test| !test.contains(unrelated::NAME)),
             Answer::Refused(why) => row.refused = Some(why),
         }
+        if self.effect.is_none() && row.tests.iter().any(|seen| seen.flagged_first) {
+            row.refused = self.other_work(&row.tests)?;
+        }
         Ok(row)
     }
+
+    /// What the compiler made of the edit, if a flagged test executes more or fewer instructions: then it is no null edit.
+    fn other_work(&self, tests: &[Seen]) -> Result<Option<String>> {
+        let kept = self.tool.list(self.tree, "HEAD", &["--all-tests"])?.document.kept;
+        let kept = kept.ok_or("the tool kept no executables")?;
+        let sides = Sides { base: Kept::load(&kept.base)?, head: Kept::load(&kept.head)? };
+        let scratch = tempfile::tempdir()?;
+        let callgrind = Callgrind::new(scratch.path().join("callgrind"), LONGEST);
+        for seen in tests.iter().filter(|seen| seen.flagged_first) {
+            let base = executed(&sides.base, &callgrind, seen)?;
+            let head = executed(&sides.head, &callgrind, seen)?;
+            let (Some(base), Some(head)) = (base, head) else { continue };
+            if base.abs_diff(head) as f64 > EQUAL_WORK * base as f64 {
+                let change = 100.0 * seen.estimate;
+                return Ok(Some(format!("other work: {} {base} to {head} instructions, {change:+.2} %", seen.test())));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Instructions of one call of a test; `None` if it did not end in time.
+fn executed(side: &Kept, callgrind: &Callgrind, seen: &Seen) -> Result<Option<u64>> {
+    let (target, name) = (&seen.target, &seen.name);
+    let executable = side.executable(target).ok_or_else(|| format!("{target} was not kept"))?;
+    let profile = side.profile(callgrind, name, executable, Extent::Test)?;
+    Ok(profile.map(|profile| profile.functions.values().sum()).filter(|executed| *executed > 0))
 }

@@ -6,6 +6,9 @@
 mod benches;
 #[path = "../bound.rs"]
 mod bound;
+#[expect(dead_code, reason = "no lines are asked for, and no processes beside")]
+#[path = "../callgrind.rs"]
+mod callgrind;
 #[path = "../comparison.rs"]
 mod comparison;
 #[path = "../copy.rs"]
@@ -43,6 +46,8 @@ mod rows;
 #[expect(dead_code, reason = "verdicts are counted here, whatever the size of a test")]
 #[path = "../seen.rs"]
 mod seen;
+#[path = "../sides.rs"]
+mod sides;
 #[path = "../sites.rs"]
 mod sites;
 #[expect(dead_code, reason = "nobody asks here who names what")]
@@ -52,7 +57,7 @@ mod sources;
 mod spin;
 mod subjects;
 mod tables;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "how long a list took is not asked")]
 #[path = "../tool.rs"]
 mod tool;
 #[path = "../trial.rs"]

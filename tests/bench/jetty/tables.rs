@@ -95,7 +95,7 @@ pub fn of_nulls(rows: &[Of<rows::Row>]) -> String {
         let flagged = of.row.tests.iter().filter(|seen| seen.is_flagged());
         lines.extend(flagged.map(|seen| {
             let change = 100.0 * seen.estimate;
-            format!("{}: {} {}: {} {} {change:+.2} %", of.clone, of.row.kind, of.row.place, seen.test, seen.verdict)
+            format!("{}: {} {}: {} {} {change:+.2} %", of.clone, of.row.kind, of.row.place, seen.test(), seen.verdict)
         }));
     }
     lines.push(refused("null edits", rows.iter().filter_map(|of| of.row.refused.as_deref())));

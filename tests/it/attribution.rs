@@ -63,6 +63,21 @@ fn a_changed_function_of_some_instructions_is_named_without_another_build() {
 }
 
 #[test]
+fn where_nothing_is_stripped_another_build_has_the_debug_information() {
+    if !has_valgrind() {
+        return;
+    }
+    let project = short_callee();
+    let mut command = Project::tool(project.path());
+    command.args(["diff", "HEAD~1", "--message-format", "json", "--per-test-budget", "3s", "--explain", "always"]);
+    command.env("CARGO_PROFILE_BENCH_STRIP", "none");
+    let test = Run::of(command).expect(100).json()["tests"][0].clone();
+    assert_eq!(first_responsible(&test), Some("decimal_length"), "{test:#}");
+    assert_eq!(test["explanation"]["engine"], "callgrind");
+    assert_eq!(fs::read_dir(project.path().join("target/perfunit/sides")).unwrap().count(), 4);
+}
+
+#[test]
 fn by_time_alone_it_is_named_too_and_no_share_is_above_all() {
     let test = explained(&short_callee(), &["--engine", "probes"]);
     assert_eq!(first_responsible(&test), Some("decimal_length"), "{test:#}");
@@ -78,8 +93,8 @@ fn who_waits_longer_is_found_by_time() {
     assert_eq!(test["explanation"]["engine"], "probes", "{test:#}");
     if has_valgrind() {
         assert!(test["explanation"]["instructions"].as_f64().unwrap().abs() < 0.2, "{test:#}");
-        let text = project.perfunit(["explain"]).expect(0).stdout;
-        assert!(text.contains("attributed by time: executed instructions ("), "{text}");
+        let shown = project.perfunit(["explain"]).expect(0).stdout;
+        assert!(shown.contains("attributed by time: executed instructions ("), "{shown}");
     }
 }
 

@@ -46,7 +46,10 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
                 open.extend((folded > 0).then_some((depth + 1, Err(folded))));
                 open.extend(shown.into_iter().rev().map(|child| (depth + 1, Ok(child))));
             }
-            Err(folded) => lines.push(format!("{:>37}  {}({folded} more)", "", "  ".repeat(depth))),
+            Err(folded) => {
+                let place = 3 * format::cost_width(explanation.engine) + 10;
+                lines.push(format!("{:>place$}  {}({folded} more)", "", "  ".repeat(depth)));
+            }
         }
     }
     lines.extend(without_probe(explanation));
@@ -64,5 +67,7 @@ fn line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs
             format!("{} {calls}", place(&explanation.functions[function]))
         }
     };
-    format!("{base:>9} {} {head:>9} {change:>12}  {}{}", glyphs.arrow(), "  ".repeat(depth), name)
+    let width = format::cost_width(explanation.engine);
+    let of_change = width + 3;
+    format!("{base:>width$} {} {head:>width$} {change:>of_change$}  {}{}", glyphs.arrow(), "  ".repeat(depth), name)
 }

@@ -29,7 +29,8 @@ fn add(forest: &Forest, index: usize, depth: usize, screen: &mut Screen) {
         add(forest, child, depth + 1, screen);
     }
     if !folded.is_empty() {
-        let more = format!("{:>25}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
+        let place = format::cost_width(forest.engine) + 16;
+        let more = format!("{:>place$}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
         screen.line(&Text::default().pad(INDENT).with(DIM, more));
     }
 }
@@ -38,7 +39,8 @@ fn line(forest: &Forest, index: usize, depth: usize, screen: &Screen) -> Text {
     let node = &forest.nodes[index];
     let share = format!("{:.1} %", 100.0 * node.share);
     let time = format::cost(node.total_cost, forest.engine, screen.glyphs());
-    let figures = format!("{share:>7} {time:>9}  {:>5}  {}", node.tests, "  ".repeat(depth));
+    let width = format::cost_width(forest.engine);
+    let figures = format!("{share:>7} {time:>width$}  {:>5}  {}", node.tests, "  ".repeat(depth));
     let name = match node.function {
         Some(function) => {
             impact::name(&forest.functions[function]).with(DIM, format!(" {}", impact::calls(node.calls)))

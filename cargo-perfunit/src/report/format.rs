@@ -66,6 +66,14 @@ pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     }
 }
 
+/// Letters of a [`cost`] in a column.
+pub fn cost_width(engine: Engine) -> usize {
+    match engine {
+        Engine::Probes => 9,
+        Engine::Callgrind => 12,
+    }
+}
+
 /// A number of bytes, three significant digits from a KiB on: `640 B`, `1.20 KiB`.
 pub fn bytes(bytes: f64) -> String {
     scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])

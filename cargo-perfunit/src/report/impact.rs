@@ -30,8 +30,9 @@ pub fn text(impact: &explain::Impact, options: &TextOptions) -> String {
 
 fn write(found: &FunctionImpact, engine: Engine, options: &TextOptions, screen: &mut Screen) {
     screen.status("Function", GOOD, &name(&found.function).and(": ").join(summary(found, engine, screen.glyphs())));
+    let width = format::cost_width(engine);
     let header =
-        format!("{:>7}  {:>8}  {:<20} {:>9}  {:>8}", "self", "callees", of_the_test(engine), "per run", "calls");
+        format!("{:>7}  {:>8}  {:<20} {:>width$}  {:>8}", "self", "callees", of_the_test(engine), "per run", "calls");
     screen.line(&Text::default().pad(INDENT).with(DIM, header));
     let shown = if options.verbose { found.tests.len() } else { SHOWN };
     for test in found.tests.iter().take(shown) {
@@ -59,7 +60,8 @@ fn summary(found: &FunctionImpact, engine: Engine, glyphs: Glyphs) -> Text {
 fn row(test: &TestImpact, engine: Engine, glyphs: Glyphs) -> Text {
     let share = |share: f64| format!("{:.1} %", 100.0 * share);
     let figures = format!("{:>7}  {:>8}  ", share(test.self_share), share(test.children_share));
-    let costs = format!(" {:>9}  {:>8}  ", format::cost(test.cost, engine, glyphs), calls(test.calls));
+    let width = format::cost_width(engine);
+    let costs = format!(" {:>width$}  {:>8}  ", format::cost(test.cost, engine, glyphs), calls(test.calls));
     let bar = gauge(test.self_share, test.children_share, glyphs);
     Text::default().pad(INDENT).and(figures).join(bar).and(costs).join(test_id(&test.test))
 }

@@ -21,8 +21,9 @@ pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String
     let tests = trees.nodes.first().map_or(0, |root| root.tests);
     let text = format!("{} of {}", format::count(ranking.len(), "function"), format::count(tests, "test"));
     screen.status("Hot", STRONG, &Text::plain(text));
+    let width = format::cost_width(trees.engine);
     let header = format!(
-        "{:>6} {:>6} {:>9}  {:>9} {:>9} {:>9}  {:>5}  function",
+        "{:>6} {:>6} {:>9}  {:>width$} {:>width$} {:>width$}  {:>5}  function",
         "score", "R", "deviation", "max", "mean", "min", "tests"
     );
     screen.line(&Text::default().pad(INDENT).with(DIM, header));
@@ -39,9 +40,9 @@ pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String
 fn row(ranked: &Ranked, engine: Engine, screen: &Screen) -> Text {
     let [max, mean, min] = [ranked.self_cost.max, ranked.self_cost.mean, ranked.self_cost.min]
         .map(|cost| format::cost(cost, engine, screen.glyphs()));
-    let score = ranked.score;
+    let (score, width) = (ranked.score, format::cost_width(engine));
     let figures = format!(
-        "{:>6.3} {:>6.3} {:>9.3}  {max:>9} {mean:>9} {min:>9}  {:>5}  ",
+        "{:>6.3} {:>6.3} {:>9.3}  {max:>width$} {mean:>width$} {min:>width$}  {:>5}  ",
         score.score, score.distance, score.deviation, ranked.tests
     );
     Text::default().pad(INDENT).and(figures).join(impact::name(&ranked.function))

@@ -72,6 +72,43 @@ pub struct Error {
 /// The result of every stage.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// Why a step ended early.
+#[derive(Debug)]
+pub enum Stop<Why> {
+    /// What was asked for cannot be had: a fact, to be reported.
+    Because(Why),
+    /// The whole run fails.
+    Failed(Error),
+}
+
+/// The result of a step that may find that what was asked for cannot be had.
+pub type Tried<T, Why> = std::result::Result<T, Stop<Why>>;
+
+impl<Why> Stop<Why> {
+    /// The same with the fact in the words of who asked.
+    pub fn map<Other>(self, other: impl FnOnce(Why) -> Other) -> Stop<Other> {
+        match self {
+            Self::Because(why) => Stop::Because(other(why)),
+            Self::Failed(error) => Stop::Failed(error),
+        }
+    }
+}
+
+impl<Why> From<Error> for Stop<Why> {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Facts apart from failures.
+pub fn apart<T, Why>(tried: Tried<T, Why>) -> Result<std::result::Result<T, Why>> {
+    match tried {
+        Ok(done) => Ok(Ok(done)),
+        Err(Stop::Because(why)) => Ok(Err(why)),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
 impl Error {
     /// A failure with its exit code; `message` is lowercase and names the path, revision or command.
     pub fn new(code: ExitCode, message: impl Into<String>) -> Self {

@@ -25,7 +25,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tool::{Listed, Tool};
+use tool::{Listed, NoAnswer, Tool};
 use verdict::{Answer, Verdicts};
 
 /// The main function of a test target: asks about the tests of its package.
@@ -58,7 +58,7 @@ struct Run {
     names: OnceLock<Vec<String>>,
     /// Tests that were listed.
     listed: usize,
-    verdicts: OnceLock<Result<Verdicts, String>>,
+    verdicts: OnceLock<Result<Verdicts, NoAnswer>>,
 }
 
 /// A test for each that the change can reach.
@@ -86,8 +86,9 @@ impl Run {
     /// The end of one test. The first one that comes here has all of them measured.
     fn check(&self, test: &Listed, notes: &Notes) -> Result<Completion, Failed> {
         let names = self.names.get().map_or(&[][..], Vec::as_slice);
-        let verdicts =
-            self.verdicts.get_or_init(|| self.tool.diff(&self.base, names, self.listed.saturating_sub(names.len())));
+        let others = self.listed.saturating_sub(names.len());
+        let ask = || Ok(Verdicts::new(&self.base, self.tool.diff(&self.base, names, others)?));
+        let verdicts = self.verdicts.get_or_init(ask);
         let verdicts = verdicts.as_ref().map_err(Failed::from)?;
         match verdicts.of(test) {
             Answer::Passed(note) => {

@@ -1,11 +1,11 @@
 //! cargo-perfunit as a program: where it is, what it is asked, what it answers.
 
-use super::verdict::Verdicts;
 use serde_json::Value;
 use std::env;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// The version to compare with.
 const BASE_VARIABLE: &str = "PERFUNIT_BASE";
@@ -38,6 +38,44 @@ impl fmt::Display for Listed {
     }
 }
 
+/// Why it gives no answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    NotStarted {
+        program: PathBuf,
+        error: io::Error,
+    },
+    /// It printed no document; its message is on stderr.
+    Failed {
+        subcommand: &'static str,
+        status: ExitStatus,
+    },
+    /// Its document is not one that we understand.
+    OtherSchema {
+        found: String,
+    },
+    MissingTests,
+    MissingText,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = match self {
+            Self::NotStarted { program, error } => return write!(f, "cannot start {}: {error}", program.display()),
+            Self::Failed { subcommand, status } => {
+                return write!(f, "cargo perfunit {subcommand} failed, see its message ({status})");
+            }
+            Self::OtherSchema { found } => format!("schema version {found} instead of {SCHEMA}"),
+            Self::MissingTests => "no tests".to_owned(),
+            Self::MissingText => "a text is missing".to_owned(),
+        };
+        write!(
+            f,
+            "cargo-perfunit's answer is not understood ({why}): do its version and that of perfunit-runtime go together?"
+        )
+    }
+}
+
 impl Tool {
     /// Looks where cargo looks for its subcommands.
     pub fn find(arguments: &[&str]) -> Option<Self> {
@@ -50,7 +88,7 @@ impl Tool {
     }
 
     /// The version that is compared with, and the tests that the change can reach.
-    pub fn list(&self) -> Result<(String, Vec<Listed>), String> {
+    pub fn list(&self) -> Result<(String, Vec<Listed>), NoAnswer> {
         let typed = env::var(BASE_VARIABLE).ok().filter(|base| !base.is_empty());
         let document = self.ask("list", &[], typed.as_slice())?;
         let base = match typed {
@@ -58,26 +96,26 @@ impl Tool {
             // In full it would fill the line of a message.
             None => text(&document["base"]["commit"])?.chars().take(SHORT).collect(),
         };
-        let tests = document["tests"].as_array().ok_or_else(|| not_understood("no tests"))?;
+        let tests = document["tests"].as_array().ok_or(NoAnswer::MissingTests)?;
         let selected = tests.iter().filter(|test| test["selected"] == true);
         let listed = |test: &Value| Ok(Listed { target: text(&test["target"])?, name: text(&test["name"])? });
-        Ok((base, selected.map(listed).collect::<Result<_, String>>()?))
+        Ok((base, selected.map(listed).collect::<Result<_, NoAnswer>>()?))
     }
 
     /// Has these tests measured, or all if there are none; so many others are measured by other processes, and all of
     /// them together may err as rarely as one run.
-    pub fn diff(&self, base: &str, names: &[String], others: usize) -> Result<Verdicts, String> {
+    pub fn diff(&self, base: &str, names: &[String], others: usize) -> Result<Value, NoAnswer> {
         let others = others.to_string();
         let mut options = vec!["--explain", "never"];
         if !names.is_empty() {
             options.extend(["--exact", "--others", &others]);
         }
         let words = [&[base.to_owned()], names].concat();
-        self.ask("diff", &options, &words).map(|document| Verdicts::new(base, document))
+        self.ask("diff", &options, &words)
     }
 
     /// Runs a subcommand; its notes and errors go where ours go.
-    fn ask(&self, subcommand: &str, options: &[&str], words: &[String]) -> Result<Value, String> {
+    fn ask(&self, subcommand: &'static str, options: &[&str], words: &[String]) -> Result<Value, NoAnswer> {
         let mut command = Command::new(&self.program);
         command.arg(subcommand).args(["--message-format", "json"]).args(options).args(&self.arguments);
         command.arg("--").args(words);
@@ -87,24 +125,17 @@ impl Tool {
             }
         }
         command.stdin(Stdio::null()).stderr(Stdio::inherit());
-        let output = command.output().map_err(|error| format!("cannot start {}: {error}", self.program.display()))?;
+        let output = command.output().map_err(|error| NoAnswer::NotStarted { program: self.program.clone(), error })?;
         let Ok(document) = serde_json::from_slice::<Value>(&output.stdout) else {
-            return Err(format!("cargo perfunit {subcommand} failed, see its message ({})", output.status));
+            return Err(NoAnswer::Failed { subcommand, status: output.status });
         };
         if document["schema_version"] != SCHEMA {
-            let found = &document["schema_version"];
-            return Err(not_understood(&format!("schema version {found} instead of {SCHEMA}")));
+            return Err(NoAnswer::OtherSchema { found: document["schema_version"].to_string() });
         }
         Ok(document)
     }
 }
 
-fn text(value: &Value) -> Result<String, String> {
-    value.as_str().map(str::to_owned).ok_or_else(|| not_understood("a text is missing"))
-}
-
-fn not_understood(why: &str) -> String {
-    format!(
-        "cargo-perfunit's answer is not understood ({why}): do its version and that of perfunit-runtime go together?"
-    )
+fn text(value: &Value) -> Result<String, NoAnswer> {
+    value.as_str().map(str::to_owned).ok_or(NoAnswer::MissingText)
 }

@@ -5,6 +5,6 @@ use std::process::Termination;
 pub fn take_over<T: Termination>(_body: fn() -> T) {}
 
 /// Never called: the tool starts no test here.
-pub fn serve_function(_name: &str, _should_panic: bool, _function: fn() -> Result<(), String>) -> ! {
+pub fn serve_function<E>(_name: &str, _should_panic: bool, _function: fn() -> Result<(), E>) -> ! {
     std::process::exit(2)
 }

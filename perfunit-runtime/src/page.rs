@@ -152,7 +152,7 @@ pub struct SideArea {
     pub tree: AtomicI32,
     /// One of [`state`].
     pub state: AtomicU32,
-    /// 1 if the whole test function is called (door 2), 0 if the macro's body is.
+    /// 1 if the whole test function is called (by the runner), 0 if the macro's body is.
     pub whole_function: AtomicU32,
     /// Time of the first call, ns.
     pub first_ns: AtomicU64,

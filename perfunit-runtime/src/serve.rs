@@ -112,7 +112,7 @@ fn is_success(code: ExitCode) -> bool {
 ///
 /// If the macro captured the test, its first call ends in [`take_over`] and never returns; otherwise the whole function
 /// is the body.
-pub fn serve_function(name: &str, should_panic: bool, function: fn() -> Result<(), String>) -> ! {
+pub fn serve_function<E: 'static>(name: &str, should_panic: bool, function: fn() -> Result<(), E>) -> ! {
     let Some(seat) = open_seat(should_panic) else { sys::exit_now(2) };
     let seat: &'static Seat = Box::leak(Box::new(seat));
     SEAT.store(std::ptr::from_ref(seat) as usize, Release);
@@ -128,7 +128,7 @@ pub fn serve_function(name: &str, should_panic: bool, function: fn() -> Result<(
     }
 }
 
-fn whole_function(seat: &'static Seat, function: fn() -> Result<(), String>) {
+fn whole_function<E: 'static>(seat: &'static Seat, function: fn() -> Result<(), E>) {
     begin(seat);
     let function = black_box(function);
     let body = move |runs| (0..runs).fold(true, |passed, _| passed & function().is_ok());

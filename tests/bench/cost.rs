@@ -5,6 +5,7 @@
 //! sides' folders (`kept`).
 
 use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
+use cargo_perfunit::error::apart;
 use cargo_perfunit::measure::{Bench, Config, Recorder, Subject};
 use cargo_perfunit::model::{Placement, Side, Sides, TestId, Threshold};
 use cargo_perfunit::select::Units;
@@ -103,7 +104,7 @@ fn compare(sides: &Sides<SideBuild>, least: usize, scratch: &Path) -> Result<Lar
         for (executables, tests) in &targets {
             let records = executables
                 .try_map(|_, executable| LinkRecord::load(executable.link.as_deref().unwrap_or(Path::new(""))))?;
-            let mut program = |side: Side| units.program(std::iter::once(records.get(side)), files.get(side));
+            let mut program = |side: Side| apart(units.program(std::iter::once(records.get(side)), files.get(side)));
             let programs = Sides { base: program(Side::Base)??, head: program(Side::Head)?? };
             let answers = code::compare(&programs, tests).tests;
             changed += answers.values().filter(|code| **code != code::Code::Same).count();

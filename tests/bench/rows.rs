@@ -48,8 +48,8 @@ impl Row {
         let meant = document.tests.iter().filter(|result| is_meant(&result.test.name));
         self.tests = meant.filter_map(Seen::of).collect();
         for layout in &document.environment.layouts {
-            self.functions.add(layout.equal, layout.common);
-            self.loops.add(layout.held, layout.loops);
+            self.functions.add(layout.matched.equal, layout.matched.common);
+            self.loops.add(layout.matched.held, layout.matched.loops);
             self.uncontrolled = self.uncontrolled.take().or_else(|| layout.uncontrolled_because.clone());
         }
         if self.tests.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::Result;
 use cargo_perfunit::report::list::ListDocument;
+use cargo_perfunit::system::cache::hash;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -54,8 +55,7 @@ impl Tool {
     pub fn new(executable: Option<PathBuf>, options: Vec<String>) -> Result<Self> {
         let executable = executable.unwrap_or_else(|| env!("CARGO_BIN_EXE_cargo-perfunit").into());
         let content = std::fs::read(&executable).map_err(|error| format!("{}: {error}", executable.display()))?;
-        let hash = |bytes: &[u8]| cargo_perfunit::system::cache::hash(bytes).map_err(|error| error.to_string());
-        let key = format!("{}-{}", hash(&content)?, hash(options.join(" ").as_bytes())?);
+        let key = format!("{}-{}", hash(&content), hash(options.join(" ").as_bytes()));
         Ok(Self { executable, options, key })
     }
 

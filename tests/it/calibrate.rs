@@ -89,7 +89,7 @@ fn a_quick_calibration_finds_half_as_much_again_and_is_kept() {
     assert_eq!(place.left_behind(), 0);
 
     let shown = place.run(&["--show", "--message-format", "json"]).expect(0).json();
-    assert_eq!(shown["circumstances"], document["circumstances"]);
+    assert_eq!(shown, document);
     let text = place.run(&["--show"]).expect(0).stdout;
     for words in ["Calibrated", "+0.33 %", "hash_and_sort", "Mann-Whitney", "sequential"] {
         assert!(text.contains(words), "no {words}:\n{text}");

@@ -2,7 +2,7 @@
 
 use crate::house::{House, is_test};
 use crate::support::repository_root;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -14,64 +14,6 @@ const LONGEST_FUNCTION: usize = 80;
 const MOST_PARAMETERS: usize = 5;
 /// Folders below `src`.
 const MOST_ROOMS: usize = 18;
-
-/// What does not keep the rules yet: the rule, and `file:function`. It only ever gets shorter.
-const NOT_YET: &[&str] = &[
-    "circle cargo-perfunit/src/build/fingerprint.rs",
-    "circle cargo-perfunit/src/build/inputs.rs",
-    "circle cargo-perfunit/src/build/invoke.rs",
-    "circle cargo-perfunit/src/build/kept.rs",
-    "circle cargo-perfunit/src/build/key.rs",
-    "circle cargo-perfunit/src/build/made.rs",
-    "circle cargo-perfunit/src/build/rustc_role.rs",
-    "circle cargo-perfunit/src/build/shadow/inject.rs",
-    "circle cargo-perfunit/src/build/shadow/tree.rs",
-    "circle cargo-perfunit/src/build/toolchain.rs",
-    "circle cargo-perfunit/src/build/unify.rs",
-    "circle cargo-perfunit/src/calibrate/compare.rs",
-    "circle cargo-perfunit/src/calibrate/mod.rs",
-    "circle cargo-perfunit/src/calibrate/project.rs",
-    "circle cargo-perfunit/src/calibrate/recording.rs",
-    "circle cargo-perfunit/src/calibrate/tally.rs",
-    "circle cargo-perfunit/src/cargo/load.rs",
-    "circle cargo-perfunit/src/cargo/patched.rs",
-    "circle cargo-perfunit/src/doctor/judge.rs",
-    "circle cargo-perfunit/src/doctor/mod.rs",
-    "circle cargo-perfunit/src/measure/alone.rs",
-    "circle cargo-perfunit/src/measure/bound.rs",
-    "circle cargo-perfunit/src/measure/confirm.rs",
-    "circle cargo-perfunit/src/measure/confirmed.rs",
-    "circle cargo-perfunit/src/measure/first_calls.rs",
-    "circle cargo-perfunit/src/measure/layouts.rs",
-    "circle cargo-perfunit/src/measure/measurement.rs",
-    "circle cargo-perfunit/src/measure/meter.rs",
-    "circle cargo-perfunit/src/measure/schedule.rs",
-    "circle cargo-perfunit/src/measure/screen.rs",
-    "circle cargo-perfunit/src/measure/whole_process.rs",
-    "circle cargo-perfunit/src/model/metric.rs",
-    "circle cargo-perfunit/src/model/outcome.rs",
-    "circle cargo-perfunit/src/model/partition.rs",
-    "circle cargo-perfunit/src/model/verdict.rs",
-    "circle cargo-perfunit/src/model/warning.rs",
-    "circle cargo-perfunit/src/select/source/probes.rs",
-    "circle cargo-perfunit/src/select/source/probes/rules.rs",
-    "circle cargo-perfunit/src/select/source/probes/walk.rs",
-    "circle cargo-perfunit/src/session/merge/check.rs",
-    "circle cargo-perfunit/src/session/merge/join.rs",
-    "circle cargo-perfunit/src/session/merge/mod.rs",
-    "parameters cargo-perfunit/src/build/invoke.rs:command",
-    "parameters cargo-perfunit/src/build/toolchain.rs:rustc",
-    "report cargo-perfunit/src/calibrate/profile.rs",
-    "text-error cargo-perfunit/src/doctor/workload.rs:work",
-    "text-error perfunit-runtime/harness/mod.rs:Run",
-    "text-error perfunit-runtime/harness/tool.rs:ask",
-    "text-error perfunit-runtime/harness/tool.rs:diff",
-    "text-error perfunit-runtime/harness/tool.rs:list",
-    "text-error perfunit-runtime/harness/tool.rs:text",
-    "text-error perfunit-runtime/src/elsewhere.rs:serve_function",
-    "text-error perfunit-runtime/src/serve.rs:serve_function",
-    "text-error perfunit-runtime/src/serve.rs:whole_function",
-];
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
 const MAY_BE_UNSAFE: [&str; 19] = [
@@ -128,31 +70,10 @@ fn none(broken: impl IntoIterator<Item = String>, rule: &str) {
     assert!(broken.is_empty(), "{rule}:\n{}", broken.join("\n"));
 }
 
-/// Fails if a place breaks a rule that is not excused, or is excused and keeps it.
-#[track_caller]
-fn kept(rule: &str, broken: impl IntoIterator<Item = String>, text: &str) {
-    let broken: BTreeSet<String> = broken.into_iter().collect();
-    let excused: BTreeSet<&str> =
-        NOT_YET.iter().filter_map(|excuse| excuse.strip_prefix(rule)?.strip_prefix(' ')).collect();
-    none(
-        broken.iter().filter(|place| !excused.contains(place.as_str())).map(|place| format!("\"{rule} {place}\",")),
-        text,
-    );
-    let needless = excused.into_iter().filter(|place| !broken.contains(*place)).map(|place| format!("{rule} {place}"));
-    none(needless, "NOT_YET excuses what keeps the rules");
-}
-
 fn house() -> House {
     let house = House::read(&repository_root());
     assert!(house.rooms.len() > 10 && house.functions.len() > 1000, "the sources were not found");
     house
-}
-
-#[test]
-fn every_excuse_names_a_rule() {
-    let rules = ["length", "parameters", "text-error", "report", "rooms", "circle"];
-    let unknown = NOT_YET.iter().filter(|excuse| !rules.iter().any(|rule| excuse.split(' ').next() == Some(rule)));
-    none(unknown.map(ToString::to_string), "an excuse begins with one of these words");
 }
 
 #[test]
@@ -164,28 +85,28 @@ fn a_module_uses_only_modules_above_it() {
 #[test]
 fn rooms_are_few() {
     let rooms = house().folders();
-    kept("rooms", (rooms > MOST_ROOMS).then(|| rooms.to_string()), "nobody finds the way in a house of many rooms");
+    assert!(rooms <= MOST_ROOMS, "nobody finds the way in a house of {rooms} rooms");
 }
 
 #[test]
 fn files_of_a_room_lean_on_each_other_in_one_direction() {
     let files = house().circles.into_iter().flatten();
-    kept("circle", files, "a circle of files is one file that does not say so");
+    none(files, "a circle of files is one file that does not say so");
 }
 
 #[test]
 fn functions_are_short_and_take_few_parameters() {
     let functions = house().functions;
     let long = functions.iter().filter(|function| function.lines > LONGEST_FUNCTION);
-    kept("length", long.map(|function| function.place.clone()), "a function that long does more than one thing");
+    none(long.map(|function| function.place.clone()), "a function that long does more than one thing");
     let wide = functions.iter().filter(|function| function.parameters > MOST_PARAMETERS);
-    kept("parameters", wide.map(|function| function.place.clone()), "values that travel together are a type");
+    none(wide.map(|function| function.place.clone()), "values that travel together are a type");
 }
 
 #[test]
 fn what_goes_wrong_has_a_type() {
     let texts = house().text_errors.into_iter().map(|error| error.0);
-    kept("text-error", texts, "a sentence is made where it is shown");
+    none(texts, "a sentence is made where it is shown");
 }
 
 #[test]
@@ -195,7 +116,7 @@ fn only_commands_ask_for_reports() {
         let asks = ["commands/", "cli/"].iter().any(|room| file.starts_with(&format!("cargo-perfunit/src/{room}")));
         used == "report" && !asks
     });
-    kept("report", uses.map(|(file, _)| file.clone()), "a stage hands on facts; `report` words them");
+    none(uses.map(|(file, _)| file.clone()), "a stage hands on facts; `report` words them");
 }
 
 #[test]

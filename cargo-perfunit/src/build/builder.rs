@@ -1,8 +1,8 @@
 //! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
 
-use super::invoke::{self, BuildFailure, Built, Options, Request};
+use super::invoke::{self, BuildFailure, Built};
 use super::kept::SideBuild;
-use super::key::cargo_home;
+use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
 use super::toolchain::{self, Toolchain, Variant};
 use crate::cargo::{self, Context, Location, Package, Target, Workspace};
@@ -227,7 +227,7 @@ impl<'a> Builder<'a> {
         let repository = Rc::clone(&self.repository);
         let tree = &*self.tree(attempt.place())?;
         let roots = injections.paths().map(|path| path.as_os_str().as_encoded_bytes());
-        let content_key = roots.fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish()?;
+        let content_key = roots.fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish();
         let packages_of_all = &job.workspace.packages;
         let package_folders = packages_of_all
             .iter()
@@ -237,6 +237,7 @@ impl<'a> Builder<'a> {
         let built = packages_of_all.iter().filter(|package| built.contains(package.name.as_str()));
         let built: Vec<&Target> = built.flat_map(tested).collect();
         let request = Request {
+            options: job.options,
             content_key: &content_key,
             manifest: tree.path(Path::new(&job.workspace.root).join("Cargo.toml")),
             config_files: config_files(location, repository.root(), tree, files),
@@ -249,7 +250,7 @@ impl<'a> Builder<'a> {
             target_dir: &target_dir,
             deadline: job.deadline,
         };
-        invoke::build(self.context.cargo_of(side), toolchain, job.options, &request, &progress)
+        invoke::build(self.context.cargo_of(side), toolchain, &request, &progress)
     }
 }
 
@@ -301,7 +302,7 @@ fn tested(package: &Package) -> impl Iterator<Item = &Target> {
 /// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
 /// in the version being built. Those of `/` and of `CARGO_HOME` cargo finds by itself.
 fn config_files(location: &Location, root: &Path, tree: &Tree, files: &FileSet) -> Vec<PathBuf> {
-    let home = cargo_home();
+    let home = cargo::user_folder();
     let start = location.manifest.parent().unwrap_or(root);
     let mut found = Vec::new();
     for folder in start.ancestors().filter(|folder| folder.parent().is_some()) {

@@ -16,7 +16,7 @@ pub const RUNTIME: &[EmbeddedFile] = embed!(
     "probe/lookup.rs", "probe/site.rs", "probe/thread.rs", "probe/ticks.rs"
 );
 
-/// The runner of door 2, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
+/// The test runner, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
 pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
 
 /// The library that gives both processes of a pair the same random numbers, built by a plain rustc call.

@@ -4,7 +4,7 @@
 //! a build. Their names are kept under the key of what is known before; with their present values they become
 //! the key of the side. So a side is found again only where everything that it read is as it was.
 
-use super::key::cargo_home;
+use crate::cargo::user_folder;
 use crate::error::{Error, Result};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
@@ -78,7 +78,7 @@ impl Fingerprint {
     }
 
     /// The key of a side, from the key of what is known before a build and from what the inputs are now.
-    pub fn key(&self, before: &str) -> Result<String> {
+    pub fn key(&self, before: &str) -> String {
         let mut key = KeyBuilder::default().with(before);
         for name in &self.variables {
             let value = std::env::var_os(name);
@@ -166,7 +166,7 @@ impl Covered {
     /// Our folder holds what the keys of versions say, and what builds made; cargo never changes what it has downloaded;
     /// the toolchain has a key of its own.
     fn new(ours: &Path, sysroot: &Path) -> Self {
-        let home = cargo_home().unwrap_or_default();
+        let home = user_folder().unwrap_or_default();
         let folders = [ours.to_owned(), sysroot.to_owned(), home.join("registry"), home.join("git")];
         let real = |folder: &PathBuf| folder.canonicalize().ok();
         Self(folders.iter().filter_map(real).chain(folders.iter().cloned()).collect())
@@ -202,15 +202,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (sub, file) = (folder.path().join("sub"), folder.path().join("sub/file"));
         let inputs = Fingerprint { variables: BTreeSet::from(["HOME".to_owned()]), files: BTreeSet::from([sub]) };
-        let gone = inputs.key("x").unwrap();
-        assert_ne!(gone, inputs.key("y").unwrap());
+        let gone = inputs.key("x");
+        assert_ne!(gone, inputs.key("y"));
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "1").unwrap();
-        let there = inputs.key("x").unwrap();
+        let there = inputs.key("x");
         assert_ne!(there, gone);
-        assert_eq!(there, inputs.key("x").unwrap());
+        assert_eq!(there, inputs.key("x"));
         fs::write(&file, "12").unwrap();
-        assert_ne!(there, inputs.key("x").unwrap());
+        assert_ne!(there, inputs.key("x"));
     }
 
     #[test]

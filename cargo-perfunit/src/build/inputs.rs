@@ -4,13 +4,10 @@
 use super::capture_role::Invocation;
 use super::compiled::{CompiledFiles, listed, lists};
 use super::dispatch_role;
-use super::kept::SideBuild;
 use super::link::{self, LIBRARIES};
 use super::made::Made;
 use crate::error::Result;
-use crate::model::Sides;
 use crate::system::fs;
-use crate::system::os::unix::fs::MetadataExt as _;
 use cargo_metadata::{Artifact, BuildScript, TargetKind};
 use object::Object as _;
 use object::read::NameOrOrdinal;
@@ -172,24 +169,9 @@ impl Inputs {
     }
 }
 
-/// Makes one file of each library that is the same on both sides: which pages hold a file decides how fast it runs.
-pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
-    for (name, base) in &sides.base.inputs.libraries {
-        let Some(head) = sides.head.inputs.libraries.get(name) else { continue };
-        let inode = |path: &Path| fs::metadata(path).map(|data| (data.dev(), data.ino()));
-        if inode(&base.path)? != inode(&head.path)? && fs::same_content(&base.path, &head.path)? {
-            for place in places(&sides.head.folder, Path::new(name)).iter().filter(|place| place.exists()) {
-                fs::remove_file(place)?;
-                fs::link_or_copy(&base.path, place)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Where a library of the workspace lies in a side's folder: where the dynamic linker finds it, and, seen from the test
 /// executables, where cargo puts it, for tests that load it by themselves.
-fn places(side: &Path, name: &Path) -> [PathBuf; 3] {
+pub(super) fn places(side: &Path, name: &Path) -> [PathBuf; 3] {
     [side.join(LIBRARIES).join(name), side.join("deps").join(name), side.join(name)]
 }
 

@@ -2,15 +2,15 @@
 
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
 use super::fingerprint::Fingerprint;
+use super::in_place;
 use super::kept::{self, Artifacts, SideBuild};
 use super::key::side_key;
-use super::made;
+use super::request::{Options, Request};
 use super::toolchain::Toolchain;
 use super::unify;
 use crate::cargo;
 use crate::cargo::Cargo;
 use crate::error::{Error, ExitCode, Result};
-use crate::model::TargetId;
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -19,8 +19,7 @@ use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -29,41 +28,6 @@ use std::time::Instant;
 
 /// Fewer bytes than this do not hold a test executable.
 const LITTLE_SPACE: u64 = 64 << 20;
-
-/// Cargo's own options, as the user typed them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Options {
-    pub profile: String,
-    /// Passed through: features, lock file policy, target triple, `-j`, `--config`.
-    pub arguments: Vec<String>,
-}
-
-/// One side to build.
-#[derive(Debug)]
-pub struct Request<'a> {
-    /// Content of the side: file set and injections.
-    pub content_key: &'a str,
-    /// The workspace's manifest in the tree.
-    pub manifest: PathBuf,
-    /// Cargo's configuration files, outermost first.
-    pub config_files: Vec<PathBuf>,
-    /// The targets to build.
-    pub targets: &'a BTreeSet<TargetId>,
-    /// Folders in the tree of the packages, by name: a name alone may also be that of a dependency.
-    pub package_folders: &'a BTreeMap<String, PathBuf>,
-    /// The packages that the user asked for, as far as this side has them, with their targets that hold tests.
-    pub packages: &'a BTreeMap<String, BTreeSet<TargetId>>,
-    /// The targets are all that their packages have.
-    pub whole_packages: bool,
-    /// One of the targets is only built with certain features.
-    pub requires_features: bool,
-    /// Our folder below cargo's target folder.
-    pub ours: &'a Path,
-    /// Cargo's target folder for this build, below `build` in ours.
-    pub target_dir: &'a Path,
-    /// When cargo is stopped.
-    pub deadline: Option<Instant>,
-}
 
 /// The end of a build.
 #[derive(Debug)]
@@ -81,7 +45,7 @@ pub struct BuildFailure {
     pub roots: BTreeSet<PathBuf>,
     /// The files (in the tree) with the errors; of one in a macro also where the macro is called.
     pub files: BTreeSet<PathBuf>,
-    /// True if only test targets failed, so that our doors may be the cause.
+    /// True if only test targets failed, so that our capturing them may be the cause.
     pub only_tests: bool,
     /// It was stopped at a deadline.
     pub stopped: bool,
@@ -96,35 +60,25 @@ impl BuildFailure {
 }
 
 /// Builds a side, or returns it from an earlier run.
-pub fn build(
-    cargo: &Cargo,
-    toolchain: &Toolchain,
-    options: &Options,
-    request: &Request<'_>,
-    progress: &Progress,
-) -> Result<Built> {
+pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, progress: &Progress) -> Result<Built> {
     let _span = tracing::info_span!("build").entered();
     let sides = request.ours.join("sides");
-    let key = side_key(toolchain, options, request)?;
+    let key = side_key(toolchain, request)?;
     if let Some(read) = Fingerprint::load(request.ours, &key)
-        && let Some(build) = kept::load(&sides, &read.key(&key)?)
+        && let Some(build) = kept::load(&sides, &read.key(&key))
     {
         tracing::info!(folder = %build.folder.display(), "kept side reused");
         return Ok(Built::Done(build));
     }
-    made::put_back(request.ours)?;
+    in_place::put_back(request.ours)?;
     let notes = request.ours.join("capture");
     fs::remove_dir_all(&notes)?;
     cache::private_dir(&notes)?;
     let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
-    let selection = unify::selection(cargo, options, request)?;
+    let selection = unify::selection(cargo, request)?;
     let run = |form| {
-        run(
-            &mut command(cargo, toolchain, options, request, &notes, &selection, form),
-            request.deadline,
-            workspace,
-            progress,
-        )
+        let mut command = command(cargo, toolchain, request, &notes, form);
+        run(command.args(&selection), request.deadline, workspace, progress)
     };
     let mut end = run(RunnerForm::Text)?;
     if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
@@ -139,7 +93,7 @@ pub fn build(
             }
             let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
             read.save(request.ours, &key)?;
-            kept::keep(&sides, &read.key(&key)?, &artifacts, &invocations).map(Built::Done)
+            kept::keep(&sides, &read.key(&key), &artifacts, &invocations).map(Built::Done)
         }
         Err(failure) if is_full(request.ours, &failure.output) => {
             term::eprint(&failure.output);
@@ -224,29 +178,20 @@ impl RunnerForm {
     }
 }
 
-fn command(
-    cargo: &Cargo,
-    toolchain: &Toolchain,
-    options: &Options,
-    request: &Request<'_>,
-    notes: &Path,
-    selection: &[String],
-    runner: RunnerForm,
-) -> Command {
+fn command(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, notes: &Path, runner: RunnerForm) -> Command {
     let mut command = cargo.command();
     let (format, color) =
         if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
     command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
-    command.args(["--profile", &options.profile]);
-    configured(&mut command, request);
+    command.args(["--profile", &request.options.profile]);
+    request.configure(&mut command);
     command.arg("--target-dir").arg(request.target_dir);
     // Last, so that a runner of the project does not run the tests now.
-    let triple = target_triple(options)
+    let triple = target_triple(request.options)
         .or_else(|| std::env::var("CARGO_BUILD_TARGET").ok())
         .unwrap_or_else(|| cargo.host.clone());
-    command.args(&options.arguments);
+    command.args(&request.options.arguments);
     command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
-    command.args(selection);
     command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
     if std::env::var_os(INSTA_ROOT).is_none()
         && let Some(root) = request.manifest.parent()
@@ -255,16 +200,6 @@ fn command(
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-/// Has cargo read the manifest of the tree, and the configuration of the project.
-pub(super) fn configured(command: &mut Command, request: &Request<'_>) {
-    command.arg("--manifest-path").arg(&request.manifest);
-    for config in &request.config_files {
-        command.arg("--config").arg(config);
-    }
-    // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
-    command.current_dir("/");
 }
 
 fn target_triple(options: &Options) -> Option<String> {

@@ -3,13 +3,14 @@
 use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
 use super::fingerprint::Traces;
-use super::inputs::{Inputs, Reported};
-use super::rustc_role::HARNESS_SUFFIX;
+use super::inputs::{Inputs, Reported, places};
+use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::error::{Error, Result};
-use crate::model::{TargetId, TargetKind};
+use crate::model::{Sides, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::os::unix::fs::MetadataExt as _;
 use perfunit_runtime::page::INSIDE_VARIABLE;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,7 @@ const LINKS: &str = "link";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Harness {
-    /// Our runner: both doors are open.
+    /// Our runner: tests are captured by attribute or by runner.
     Runner,
     /// libtest: only what the macro captured can be measured.
     Libtest,
@@ -190,6 +191,21 @@ pub(super) fn keep(sides: &Path, key: &str, artifacts: &Artifacts, invocations: 
 pub fn stand_in(ours: &Path, side: &SideBuild) -> Result<()> {
     for binary in side.binaries()? {
         dispatch_role::install(&ours.join("build/any").join(file_name(&binary)))?;
+    }
+    Ok(())
+}
+
+/// Makes one file of each library that is the same on both sides: which pages hold a file decides how fast it runs.
+pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
+    for (name, base) in &sides.base.inputs.libraries {
+        let Some(head) = sides.head.inputs.libraries.get(name) else { continue };
+        let inode = |path: &Path| fs::metadata(path).map(|data| (data.dev(), data.ino()));
+        if inode(&base.path)? != inode(&head.path)? && fs::same_content(&base.path, &head.path)? {
+            for place in places(&sides.head.folder, Path::new(name)).iter().filter(|place| place.exists()) {
+                fs::remove_file(place)?;
+                fs::link_or_copy(&base.path, place)?;
+            }
+        }
     }
     Ok(())
 }

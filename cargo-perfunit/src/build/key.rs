@@ -1,7 +1,8 @@
 //! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
 
-use super::invoke::{Options, Request};
+use super::request::{Options, Request};
 use super::toolchain::Toolchain;
+use crate::cargo::user_folder;
 use crate::error::{Error, Result};
 use crate::model::TargetId;
 use crate::system::cache::KeyBuilder;
@@ -88,9 +89,9 @@ struct Recipe<'a> {
 }
 
 /// The key of what is known before a build.
-pub(super) fn side_key(toolchain: &Toolchain, options: &Options, request: &Request<'_>) -> Result<String> {
+pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<String> {
     let recipe = Recipe {
-        options,
+        options: request.options,
         targets: request.targets,
         packages: request.packages.keys().collect(),
         whole_packages: request.whole_packages,
@@ -99,7 +100,8 @@ pub(super) fn side_key(toolchain: &Toolchain, options: &Options, request: &Reque
     };
     let recipe = serde_json::to_vec(&recipe).map_err(|error| Error::setup(error.to_string()))?;
     let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(recipe);
-    let given = options.arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]));
+    let given =
+        request.options.arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]));
     let files = implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given);
     for file in files {
         key = configuration(key, &file, DEEPEST)?;
@@ -109,18 +111,12 @@ pub(super) fn side_key(toolchain: &Toolchain, options: &Options, request: &Reque
     for (name, value) in variables {
         key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
     }
-    key.finish()
-}
-
-/// The user's own folder of cargo.
-pub fn cargo_home() -> Option<PathBuf> {
-    let given = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-    given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
+    Ok(key.finish())
 }
 
 /// The files that cargo reads without being told: it is started from `/`.
 fn implicit_configuration() -> Vec<PathBuf> {
-    let folders = [Some(PathBuf::from("/.cargo")), cargo_home()];
+    let folders = [Some(PathBuf::from("/.cargo")), user_folder()];
     // The name without extension is the older one and wins if both exist.
     let file =
         |folder: PathBuf| ["config", "config.toml"].map(|name| folder.join(name)).into_iter().find(|f| f.is_file());
@@ -195,7 +191,7 @@ mod tests {
         let key = |text: &str| {
             let file = folder.path().join("config.toml");
             fs::write(&file, text).unwrap();
-            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish().unwrap()
+            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish()
         };
         let plain = key("[build]\nrustflags = ['-Cdebuginfo=1']\n");
         assert_eq!(plain, key("# words\n[term]\ncolor = 'never'\n[build]\nrustflags = [ '-Cdebuginfo=1' ]\n"));
@@ -211,7 +207,7 @@ mod tests {
         fs::write(&file, "include = ['more.toml', { path = 'most.toml', optional = true }]\n").unwrap();
         let key = |text: &str| {
             fs::write(&folder.path().join("more.toml"), text).unwrap();
-            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish().unwrap()
+            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish()
         };
         assert_ne!(key("[env]\nX = '1'\n"), key("[env]\nX = '2'\n"));
         assert_ne!(key("include = 'config.toml'\n"), key("include = 'config.toml'\n[env]\nX = '2'\n"));

@@ -23,7 +23,7 @@ pub struct Found {
     pub ignored: bool,
     /// Source file as rustc saw it and line, where the harness tells.
     pub place: Option<(String, usize)>,
-    /// How it was captured; `None` if neither door did.
+    /// How it was captured; `None` if no method did.
     pub capture: Option<Capture>,
 }
 

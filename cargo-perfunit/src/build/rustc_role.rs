@@ -1,4 +1,4 @@
-//! The executable as cargo's `RUSTC_WORKSPACE_WRAPPER`: opens both doors in test crates and makes the machine code of
+//! The executable as cargo's `RUSTC_WORKSPACE_WRAPPER`: has test crates captured by attribute and by runner, and makes the machine code of
 //! two versions comparable.
 //!
 //! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
@@ -6,57 +6,16 @@
 
 use super::debug_information::DebugInformation;
 use super::link;
-use super::toolchain::{Inlining, Probes};
+use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::process::CommandExt;
-use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-/// File name by which `main` knows this role.
-pub const WRAPPER_NAME: &str = "perfunit-rustc";
-/// The wrapper's settings, beside it.
-pub const CONFIG_NAME: &str = "wrapper.json";
-/// Suffix of the file left beside a test executable that libtest or our runner drives; its content says which.
-pub const HARNESS_SUFFIX: &str = ".perfunit";
-
-/// What the wrapper adds.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct WrapperConfig {
-    pub runtime: PathBuf,
-    /// Runner library; absent where door 2 is closed.
-    pub runner: Option<PathBuf>,
-    pub macros: PathBuf,
-    /// The user's own workspace wrapper, called between us and rustc.
-    pub chained: Option<PathBuf>,
-    /// The toolchain's folder: what is linked from there is the same on both sides.
-    pub sysroot: PathBuf,
-    /// Whether functions carry probes.
-    pub probes: Probes,
-    /// Whether executables tell what was inlined where.
-    pub inlining: Inlining,
-}
-
-impl WrapperConfig {
-    /// Reads the settings from the wrapper's folder.
-    pub fn load(dir: &Path) -> Result<Self> {
-        let path = dir.join(CONFIG_NAME);
-        serde_json::from_slice(&fs::read(&path)?).map_err(|error| {
-            Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean --cache`")
-        })
-    }
-
-    /// Writes the settings into the wrapper's folder, last: their presence says that the folder is complete.
-    pub fn save(&self, dir: &Path) -> Result<()> {
-        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write_atomically(&dir.join(CONFIG_NAME), text)
-    }
-}
 
 /// The role's main: becomes rustc (or the user's wrapper). Returns only on failure.
 pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
@@ -97,7 +56,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     };
     command.args(kept_arguments(arguments, debug_information));
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
-    let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"))?;
+    let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"));
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
     // Lints are not our business: an old base must build although this compiler has new ones and it denies warnings.
     command.args(["--cap-lints", "allow"]);
@@ -123,7 +82,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         add_our_crates(&mut command, &config, &call)?;
     }
     if call.test {
-        open_second_door(&mut command, &config, &call)?;
+        add_our_runner(&mut command, &config, &call)?;
     }
     for (name, value) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_BIN_EXE_")) {
         command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
@@ -136,7 +95,7 @@ fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) ->
     if let Some(input) = &call.input {
         let file = std::path::absolute(input).map_err(|error| Error::setup(error.to_string()))?;
         if let Some(place) = shadow::place_in_tree(&file) {
-            command.arg("--cfg").arg(format!("{}=\"{}\"", shadow::ROOT_CFG, shadow::root_key(place)?));
+            command.arg("--cfg").arg(format!("{}=\"{}\"", shadow::ROOT_CFG, shadow::root_key(place)));
         }
     }
     // Not by its own name: a crate may depend on the published runtime, for the attributes.
@@ -153,7 +112,7 @@ fn library(name: &str, path: &Path) -> String {
     format!("{name}={}", path.display())
 }
 
-fn open_second_door(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
+fn add_our_runner(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     if let Some(runner) = &config.runner {
         command.env("RUSTC_BOOTSTRAP", "1");
         // A leading `::` means an external crate only since 2018.
@@ -269,7 +228,7 @@ impl Call {
     }
 
     /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
-    fn metadata(&self, package: &str, manifest_dir: &str) -> Result<String> {
+    fn metadata(&self, package: &str, manifest_dir: &str) -> String {
         let start = KeyBuilder::default().with(package).with(manifest_dir).with(&self.crate_name).with(if self.test {
             "test"
         } else {
@@ -373,7 +332,7 @@ mod tests {
 
     #[test]
     fn metadata_depends_on_features_but_not_on_cargos_value() {
-        let metadata = |line: &str| Call::parse(&arguments(line)).metadata("demo", "/tree").unwrap();
+        let metadata = |line: &str| Call::parse(&arguments(line)).metadata("demo", "/tree");
         let plain = metadata("--crate-name demo --test -C metadata=abc");
         assert_eq!(plain, metadata("--crate-name demo --test -C metadata=def"));
         assert_ne!(plain, metadata("--crate-name demo --test --cfg feature=\"x\""));

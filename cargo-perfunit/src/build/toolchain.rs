@@ -1,7 +1,7 @@
 //! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, macros, wrapper.
 
 use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS};
-use super::rustc_role::{CONFIG_NAME, WRAPPER_NAME, WrapperConfig};
+use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use crate::cargo::{Cargo, anchored};
 use crate::error::{Error, Result};
 use crate::system::cache::{self, KeyBuilder};
@@ -9,7 +9,6 @@ use crate::system::fs;
 use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -30,32 +29,12 @@ const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
 /// What differs between toolchain parts for one compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Use door 2, the test runner; off when a crate does not build with it.
+    /// Capture tests by the runner too; off when a crate does not build with it.
     pub runner: bool,
     /// Whether functions carry probes.
     pub probes: Probes,
     /// Whether the executables tell what was inlined where.
     pub inlining: Inlining,
-}
-
-/// Whether the functions of the workspace carry probes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum Probes {
-    /// As written, for measuring.
-    #[default]
-    Without,
-    /// With a probe each, for explaining.
-    With,
-}
-
-/// Whether executables tell which function each instruction is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum Inlining {
-    /// As the profile has it, for measuring; where the link drops debug information, the kept objects hold it.
-    #[default]
-    AsBuilt,
-    /// With debug information about functions, which is not loaded and changes no instruction.
-    Told,
 }
 
 #[derive(Debug, Clone)]
@@ -87,7 +66,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(chained.as_deref().map_or(&[][..], |wrapper| wrapper.as_os_str().as_encoded_bytes()))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
         .with(serde_json::to_vec(&(variant.probes, variant.inlining)).unwrap_or_default())
-        .finish()?;
+        .finish();
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
         fs::write(&wrapper, &own)?;
@@ -115,20 +94,17 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let key = key.with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish()?;
+    let key = key.with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish();
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
-        write_sources(&draft.join("runtime"), RUNTIME)?;
-        rustc(cargo, draft, "perfunit_runtime", &draft.join("runtime/lib.rs"), &RLIB, false)?;
-        write_sources(&draft.join("seeds"), SEEDS)?;
+        compile(&mut rustc(cargo, draft, "runtime", &RLIB), draft, "runtime", RUNTIME)?;
         // Without it pairs are noisier, and nothing else.
-        let _ = rustc(cargo, draft, "perfunit_seeds", &draft.join("seeds/lib.rs"), &PRELOADED, false);
-        write_sources(&draft.join("meter"), METER)?;
+        let _ = compile(&mut rustc(cargo, draft, "seeds", &PRELOADED), draft, "seeds", SEEDS);
         // Without it the allocator's figures are not available, and nothing else.
-        let _ = rustc(cargo, draft, "perfunit_meter", &draft.join("meter/lib.rs"), &PRELOADED, false);
+        let _ = compile(&mut rustc(cargo, draft, "meter", &PRELOADED), draft, "meter", METER);
         if variant.runner {
-            // Door 2 needs an unstable interface: a toolchain without it gets door 1 only.
+            // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
             let _ = make_runner(cargo, draft);
         }
         make_macros(cargo, draft)
@@ -136,7 +112,7 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
 }
 
 /// A key of what goes into test executables and measured processes: they serve no other tool.
-pub fn parts_key() -> Result<String> {
+pub fn parts_key() -> String {
     let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
     sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text)).finish()
 }
@@ -174,24 +150,26 @@ fn macros_library() -> String {
 }
 
 fn make_runner(cargo: &Cargo, draft: &Path) -> Result<()> {
-    write_sources(&draft.join("runner"), RUNNER)?;
     let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
-    let arguments = [&RLIB[..], &["--extern", &runtime]].concat();
-    rustc(cargo, draft, "perfunit_runner", &draft.join("runner/lib.rs"), &arguments, true)
+    let mut command = rustc(cargo, draft, "runner", &[&RLIB[..], &["--extern", &runtime]].concat());
+    compile(command.env("RUSTC_BOOTSTRAP", "1"), draft, "runner", RUNNER)
 }
 
-fn rustc(cargo: &Cargo, out: &Path, name: &str, root: &Path, more: &[&str], unstable: bool) -> Result<()> {
+/// The compiler for one of our crates, of which the sources are in a folder of its name.
+fn rustc(cargo: &Cargo, draft: &Path, part: &str, more: &[&str]) -> Command {
     let mut command = Command::new(&cargo.rustc);
-    command.args(["--edition", "2021", "--crate-name", name, "--cap-lints", "allow"]);
+    command.args(["--edition", "2021", "--crate-name", &format!("perfunit_{part}"), "--cap-lints", "allow"]);
     command.args(["-C", "opt-level=3", "-C", "debuginfo=0"]);
-    command.arg("--out-dir").arg(out).args(more).arg(root).current_dir(out);
-    if unstable {
-        command.env("RUSTC_BOOTSTRAP", "1");
-    }
+    command.arg("--out-dir").arg(draft).args(more).arg(draft.join(part).join("lib.rs")).current_dir(draft);
     if let Some(name) = &cargo.rustup_toolchain {
         command.env("RUSTUP_TOOLCHAIN", name);
     }
-    run(&mut command, name).map(drop)
+    command
+}
+
+fn compile(rustc: &mut Command, draft: &Path, part: &str, sources: &[EmbeddedFile]) -> Result<()> {
+    write_sources(&draft.join(part), sources)?;
+    run(rustc, &format!("perfunit_{part}"))
 }
 
 fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {

@@ -4,7 +4,7 @@
 //! may so have fewer features, and fewer tests. Naming all costs what cargo builds of the others, so only those
 //! are named that make a difference; which these are cargo's own resolver says (`cargo tree`).
 
-use super::invoke::{Options, Request, configured};
+use super::request::Request;
 use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
@@ -18,8 +18,8 @@ use std::process::Stdio;
 const MOST_QUESTIONS: usize = 40;
 
 /// Cargo's flags for packages and targets.
-pub(super) fn selection(cargo: &Cargo, options: &Options, request: &Request<'_>) -> Result<Vec<String>> {
-    let packages = packages(request, &mut |packages| resolved(cargo, options, request, packages))?;
+pub(super) fn selection(cargo: &Cargo, request: &Request<'_>) -> Result<Vec<String>> {
+    let packages = packages(request, &mut |packages| resolved(cargo, request, packages))?;
     Ok(flags(request, &packages))
 }
 
@@ -70,16 +70,11 @@ fn costs(request: &Request<'_>, package: &str) -> bool {
     request.packages.get(package).is_some_and(|targets| targets.iter().any(is_built))
 }
 
-fn resolved(
-    cargo: &Cargo,
-    options: &Options,
-    request: &Request<'_>,
-    packages: &BTreeSet<&str>,
-) -> Result<Option<Features>> {
+fn resolved(cargo: &Cargo, request: &Request<'_>, packages: &BTreeSet<&str>) -> Result<Option<Features>> {
     let mut command = cargo.command();
     command.args(["tree", "--color", "never", "--prefix", "none", "--format", "{p}\t{f}"]);
-    configured(&mut command, request);
-    let mut arguments = options.arguments.iter();
+    request.configure(&mut command);
+    let mut arguments = request.options.arguments.iter();
     while let Some(argument) = arguments.next() {
         if argument == "--jobs" {
             arguments.next();
@@ -149,6 +144,7 @@ fn file_url(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::Options;
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
@@ -158,6 +154,7 @@ mod tests {
 
     /// A workspace: `demo`, what needs a feature of it, and what does not.
     struct Story {
+        options: Options,
         targets: BTreeSet<TargetId>,
         packages: BTreeMap<String, BTreeSet<TargetId>>,
         folders: BTreeMap<String, PathBuf>,
@@ -168,11 +165,13 @@ mod tests {
             let library = |package: &str| BTreeSet::from([id(package, TargetKind::Lib, package)]);
             let packages = ["demo", "needy", "other"].map(|package| (package.to_owned(), library(package)));
             let folders = BTreeMap::from([("demo".to_owned(), PathBuf::from("/a tree"))]);
-            Self { targets: targets.iter().cloned().collect(), packages: packages.into(), folders }
+            let (options, targets) = (Options::default(), targets.iter().cloned().collect());
+            Self { options, targets, packages: packages.into(), folders }
         }
 
         fn request(&self) -> Request<'_> {
             Request {
+                options: &self.options,
                 content_key: "",
                 manifest: PathBuf::new(),
                 config_files: Vec::new(),

@@ -6,7 +6,7 @@
 use super::recording::Recorded;
 use crate::decide;
 use crate::measure::RecordedPair;
-use crate::model::{Cell, Compared, Processes, Share, Sides, Tally, Terms};
+use crate::model::{Cell, Compared, DecisionRule, Processes, Share, Sides, Tally, Terms};
 
 /// No rule can do with fewer processes a side.
 const FEWEST: usize = 8;
@@ -27,16 +27,21 @@ pub fn rules(terms: &Terms, effect: f64, cells: &[Cell], changed: &[&Recorded], 
         return Vec::new();
     }
     let mut compared = vec![Compared {
-        rule: "cargo perfunit",
+        rule: DecisionRule::Ours,
         processes: Processes::Lockstep,
         found: cells.iter().fold(Share::default(), |sum, cell| sum.and(cell.changed.found())),
         false_alarms: cells.iter().fold(Share::default(), |sum, cell| sum.and(cell.equal.false_alarms())),
     }];
-    let classical: [(&str, Decide); 3] =
-        [("Mann-Whitney", by_ranks), ("Welch's t", by_means), ("interval overlap", by_intervals)];
+    let classical: [(DecisionRule, Decide); 3] = [
+        (DecisionRule::MannWhitney, by_ranks),
+        (DecisionRule::WelchT, by_means),
+        (DecisionRule::IntervalOverlap, by_intervals),
+    ];
     let both = [Processes::Lockstep, Processes::Sequential].into_iter();
     let all = both.flat_map(|processes| classical.map(|(rule, decide)| (rule, processes, decide)));
-    for (rule, processes, decide) in all.chain([("plain mean", Processes::Sequential, by_plain_mean as Decide)]) {
+    for (rule, processes, decide) in
+        all.chain([(DecisionRule::PlainMean, Processes::Sequential, by_plain_mean as Decide)])
+    {
         let mut row = Compared { rule, processes, found: Share::default(), false_alarms: Share::default() };
         for ((cell, changed), equal) in cells.iter().zip(changed).zip(equal) {
             let seconds = seconds_per_verdict(&cell.changed.and(&cell.equal));

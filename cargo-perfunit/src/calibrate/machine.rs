@@ -11,7 +11,7 @@ pub struct Machine {
     cpu: String,
     kernel: String,
     /// Load average over a minute, once the builds are done.
-    pub load_before: f64,
+    pub load_before: Option<f64>,
 }
 
 impl Machine {
@@ -35,13 +35,14 @@ impl Machine {
             kernel: self.kernel,
             core: bench.core(),
             paired_address_space: bench.paired_address_space,
-            load: [self.load_before, load()],
+            load_before: self.load_before,
+            load_after: load(),
         }
     }
 }
 
-/// Processes that wanted to run over the last minute, ours included; NaN where the kernel does not tell.
-pub fn load() -> f64 {
+/// Processes that wanted to run over the last minute, ours included.
+pub fn load() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().and_then(|first| first.parse().ok()).unwrap_or(f64::NAN)
+    text.split(' ').next().and_then(|first| first.parse().ok())
 }

@@ -7,52 +7,34 @@
 
 mod compare;
 mod machine;
+mod plan;
 mod profile;
 mod project;
 mod recording;
 mod tally;
 mod trial;
 
+pub use plan::Options;
 pub use profile::{keep, kept};
 
 use crate::build::Seeds;
 use crate::decide;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::measure::{Bench, Config};
 use crate::model::{Calibration, Level, Placement, Terms, Threshold};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use machine::Machine;
+use plan::{BASE, CHANGED, effect, threshold};
 use project::Project;
 use recording::{Recorded, Recordings, Studio};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Operations of base's tests.
-const BASE: u32 = 300;
-/// Operations of head's tests that are to be found.
-const CHANGED: [u32; 4] = [301, 303, 315, 450];
-/// The threshold of the rule that is to find an effect, as a part of the effect: just below it.
-const THRESHOLD_OF_EFFECT: f64 = 0.9;
 /// Probability of a false verdict before confirmation, as in `diff`.
 const ALPHA: f64 = 0.01;
 /// Longest life of one measured process, as in `diff`.
 const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What the user asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// A rough answer: less time for a verdict.
-    pub quick: bool,
-    /// How long the whole run may take, builds included; overrun by the verdicts that are under way.
-    pub budget: Duration,
-    /// Longest measuring for a verdict, and again for its confirmation.
-    pub verdict_budget: Duration,
-    /// Let other rules decide, too.
-    pub compare: bool,
-    /// Seed of the random shifts.
-    pub seed: u64,
-}
 
 /// Builds the tests, records, and evaluates.
 pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
@@ -97,15 +79,6 @@ fn terms(options: &Options) -> Terms {
     }
 }
 
-/// The threshold that is used to look for an effect of this size.
-fn threshold(operations: u32) -> f64 {
-    THRESHOLD_OF_EFFECT * effect(operations)
-}
-
-fn effect(operations: u32) -> f64 {
-    f64::from(operations) / f64::from(BASE) - 1.0
-}
-
 fn level(recordings: &Recordings, terms: &Terms, operations: u32) -> Level {
     let threshold = threshold(operations);
     let of = |operations: u32| -> Vec<&Recorded> { recordings.of(operations).collect() };
@@ -114,9 +87,4 @@ fn level(recordings: &Recordings, terms: &Terms, operations: u32) -> Level {
         changed.iter().zip(&equal).map(|(changed, equal)| tally::cell(terms, threshold, changed, equal)).collect();
     let compared = compare::rules(terms, effect(operations), &cells, &changed, &equal);
     Level { base_operations: BASE, operations, threshold, cells, compared }
-}
-
-/// Ctrl-C before there was anything to report.
-fn interrupted() -> Error {
-    Error::new(crate::error::ExitCode::Interrupted, "interrupted before anything was measured")
 }

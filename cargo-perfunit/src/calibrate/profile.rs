@@ -1,25 +1,32 @@
 //! The machine's profile: the last complete calibration, in the user's cache folder.
 
 use crate::error::{Error, Result};
-use crate::report::calibration::Document;
-use crate::report::wire::SCHEMA_VERSION;
+use crate::model::Calibration;
 use crate::system::cache;
 use crate::system::fs;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Its name in the cache folder, which `clean --cache` removes.
 const NAME: &str = "calibration.json";
+/// Version of its form; 2 was a document as `calibrate --message-format json` prints it.
+const SCHEMA_VERSION: u32 = 3;
+
+#[derive(Serialize, Deserialize)]
+struct Profile {
+    schema_version: u32,
+    calibration: Calibration,
+}
 
 /// Keeps a calibration, instead of an earlier one; says where.
-pub fn keep(json: &str) -> Result<PathBuf> {
+pub fn keep(calibration: Calibration) -> Result<PathBuf> {
     let path = path()?;
-    fs::write_atomically(&path, json)?;
+    fs::write_atomically(&path, text(calibration)?)?;
     Ok(path)
 }
 
-/// The calibration that was kept.
-pub fn kept() -> Result<Document> {
+pub fn kept() -> Result<Calibration> {
     let path = path()?;
     let Some(text) = fs::read_if_exists(&path)? else {
         return Err(Error::setup("this machine has not been calibrated yet").hint("run `cargo perfunit calibrate`"));
@@ -27,8 +34,13 @@ pub fn kept() -> Result<Document> {
     parse(&text, &path)
 }
 
+fn text(calibration: Calibration) -> Result<Vec<u8>> {
+    let profile = Profile { schema_version: SCHEMA_VERSION, calibration };
+    serde_json::to_vec_pretty(&profile).map_err(|error| Error::setup(error.to_string()))
+}
+
 /// A profile of another form is refused: its figures may mean something else.
-fn parse(text: &[u8], path: &Path) -> Result<Document> {
+fn parse(text: &[u8], path: &Path) -> Result<Calibration> {
     let refused = |why: String| {
         Error::setup(format!("cannot use the profile {}: {why}", path.display()))
             .hint("run `cargo perfunit calibrate` again")
@@ -37,7 +49,8 @@ fn parse(text: &[u8], path: &Path) -> Result<Document> {
     if value["schema_version"] != SCHEMA_VERSION {
         return Err(refused(format!("its form is version {}, not {SCHEMA_VERSION}", value["schema_version"])));
     }
-    serde_json::from_value(value).map_err(|error| refused(error.to_string()))
+    let profile: Profile = serde_json::from_value(value).map_err(|error| refused(error.to_string()))?;
+    Ok(profile.calibration)
 }
 
 fn path() -> Result<PathBuf> {

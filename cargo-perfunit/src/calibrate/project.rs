@@ -1,6 +1,6 @@
 //! The artificial tests: a crate with a version for each number of operations, built by the pipeline like any project.
 
-use super::{BASE, CHANGED, interrupted};
+use super::plan::{BASE, CHANGED, interrupted};
 use crate::build::SideBuild;
 use crate::cargo::Cargo;
 use crate::error::{Error, Result};

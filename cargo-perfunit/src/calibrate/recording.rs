@@ -1,8 +1,8 @@
 //! Runs all pairs of tests for as long as there is time, a share of it for each.
 
+use super::plan::{BASE, CHANGED, Options, interrupted, threshold};
 use super::project::{self, Project, WORKLOADS};
 use super::trial::Trial;
-use super::{BASE, CHANGED, Options, interrupted, threshold};
 use crate::error::{Error, Result};
 use crate::measure::{Bench, Config, RecordedPair, Recorder, Subject};
 use crate::model::Terms;

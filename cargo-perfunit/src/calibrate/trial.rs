@@ -6,7 +6,6 @@ use crate::decide::{self, FIRST_LOOK, Looks, Rule, Sequential, Step};
 use crate::measure::RecordedPair;
 use crate::model::{Terms, Verdict};
 
-/// How a trial ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
     /// What is said in the end.

@@ -119,6 +119,12 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// The user's own folder of cargo.
+pub fn user_folder() -> Option<PathBuf> {
+    let given = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
+    given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

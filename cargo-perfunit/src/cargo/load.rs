@@ -1,5 +1,6 @@
 //! `cargo metadata`, reduced to what the stages need.
 
+use super::workspace::{Dependency, Package, Target, Workspace, relative};
 use super::{Cargo, patched};
 use crate::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
@@ -20,58 +21,6 @@ pub struct Location {
     pub target_directory: PathBuf,
     /// Packages that cargo takes when none is named.
     pub default_packages: BTreeSet<String>,
-}
-
-/// One version's workspace. All paths are relative to the git root, with `/`.
-#[derive(Debug, Clone, Default)]
-pub struct Workspace {
-    /// Root folder, empty for the git root itself.
-    pub root: String,
-    /// Members, then what of the repository they depend on by path, or by a patch of the root manifest.
-    pub packages: Vec<Package>,
-    /// Path dependencies and patches outside of the repository: absolute folders.
-    pub outside: BTreeSet<PathBuf>,
-}
-
-/// A package of the repository.
-#[derive(Debug, Clone)]
-pub struct Package {
-    pub name: String,
-    /// Its version; empty where it is not known.
-    pub version: String,
-    /// Folder of its manifest.
-    pub dir: String,
-    /// True for workspace members: only those have tests to run.
-    pub member: bool,
-    /// Dependencies on other packages of this list.
-    pub dependencies: Vec<Dependency>,
-    /// Dependencies on other packages: from registries, by git, outside of the repository.
-    pub elsewhere: Vec<Dependency>,
-    /// All targets that can hold tests.
-    pub targets: Vec<Target>,
-    /// Root file of the build script.
-    pub build_script: Option<String>,
-    /// True if `cargo test` would run documentation tests.
-    pub doctests: bool,
-}
-
-/// A dependency on a package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dependency {
-    pub package: String,
-    /// Only for tests, examples and benchmarks.
-    pub dev: bool,
-}
-
-/// A target that can hold tests.
-#[derive(Debug, Clone)]
-pub struct Target {
-    pub id: TargetId,
-    pub root: String,
-    /// False with `test = false`.
-    pub tested: bool,
-    /// True if it is only built with certain features.
-    pub requires_features: bool,
 }
 
 /// Finds the workspace from the current folder or an explicit manifest.
@@ -340,11 +289,4 @@ fn metadata_text(
 
 fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|dir| dir.join("Cargo.toml")).find(|manifest| manifest.exists())
-}
-
-/// `path` relative to `root` with `/`; `None` if it lies outside.
-pub(super) fn relative(root: &Path, path: &Path) -> Option<String> {
-    let relative = path.strip_prefix(root).ok()?;
-    let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    (!parts.iter().any(|part| part == "..")).then(|| parts.join("/"))
 }

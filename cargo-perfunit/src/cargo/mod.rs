@@ -9,10 +9,12 @@ mod load;
 mod patched;
 pub mod rustup;
 pub mod toolchains;
+mod workspace;
 
-pub use command::{Cargo, anchored};
+pub use command::{Cargo, anchored, user_folder};
 pub use context::Context;
 pub use load::{
-    Dependency, Location, Package, Resolution, Target, Workspace, add_patched, external_dependencies,
-    generate_lock_file, load, locate, package_graph, target_kind,
+    Location, Resolution, add_patched, external_dependencies, generate_lock_file, load, locate, package_graph,
+    target_kind,
 };
+pub use workspace::{Dependency, Package, Target, Workspace};

@@ -1,7 +1,7 @@
 //! `[patch]` and `[replace]` of a root manifest, `[patch]` and `paths` of cargo's configuration: packages of the repository in
 //! the place of others.
 
-use super::load::{Dependency, Package, Target, Workspace, relative};
+use super::workspace::{Dependency, Package, Target, Workspace, relative};
 use crate::model::{TargetId, TargetKind};
 use crate::system::fs;
 use std::collections::BTreeSet;

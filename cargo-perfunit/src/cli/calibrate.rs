@@ -4,6 +4,7 @@ use super::arguments::{MessageFormat, terminal, text_options};
 use crate::calibrate;
 use crate::config;
 use crate::error::{ExitCode, Result};
+use crate::model::Calibration;
 use crate::report::calibration::{self, Document};
 use crate::system::term::{self, ColorChoice};
 use clap::Args;
@@ -59,12 +60,12 @@ impl CalibrateArguments {
             self.print(&calibrate::kept()?);
             return Ok(ExitCode::Success);
         }
-        let document = Document::from(&calibrate::calibrate(&self.options(), terminal)?);
-        self.print(&document);
-        if document.interrupted {
+        let calibration = calibrate::calibrate(&self.options(), terminal)?;
+        self.print(&calibration);
+        if calibration.interrupted {
             return Ok(ExitCode::Interrupted);
         }
-        match calibrate::keep(&calibration::json(&document)) {
+        match calibrate::keep(calibration) {
             Ok(path) => terminal.status("Kept", &format!("as this machine's profile, {}", path.display())),
             // The figures are on the screen; that they cannot be kept makes them no worse.
             Err(error) => terminal.warning(&format!("the profile is not kept: {}", error.message())),
@@ -86,10 +87,11 @@ impl CalibrateArguments {
         }
     }
 
-    fn print(&self, document: &Document) {
+    fn print(&self, calibration: &Calibration) {
+        let document = Document::from(calibration);
         term::print(&match self.message_format {
-            MessageFormat::Human => calibration::render(document, &text_options(false)),
-            MessageFormat::Json => calibration::json(document),
+            MessageFormat::Human => calibration::render(&document, &text_options(false)),
+            MessageFormat::Json => calibration::json(&document),
         });
     }
 }

@@ -31,7 +31,6 @@ macro_rules! settings {
             $($(#[doc = $doc])* pub $field: Option<Sourced<$type>>,)*
         }
 
-        /// All settings.
         #[derive(Debug, Clone)]
         pub struct Settings {
             $($(#[doc = $doc])* pub $field: Sourced<$type>,)*

@@ -9,7 +9,7 @@
 
 /// Every call of the slower version must take so many times as long as the longest call of the other one. The order of the
 /// calls answers for chance; this answers for what all calls of a version have in common besides its code's work: the
-/// place of the code was seen to make up to a factor of 1.4 (docs/measurements.md).
+/// place of the code was seen to make up to a factor of 1.4 (docs/method.md).
 pub const SEPARATION: f64 = 2.0;
 
 /// Calls of the slower version: one alone could be an accident of its process.

@@ -1,7 +1,8 @@
 //! Error rates of the sequential rule on artificial pairs, with fixed seeds.
 //!
 //! The quick tests print tables of few experiments (`cargo test simulated -- --nocapture`) and fail if a rate is worse
-//! than claimed by more than chance allows. `docs/measurements.md` shows the tables of
+//! than claimed by more than chance allows. `docs/measurements/false-alarms.md` and
+//! `docs/measurements/sensitivity.md` show the tables of
 //! `cargo test --release simulated_tables -- --ignored --nocapture`.
 
 mod confirmed;

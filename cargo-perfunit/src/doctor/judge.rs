@@ -1,12 +1,11 @@
 //! What the figures mean: how good each is, why it matters, what to do. Pure.
 
 use super::facts::{Facts, Linking};
+use super::finding::{Finding, Level};
 use super::noise::{CoreNoise, Noise};
 use super::workload::AgainstItself;
-use super::{Finding, Level};
 use crate::error::Error;
-use crate::model::{NoCounter, Verdict};
-use crate::select::trace::Untraceable;
+use crate::model::{NoCounter, Untraceable, Verdict};
 
 /// From this share of stolen time on the host is worth a word.
 const STEAL: f64 = 0.01;

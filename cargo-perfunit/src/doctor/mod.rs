@@ -6,42 +6,22 @@
 
 mod counters;
 mod facts;
+mod finding;
 mod judge;
 mod noise;
 mod workload;
 
+pub use finding::{Finding, Level};
 pub use noise::{CoreNoise, Noise};
 pub use workload::{AgainstItself, is_workload, serve_workload};
 
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::Path;
 
-/// How good a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// As it should be, or without influence.
-    Ok,
-    /// Verdicts hold, but take longer or say less.
-    Warn,
-    /// The tool does not work, or what it says is doubtful.
-    Bad,
-}
-
-/// One thing looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// What, as a word with hyphens that stays the same.
-    pub what: &'static str,
-    pub value: String,
-    /// How good that is.
-    pub level: Level,
-    pub why: &'static str,
-    /// What to do, if there is something.
-    pub advice: Option<&'static str>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Checkup {
     /// The processor, as the kernel names it.
     pub cpu: String,

@@ -8,6 +8,8 @@ use crate::model::{Placement, Sides, TargetId, TargetKind, TestId, Threshold, Ve
 use crate::system::fs;
 use crate::system::progress::Progress;
 use perfunit_runtime::page::TEST_VARIABLE;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -22,7 +24,7 @@ const ALPHA: f64 = 0.01;
 const ENTRIES: u64 = 200;
 
 /// A small workload measured as a test is, both sides the same.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AgainstItself {
     pub core: usize,
     /// The verdict, which should be "same".
@@ -30,10 +32,13 @@ pub struct AgainstItself {
     /// Pairs until it was given.
     pub pairs: usize,
     /// Smallest change that these pairs would have shown with 99 % probability.
+    #[schemars(with = "Option<f64>")]
     pub detectable: f64,
     /// Time of one run, ns.
+    #[schemars(with = "Option<f64>")]
     pub ns: f64,
     /// How long it took.
+    #[schemars(with = "Option<f64>")]
     pub seconds: f64,
 }
 
@@ -47,14 +52,17 @@ pub fn serve_workload() -> ! {
     perfunit_runtime::__private::serve_function(NAME, false, work)
 }
 
+/// The map was not filled.
+struct Empty;
+
 /// A little of what tests do: allocate, look up, write text.
-fn work() -> std::result::Result<(), String> {
+fn work() -> std::result::Result<(), Empty> {
     let mut map = BTreeMap::new();
     for entry in 0..black_box(ENTRIES) {
         map.insert(entry.wrapping_mul(0x9e37_79b9_7f4a_7c15), entry.to_string());
     }
     let length: usize = map.values().map(String::len).sum();
-    if black_box(length) > 0 { Ok(()) } else { Err("the map is empty".to_owned()) }
+    if black_box(length) > 0 { Ok(()) } else { Err(Empty) }
 }
 
 /// Measures the workload with the bench, the pairs and the rule of `diff`.

@@ -4,7 +4,7 @@ use super::blame::{Charge, Charges};
 use super::differences::Differences;
 use super::merge::{Merged, MergedNode};
 use crate::measure::{ROOT, THREADS};
-use crate::model::{Blame, Blamed, CallNode, Engine, Explanation, Function, Sides, Strategy, TestId};
+use crate::model::{Blame, Blamed, CallNode, Engine, Explanation, ExplanationNote, Function, Sides, Strategy, TestId};
 use std::collections::BTreeMap;
 
 /// What is known besides the trees.
@@ -48,7 +48,7 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         distortion,
         probe_cost: known.probe_cost,
         without_probe: known.without_probe.clone(),
-        notes: room(known.overflow).into_iter().chain(notes(charges, distortion, known.engine)).collect(),
+        notes: notes(charges, distortion, known),
         functions: catalogue.functions,
         nodes,
         blamed,
@@ -58,38 +58,24 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
     }
 }
 
-/// What the tree was too small for.
-fn room(overflow: u64) -> Option<String> {
-    (overflow > 0).then(|| format!("{overflow} calls found no room in the call tree: their time is their callers'"))
-}
-
 /// From this factor on the test with probes is not quite the test without.
 const MUCH_DISTORTED: f64 = 2.0;
 
-fn notes(charges: &Charges, distortion: f64, engine: Engine) -> Vec<String> {
+fn notes(charges: &Charges, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
+    let engine = known.engine;
     let mut notes = Vec::new();
+    if known.overflow > 0 {
+        notes.push(ExplanationNote::NoRoom { calls: known.overflow });
+    }
     if !charges.whole.is_certain() {
-        notes.push(match engine {
-            Engine::Probes => "with probes the difference does not show".to_owned(),
-            Engine::Callgrind => "both versions execute about as many instructions".to_owned(),
-        });
+        notes.push(ExplanationNote::DoesNotShow { engine });
         return notes;
     }
     if distortion >= MUCH_DISTORTED {
-        notes.push(format!(
-            "with probes the test takes {distortion:.1} times as long, their own time left out: calls that are inlined without them are not"
-        ));
+        notes.push(ExplanationNote::Distorted { factor: distortion });
     }
     if let Some(charge) = charges.payers().find(|charge| charge.key == ROOT) {
-        let share = 100.0 * charges.share(charge);
-        notes.push(match engine {
-            Engine::Probes => {
-                format!("{share:.0} % of the difference is in code without a probe that the test calls itself")
-            }
-            Engine::Callgrind => {
-                format!("{share:.0} % of the difference is in the test itself and code of others that it calls")
-            }
-        });
+        notes.push(ExplanationNote::InTest { engine, share: charges.share(charge) });
     }
     notes
 }

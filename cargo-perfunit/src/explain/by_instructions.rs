@@ -11,9 +11,11 @@ use super::question::{ALPHA, Answers, Inquiry, Question};
 use super::suspects;
 use super::with_lines::{self, Described, Lined, executables};
 use crate::build::{Builder, InPlace, Seeds, TestExecutable};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, apart};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
-use crate::model::{BuiltWith, Engine, Explain, Explanation, Side, Sides, Strategy, TestId, Unexplained};
+use crate::model::{
+    BuiltWith, Engine, Explain, Explanation, ExplanationNote, Side, Sides, Strategy, TestId, Unexplained,
+};
 use crate::select::code;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -113,13 +115,13 @@ fn one(
             base: attributed(lined, Side::Base, run.base, &described.base),
             head: attributed(lined, Side::Head, run.head, &described.head),
         },
-        Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
+        Err(why) => return Ok(Err(Unexplained::Unreadable { why: why.to_string() })),
     };
     let subject = Subject { test: test.clone(), executables: run, terms: None, ignored: false };
     let sides = Sides::as_ref(&lined.sides);
-    let counterparts = match profiles(bench, config, &sides, &subject)? {
+    let counterparts = match apart(profiles(bench, config, &sides, &subject))? {
         Ok(counterparts) => counterparts,
-        Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
+        Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
     };
     let mut merged = Merged::default();
     for Sides { base, head } in counterparts {
@@ -170,19 +172,19 @@ fn attributed(lined: &Lined<'_>, side: Side, executable: &TestExecutable, descri
     Code::new(object, Rc::clone(&described.inlining), Rc::clone(&described.operations), owners)
 }
 
-/// What to say if debug information changed the code after all.
-fn not_the_measured_code(plain: Sides<&TestExecutable>, lined: Sides<&TestExecutable>) -> Result<Option<String>> {
+/// Whether debug information changed the code after all.
+fn not_the_measured_code(
+    plain: Sides<&TestExecutable>,
+    lined: Sides<&TestExecutable>,
+) -> Result<Option<ExplanationNote>> {
     for side in Side::BOTH {
         let bytes = |sides: Sides<&TestExecutable>| fs::read(&sides.get(side).path);
         match code::unlike(&bytes(plain)?, &bytes(lined)?) {
             Ok(unlike) if unlike.is_empty() => {}
             Ok(unlike) => {
-                let count = unlike.len();
-                return Ok(Some(format!("with debug information {count} functions of {side} have other instructions")));
+                return Ok(Some(ExplanationNote::OtherInstructions { side, functions: unlike.len() }));
             }
-            Err(why) => {
-                return Ok(Some(format!("it is not known whether {side} has the measured instructions: {why}")));
-            }
+            Err(why) => return Ok(Some(ExplanationNote::UnknownInstructions { side, why: why.to_string() })),
         }
     }
     Ok(None)

@@ -12,7 +12,7 @@ use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
 use super::suspects;
 use super::with_probes::{self, Probed};
 use crate::build::{Builder, InPlace, Seeds};
-use crate::error::Result;
+use crate::error::{Result, apart};
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
 use crate::model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TargetId, Unexplained, Warning};
 use crate::system::interrupt;
@@ -282,10 +282,10 @@ impl Examiner<'_> {
         let subject = Subject { test: question.test.clone(), executables, terms: None, ignored: false };
         self.config.deadline = Some(deadline);
         let sides = self.probed.sides.as_ref();
-        let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request)?;
+        let opened = apart(ProbedPairs::open(self.bench, &self.config, sides, subject, request))?;
         let mut pairs = match opened {
             Ok(pairs) => pairs,
-            Err(why) => return Ok(Err(Unexplained::Failed { why: why.to_string() })),
+            Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
         };
         let mut merged = Merged::default();
         let mut cost = Sides { base: 0.0, head: 0.0 };

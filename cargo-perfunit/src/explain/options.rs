@@ -3,7 +3,7 @@
 use crate::model::{Engine, Explain, Strategy};
 use serde::{Deserialize, Serialize};
 
-/// How to find out which functions are to blame.
+/// How to find the responsible functions.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Explaining {
     pub explain: Explain,
@@ -15,10 +15,10 @@ pub struct Explaining {
     pub goal: Goal,
 }
 
-/// What probes are asked for.
+/// What the probes are to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Goal {
-    /// Who is to blame for a difference.
+    /// The functions responsible for a difference.
     #[default]
     Blame,
     /// Where the time goes, whether it differs or not.

@@ -12,7 +12,7 @@ use crate::build::{
     self, Attempt, BuildFailure, Builder, Next, Place, SideBuild, TestExecutable, Variant,
     relink_with_debug_information,
 };
-use crate::error::Result;
+use crate::error::{Result, apart};
 use crate::git::FileSet;
 use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::Selected;
@@ -100,14 +100,14 @@ fn linked_again(executables: Sides<&TestExecutable>, folder: &Path) -> Result<Op
     fs::remove_dir_all(folder)?;
     let output = |side: Side| folder.join(side.to_string());
     let start = |side: Side, executable: &TestExecutable| match &executable.link {
-        Some(link) => Ok(relink_with_debug_information(link, &output(side))?.ok()),
+        Some(link) => Ok(apart(relink_with_debug_information(link, &output(side)))?.ok()),
         None => Ok(None),
     };
     let links = executables.try_map(start)?;
     let mut described = Vec::new();
     for (side, link) in [(Side::Base, links.base), (Side::Head, links.head)] {
         let Some(link) = link else { continue };
-        if link.finish()?.is_err() {
+        if apart(link.finish())?.is_err() {
             continue;
         }
         let (linked, measured) = (fs::read(&output(side))?, fs::read(&executables.get(side).path)?);

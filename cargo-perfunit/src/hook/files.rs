@@ -53,7 +53,7 @@ pub fn state(folder: &Path) -> Result<State> {
         Some(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         None => exists(&path).then(String::new),
     };
-    let origin = text.as_deref().map_or(Ok(Origin::Foreign), origin)?;
+    let origin = text.as_deref().map_or(Origin::Foreign, origin);
     let before = folder.join(BEFORE);
     Ok(State { path, text, origin, before: exists(&before).then_some(before) })
 }
@@ -61,7 +61,7 @@ pub fn state(folder: &Path) -> Result<State> {
 /// Writes the hook; one that is not ours is renamed and called by ours.
 pub fn install(folder: &Path, stored: &Stored) -> Result<Installed> {
     let State { path, text, origin, before } = state(folder)?;
-    let script = stored.script()?;
+    let script = stored.script();
     match (&text, origin) {
         (Some(text), Origin::Ours) if *text == script => {
             // The mode may have got lost, in a copy of the repository for one.

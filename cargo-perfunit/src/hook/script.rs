@@ -1,6 +1,5 @@
 //! The text of the hook.
 
-use crate::error::Result;
 use crate::system::cache;
 
 const TEMPLATE: &str = include_str!("pre-push.sh");
@@ -30,7 +29,7 @@ pub enum OnFailure {
 
 impl Stored {
     /// The hook that git runs.
-    pub fn script(&self) -> Result<String> {
+    pub fn script(&self) -> String {
         let failure = match self.failure {
             OnFailure::Pass => "0",
             OnFailure::Block => "$code",
@@ -38,7 +37,7 @@ impl Stored {
         let template = TEMPLATE.replace("@FAILURE@", failure);
         let body = template.replace(&format!("{RUN} @OPTIONS@ \"$@\" @DIFF@"), &self.command("\"$@\""));
         let (first, rest) = body.split_once('\n').unwrap_or_default();
-        Ok(format!("{first}\n{MARK}{}\n{rest}", cache::hash(body.as_bytes())?))
+        format!("{first}\n{MARK}{}\n{rest}", cache::hash(body.as_bytes()))
     }
 
     /// The command that checks a push, as a line for the shell; `given` is what git tells it on the command line.
@@ -65,15 +64,15 @@ pub enum Origin {
 }
 
 /// Who wrote this text.
-pub fn origin(text: &str) -> Result<Origin> {
+pub fn origin(text: &str) -> Origin {
     let mut lines = text.splitn(3, '\n');
     let (first, mark, rest) = (lines.next(), lines.next(), lines.next());
     if let (Some(first), Some(hash), Some(rest)) = (first, mark.and_then(|line| line.strip_prefix(MARK)), rest)
-        && cache::hash(format!("{first}\n{rest}").as_bytes())? == hash
+        && cache::hash(format!("{first}\n{rest}").as_bytes()) == hash
     {
-        return Ok(Origin::Ours);
+        return Origin::Ours;
     }
-    Ok(if text.contains(MARK) { Origin::Edited } else { Origin::Foreign })
+    if text.contains(MARK) { Origin::Edited } else { Origin::Foreign }
 }
 
 /// True if a hook or a hook manager's configuration runs us.
@@ -107,18 +106,18 @@ mod tests {
 
     #[test]
     fn the_hook_is_known_again_and_so_is_an_edited_one() {
-        let script = stored(&["--budget", "60s"], &[]).script().unwrap();
+        let script = stored(&["--budget", "60s"], &[]).script();
         assert!(script.starts_with("#!/bin/sh\n# cargo-perfunit hook 1 "), "{script}");
         assert!(!script.contains('@') || !script.contains("@OPTIONS@"), "{script}");
-        assert_eq!(origin(&script).unwrap(), Origin::Ours);
-        assert_eq!(origin(&script.replace("exit 0", "exit 1")).unwrap(), Origin::Edited);
-        assert_eq!(origin("#!/bin/sh\nmake test\n").unwrap(), Origin::Foreign);
-        assert_eq!(origin("").unwrap(), Origin::Foreign);
+        assert_eq!(origin(&script), Origin::Ours);
+        assert_eq!(origin(&script.replace("exit 0", "exit 1")), Origin::Edited);
+        assert_eq!(origin("#!/bin/sh\nmake test\n"), Origin::Foreign);
+        assert_eq!(origin(""), Origin::Foreign);
     }
 
     #[test]
     fn options_are_words_of_the_shell() {
-        let script = stored(&["--base", "it's"], &["-E", "test(a b)"]).script().unwrap();
+        let script = stored(&["--base", "it's"], &["-E", "test(a b)"]).script();
         let command = command_in(&script).unwrap();
         assert_eq!(command, r#"cargo perfunit hook run --base "it's" "$@" -- -E 'test(a b)'"#);
         assert_eq!(words_of(command)[4..], ["--base", "it's", "$@", "--", "-E", "test(a b)"]);
@@ -130,7 +129,7 @@ mod tests {
     #[test]
     fn the_shell_can_read_it() {
         for failure in [OnFailure::Pass, OnFailure::Block] {
-            let script = Stored { failure, ..stored(&["--base", "a'b $c"], &["x y"]) }.script().unwrap();
+            let script = Stored { failure, ..stored(&["--base", "a'b $c"], &["x y"]) }.script();
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("hook"), &script).unwrap();
             let checked = std::process::Command::new("sh").arg("-n").arg(folder.path().join("hook")).output().unwrap();

@@ -4,9 +4,9 @@
 use super::classify::first_failure;
 use super::lockstep::{self, Task};
 use super::noise::undisturbed;
+use super::process_pair;
 use super::running::Pads;
 use super::trial::Trial;
-use super::whole_process;
 use crate::decide::{self, Calls};
 use crate::error::Result;
 use crate::model::{Reason, Side};
@@ -47,7 +47,7 @@ impl Alone<'_> {
         let Trial { bench, programs, .. } = &self.trial;
         let pads = Pads::draw(random);
         let (end, own) = undisturbed(bench.core(), || match self.task {
-            Task::Process => whole_process::alone(bench, programs, side, pads, limit),
+            Task::Process => process_pair::alone(bench, programs, side, pads, limit),
             _ => lockstep::run(bench, programs, Task::Solo(side), pads, limit),
         });
         let (end, own_ns) = (end?, own.as_nanos() as f64);

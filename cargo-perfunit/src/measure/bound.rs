@@ -4,10 +4,10 @@
 use super::alone::{Alone, Call};
 use super::bench::Config;
 use super::lockstep::Task;
-use super::schedule::Figures;
-use super::screen::Settled;
+use super::settled::Settled;
+use super::subject::Figures;
 use crate::decide::{self, Calls, FIRST_LOOK, SEPARATION};
-use crate::error::Result;
+use crate::error::{Result, Stop, Tried};
 use crate::model::{
     Bound, Change, EffectClass, EffectSize, FailedOn, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample,
     Side, Sides, Verdict,
@@ -85,23 +85,23 @@ pub fn is_first(config: &Config, settled: &Settled) -> bool {
 
 impl Alone<'_> {
     /// What there is to say of a test that cannot be measured by pairs.
-    pub fn instead(&self, reason: Reason, random: &mut fastrand::Rng) -> Result<std::result::Result<Figures, Reason>> {
+    pub fn instead(&self, reason: Reason, random: &mut fastrand::Rng) -> Tried<Figures, Reason> {
         let (slow, known, mode) = match (&reason, self.task) {
             (Reason::TimedOut { side, .. }, task) => {
-                let Some(slow) = side.only() else { return Ok(Err(reason)) };
+                let Some(slow) = side.only() else { return Err(Stop::Because(reason)) };
                 (slow, Known::default(), if task == Task::Process { Mode::Process } else { Mode::Cold })
             }
             (Reason::TooLong { ns: Some(ns), .. }, task) => {
                 let mode = if task == Task::Process { Mode::Process } else { Mode::Steady };
                 (slower(ns), ns.map(Some), mode)
             }
-            _ => return self.repeated(reason, random).map(Err),
+            _ => return Err(Stop::Because(self.repeated(reason, random)?)),
         };
-        Ok(match self.bound(slow, &known, mode, random)? {
+        match self.bound(slow, &known, mode, random)? {
             Found::Bound(figures) => Ok(*figures),
-            Found::Reason(reason) => Err(self.repeated(reason, random)?),
-            Found::Nothing(needed) => Err(cheaper(reason, needed)),
-        })
+            Found::Reason(reason) => Err(Stop::Because(self.repeated(reason, random)?)),
+            Found::Nothing(needed) => Err(Stop::Because(cheaper(reason, needed))),
+        }
     }
 
     /// Asks single calls whether this side is the slower one.

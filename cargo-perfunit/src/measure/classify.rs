@@ -3,7 +3,7 @@
 use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
 use super::running::describe;
 use crate::decide;
-use crate::model::{FailedOn, FirstCallsBecause, Reason, Side, Sides};
+use crate::model::{FailedOn, FirstCallsBecause, NotCaptured, Reason, Side, Sides};
 use perfunit_runtime::calibrate::{self, Plan};
 use perfunit_runtime::page::{FEW_BATCHES, state};
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
             // Its process ended although the first call had passed.
             state::REPEATING if end.status.is_some() => return Class::NotRepeatable(later_failure(end)),
             state::WRONG_VERSION => {
-                return Class::Not(Reason::NotCaptured { detail: "runtime of another version".to_owned() });
+                return Class::Not(Reason::NotCaptured { why: NotCaptured::OtherRuntime });
             }
             _ => {}
         }
@@ -118,7 +118,7 @@ pub fn first_failure(end: &SideEnd, side: Side) -> Option<Reason> {
             Some(Reason::Fails { side, detail: detail.to_owned(), intermittent })
         }
         (state::STARTING, Some(status)) if status.success() => {
-            Some(Reason::NotCaptured { detail: "its body is never reached when it is run alone".to_owned() })
+            Some(Reason::NotCaptured { why: NotCaptured::NeverReached })
         }
         (_, status) => {
             let detail = status.map_or_else(|| "killed".to_owned(), describe);

@@ -8,23 +8,38 @@
 //! ends leaves many tests with a verdict.
 
 use super::bench::{Bench, Config};
-use super::confirmed::{Placed, confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
-use super::first_calls;
-use super::layouts::Layouts;
+use super::confirmed::{confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::first_calls::{self, Flagged};
+use super::layouts::{Layouts, Placed};
 use super::measurement::{Measurement, Unit};
-use super::schedule::{Ended, Figures, Screened, Subject, programs};
-use super::screen::Settled;
+use super::settled::Settled;
+use super::subject::{Ended, Figures, Subject};
 use super::trial::Trial;
 use crate::build::SideBuild;
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Metric, Sides};
+use crate::model::{Metric, Reason, Sides};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use std::time::Instant;
 
 /// Layouts that have to fit the budget: twice as many as the rule asks for at least.
 const FEWEST_LAYOUTS: f64 = 16.0;
+
+/// A test after its first pairs.
+pub(super) struct Screened {
+    pub end: Ended,
+    /// How it is measured, if fresh pairs can be asked for.
+    pub way: Option<Settled>,
+    /// What its first call seems to do apart from later ones.
+    pub first_call: Option<Flagged>,
+}
+
+impl Screened {
+    pub fn without_pairs(result: std::result::Result<Figures, Reason>) -> Self {
+        Self { end: Ended { result, reason: None, capture: None }, way: None, first_call: None }
+    }
+}
 
 /// What all fresh pairs of a run share.
 pub(super) struct Confirmation<'a> {
@@ -147,7 +162,7 @@ impl Confirmation<'_> {
         let Some(units) = measurement.units_at(look) else { return Ok(false) };
         self.bench.settle();
         self.progress.message(format!("{}, once more to be sure", subject.test));
-        let mut programs = programs(self.sides, subject);
+        let mut programs = subject.programs(self.sides);
         let layouts = if measurement.unit() == Unit::Pair {
             programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
             None

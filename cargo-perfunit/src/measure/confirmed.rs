@@ -1,7 +1,8 @@
 //! What is said in the end of a test that was flagged, given what fresh pairs say. Pure.
 
-use super::schedule::{Ended, Figures};
+use super::layouts::Placed;
 use super::secondary_metrics::OF_PAIRS;
+use super::subject::{Ended, Figures};
 use crate::decide;
 use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, Reason, Verdict};
 
@@ -26,15 +27,6 @@ fn is_changed(figures: &Figures) -> bool {
 
 fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool {
     matches!(metered, Ok(metered) if matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less))
-}
-
-/// Whether the code of both versions lies at the same places.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placed {
-    /// As far as it matters.
-    Matched,
-    /// Some that changed could not be put where base's is: one layout says little.
-    Uncertain,
 }
 
 /// Whether what was said may be due to the one layout that it was said of.

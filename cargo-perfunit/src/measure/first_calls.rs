@@ -1,116 +1,24 @@
-//! First calls: of tests that cannot be repeated, of those whose later calls hold nothing to measure, and of all others
-//! beside their later calls, for work that only a first call does.
-//!
-//! One process of each side as ever, which forks a child for each call just before the test's body: a call costs a third
-//! of a millisecond and finds the same memory and caches as the one before. Where that cannot be done a call costs a
-//! process.
+//! First calls of tests that are measured by their later ones: for work that only a first call does.
 
 use super::bench::Config;
-use super::classify::per_run;
-use super::lockstep::{self, PairEnd, Task};
+use super::fork_pilot::Pilot;
+use super::lockstep::Task;
 use super::measurement::{Measurement, Unit};
-use super::running::Pads;
-use super::schedule::{Ended, Figures};
-use super::screen::Settled;
+use super::settled::Settled;
+use super::subject::{Ended, Figures};
 use super::trial::Trial;
-use super::work::{Comparison, clock_bias, uncertainty};
-use crate::decide;
+use super::work::{Comparison, uncertainty};
 use crate::error::Result;
-use crate::model::{
-    Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Measured, Note, Reason, Sides, Threshold, Verdict,
-};
+use crate::model::{FirstCallUnknown, Measured, Note, Reason, Sides, Threshold, Verdict};
 use crate::system::interrupt;
-use perfunit_runtime::page::state;
 use std::time::Instant;
 
-/// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * decide::FIRST_LOOK as f64;
-/// What a child's call of nothing may take, ns: it finds the caches without the code that it calls.
-const NOTHING_NS: f64 = 1_000.0;
-/// Fewer ns than this are a line of memory that was not in the caches: no threshold below it.
-const LEAST_NS: f64 = 50.0;
 /// Of a test that is repeated, a first call is judged apart if it differs by this fraction of base more than later calls do,
 /// and by so many ns: a few page faults.
 const APART: f64 = 0.05;
 const APART_NS: f64 = 2_000.0;
 /// Standard errors that a single pair's difference must be from 0 to be looked at closely.
 const SUSPICIOUS: f64 = 4.0;
-
-/// How a test that cannot be repeated is measured.
-pub fn settle(
-    trial: &Trial<'_>,
-    capture: Capture,
-    because: FirstCallsBecause,
-    random: &mut fastrand::Rng,
-) -> Result<Settled> {
-    let pilot = Pilot::run(trial, capture, random)?;
-    let obstacle = pilot.obstacle(trial.config);
-    let task = if obstacle.is_none() { Task::Fork(capture, pilot.end.shape) } else { Task::Cold };
-    Ok(pilot.settled(task, vec![Note::FirstCalls { because, obstacle }]))
-}
-
-/// How a test is measured whose later calls hold no work, if its first one does.
-pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Option<Settled>> {
-    let pilot = Pilot::run(trial, capture, random)?;
-    let Sides { base, head } = pilot.end.sides.as_ref().map(|side| side.first_ns);
-    if pilot.obstacle(trial.config).is_some() || base.max(head) < NOTHING_NS {
-        return Ok(None);
-    }
-    let note = Note::FirstCalls { because: FirstCallsBecause::OnlyFirstHoldsWork, obstacle: None };
-    Ok(Some(pilot.settled(Task::Fork(capture, pilot.end.shape), vec![note])))
-}
-
-/// A pair that finds out how many calls fit.
-struct Pilot {
-    end: PairEnd,
-    capture: Capture,
-    /// Whether both processes got the same random numbers.
-    equal_seeds: bool,
-}
-
-impl Pilot {
-    /// With equal random numbers, unless only others pass.
-    fn run(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Self> {
-        let Trial { bench, config, programs } = trial;
-        let pads = Pads::draw(random);
-        let run = |pads| lockstep::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout);
-        let (end, given) = (run(pads)?, bench.seeds.are_given());
-        if end.complete() || end.timed_out.is_some() || !given {
-            return Ok(Self { end, capture, equal_seeds: given });
-        }
-        let apart = run(pads.without_seed())?;
-        let has_passed = apart.complete();
-        Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed })
-    }
-
-    fn settled(&self, task: Task, notes: Vec<Note>) -> Settled {
-        Settled {
-            task,
-            capture: self.capture,
-            matched: true,
-            notes,
-            equal_seeds: self.equal_seeds,
-            comparison: Comparison::for_pilot(&self.end),
-            clock_bias: clock_bias(&self.end),
-            least_change: LEAST_NS / per_run(&self.end.sides.base, self.end.shape).max(LEAST_NS),
-            ns: self.end.sides.as_ref().map(|side| side.first_ns),
-        }
-    }
-
-    /// What keeps a test's first calls from being made in forked children.
-    fn obstacle(&self, config: &Config) -> Option<ForkObstacle> {
-        let states = [self.end.sides.base.state, self.end.sides.head.state];
-        let needed = NEEDED * self.end.took.as_secs_f64();
-        match () {
-            () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
-            () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
-            () if self.end.timed_out.is_some() => Some(ForkObstacle::Hangs),
-            () if !self.end.complete() => Some(ForkObstacle::Fails),
-            () if needed > config.per_test_budget.as_secs_f64() => Some(ForkObstacle::TooLong),
-            () => None,
-        }
-    }
-}
 
 /// What the first calls of a test that was measured by its later ones show.
 pub enum Look {
@@ -268,23 +176,5 @@ mod tests {
                 (Verdict::Same, vec![Note::FirstCallNotMeasuredAgain { why }])
             );
         }
-    }
-
-    #[test]
-    fn each_obstacle_to_forked_children_is_told() {
-        let config = crate::measure::bound::tests::config();
-        let told = |change: &dyn Fn(&mut PairEnd)| {
-            let done = lockstep::SideEnd { state: state::DONE, ..lockstep::SideEnd::default() };
-            let sides = Sides { base: done.clone(), head: done };
-            let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
-            let took = std::time::Duration::from_millis(1);
-            let mut end = PairEnd { sides, shape, starter: crate::model::Side::Base, timed_out: None, took };
-            change(&mut end);
-            Pilot { end, capture: Capture::Macro, equal_seeds: true }.obstacle(&config)
-        };
-        assert_eq!(told(&|_| {}), None);
-        assert_eq!(told(&|end| end.sides.head.state = state::NO_FORK), Some(ForkObstacle::Forbidden));
-        assert_eq!(told(&|end| end.sides.base.state = state::THREADS), Some(ForkObstacle::Threads));
-        assert_eq!(told(&|end| end.took = config.per_test_budget), Some(ForkObstacle::TooLong));
     }
 }

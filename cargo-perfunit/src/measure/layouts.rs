@@ -6,10 +6,9 @@
 //! like any other, and the interval over layouts tells of it.
 
 use super::bench::Bench;
-use super::confirmed::Placed;
-use super::schedule::Subject;
+use super::subject::Subject;
 use crate::build::{CompiledFiles, Harness, LinkRecord, Position, SideBuild, TestExecutable};
-use crate::error::Result;
+use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::layout::Matched;
 use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, TargetId};
 use crate::select::Units;
@@ -33,6 +32,15 @@ pub struct Layouts {
     seed: u64,
     placement: Placement,
     position: Position,
+}
+
+/// Whether the code of both versions lies at the same places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// As far as it matters.
+    Matched,
+    /// Some that changed could not be put where base's is: one layout says little.
+    Uncertain,
 }
 
 /// A target that can be linked again.
@@ -59,7 +67,7 @@ impl Layouts {
     pub fn first(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Sides<&TestExecutable>>> {
         let target = &executables.head.target;
         if !self.known.contains_key(target) {
-            let prepared = self.prepare(executables)?;
+            let prepared = apart(self.prepare(executables))?;
             self.known.insert(target.clone(), prepared);
         }
         Ok(self.known.get(target).and_then(|known| known.as_ref().ok()).map(|known| known.first.as_ref()))
@@ -83,7 +91,7 @@ impl Layouts {
             let outputs = paths(&self.folder.join("drawn"), number);
             put_beside(executables, &outputs)?;
             let seed = self.seed.wrapping_add(number as u64);
-            match known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path))? {
+            match apart(known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path)))? {
                 Ok(figures) => known.figures = known.figures.worse(figures),
                 Err(_) => return Ok(None),
             }
@@ -134,27 +142,23 @@ impl Layouts {
         self.known.iter().map(|(target, known)| (target.clone(), state(known))).collect()
     }
 
-    fn prepare(&self, executables: Sides<&TestExecutable>) -> Result<std::result::Result<Target, NoLayout>> {
+    fn prepare(&self, executables: Sides<&TestExecutable>) -> Tried<Target, NoLayout> {
         if self.placement == Placement::Natural {
-            return Ok(Err(NoLayout::SwitchedOff));
+            return Err(Stop::Because(NoLayout::SwitchedOff));
         }
         let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
-            return Ok(Err(NoLayout::NotRecorded));
+            return Err(Stop::Because(NoLayout::NotRecorded));
         };
         if let Some(library) = changed_library(executables)? {
-            return Ok(Err(NoLayout::LibraryDiffers { library: library.clone() }));
+            return Err(Stop::Because(NoLayout::LibraryDiffers { library: library.clone() }));
         }
         let outputs = paths(&self.folder.join("first"), self.known.len());
         put_beside(executables, &outputs)?;
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
         let places = outputs.as_ref().map(PathBuf::as_path);
-        let prepared = Matched::prepare(natural, links, &self.folder, places, self.position)?;
-        let (matched, figures) = match prepared {
-            Ok(prepared) => prepared,
-            Err(why) => return Ok(Err(why)),
-        };
-        Ok(Ok(Target { matched, first: at(executables, outputs), figures, reach: None, functions: None }))
+        let (matched, figures) = Matched::prepare(natural, links, &self.folder, places, self.position)?;
+        Ok(Target { matched, first: at(executables, outputs), figures, reach: None, functions: None })
     }
 }
 
@@ -194,7 +198,7 @@ fn reach(
     let mut program = |side: Side| -> Result<Option<Program>> {
         let Some(link) = &executables.get(side).link else { return Ok(None) };
         let files = CompiledFiles::load(&sides.get(side).folder)?;
-        Ok(units.program(std::iter::once(&LinkRecord::load(link)?), &files)?.ok())
+        Ok(apart(units.program(std::iter::once(&LinkRecord::load(link)?), &files))?.ok())
     };
     Ok(match (program(Side::Base)?, program(Side::Head)?) {
         (Some(base), Some(head)) => code::reach(&Sides { base, head }, functions),

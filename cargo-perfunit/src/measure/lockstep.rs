@@ -6,7 +6,7 @@ use super::inheritance::Inheritance;
 use super::running::{self, Pads, Programs, Running, Start};
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Capture, Side, Sides};
+use crate::model::{Capture, Mode, Side, Sides};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;
 use perfunit_runtime::page::{
@@ -34,7 +34,7 @@ pub enum Task {
     Solo(Side),
     /// Batches as calibrated, of one side only: a process without company, for comparison with pairs.
     Alone(Side, Shape),
-    /// Whole processes, one after the other (see `whole_process`).
+    /// Whole processes, one after the other (see `process_pair`).
     Process,
     /// Readings of the first call and of so many later ones, of one side only.
     Meter(Side, Gauge, u64),
@@ -46,6 +46,16 @@ impl Task {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
             Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) | Task::Process => None,
+        }
+    }
+
+    /// What is compared by this task.
+    pub fn mode(self) -> Mode {
+        match self {
+            Task::Cold => Mode::Cold,
+            Task::Fork(..) => Mode::FirstCall,
+            Task::Process => Mode::Process,
+            _ => Mode::Steady,
         }
     }
 
@@ -84,7 +94,7 @@ pub struct SideEnd {
     pub readings: Readings,
     /// Panic message, if there was one.
     pub message: String,
-    /// Whether the whole test function is the workload (door 2).
+    /// Whether the whole test function is the workload (captured by the runner).
     pub whole_function: bool,
     /// How a forked child ended that did not come to the end of its call.
     pub child: Option<ExitStatus>,
@@ -102,7 +112,6 @@ pub struct Readings {
     pub calls: Vec<[u64; reading::COUNT]>,
 }
 
-/// How a pair ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairEnd {
     pub sides: Sides<SideEnd>,

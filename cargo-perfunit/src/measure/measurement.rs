@@ -5,11 +5,10 @@ use super::classify::{per_run, runs};
 use super::failures::Failures;
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
-use super::schedule::{Ended, Figures};
-use super::screen::{LEAST_NS, PROCESS_THRESHOLD, Settled, mode};
-use super::secondary_metrics::{Beside, Rules};
+use super::secondary_metrics::{self, Beside, Rules};
+use super::settled::{LEAST_NS, PROCESS_THRESHOLD, Settled};
+use super::subject::{Ended, Figures};
 use super::trial::Trial;
-use super::whole_process;
 use super::work::{Comparison, Work};
 use crate::decide::{self, Looks, Rule, Sequential, Step};
 use crate::error::Result;
@@ -80,7 +79,7 @@ impl Measurement {
     /// A change is claimed at this level: the stricter, the longer it may take.
     pub fn new(config: &Config, settled: Settled, unit: Unit, alpha_of_change: f64) -> Self {
         let asked = config.threshold.fraction();
-        let threshold = match mode(settled.task) {
+        let threshold = match settled.task.mode() {
             Mode::Cold => asked.max(COLD_THRESHOLD),
             Mode::Process => asked.max(PROCESS_THRESHOLD),
             Mode::FirstCall | Mode::Steady => asked.max(settled.least_change),
@@ -215,7 +214,7 @@ impl Measurement {
     }
 
     fn figures(&self, decision: &decide::Decision) -> Figures {
-        let (pairs, mode) = (&self.pairs, mode(self.settled.task));
+        let (pairs, mode) = (&self.pairs, self.settled.task.mode());
         let used = decision.values.min(pairs.units());
         let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
         let (base_ns, head_ns) = (decide::median(&mut base.to_vec()), decide::median(&mut head.to_vec()));
@@ -266,7 +265,7 @@ impl Measurement {
         }
         let mut metrics = self.pairs.beside.metrics(&Rules { time: self.rule, gates: &self.gates });
         if self.settled.task == Task::Process {
-            whole_process::withhold(&mut metrics);
+            secondary_metrics::withhold(&mut metrics);
         }
         metrics
     }

@@ -7,8 +7,8 @@
 use super::gauge::Gauge;
 use super::lockstep::{self, Readings, SideEnd, Task};
 use super::running::{Pads, describe};
-use super::screen::Settled;
 use super::secondary_metrics;
+use super::settled::Settled;
 use super::trial::Trial;
 use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};

@@ -3,13 +3,14 @@
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
 use super::lockstep;
-use super::schedule::{Subject, programs};
 use super::screen;
+use super::settled::Settled;
+use super::subject::Subject;
 use super::trial::Trial;
-use super::unsteady::{Unsteady, steady};
+use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::Result;
-use crate::model::Sides;
+use crate::error::{Result, Tried};
+use crate::model::{Sides, Unsteady};
 use crate::system::interrupt;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ pub struct ProbedPairs<'a> {
     config: &'a Config,
     sides: Sides<&'a SideBuild>,
     subject: Subject<'a>,
-    settled: screen::Settled,
+    settled: Settled,
     random: fastrand::Rng,
 }
 
@@ -35,12 +36,13 @@ impl<'a> ProbedPairs<'a> {
         sides: Sides<&'a SideBuild>,
         subject: Subject<'a>,
         request: ProbeRequest,
-    ) -> Result<std::result::Result<Self, Unsteady>> {
+    ) -> Tried<Self, Unsteady> {
         let mut random = fastrand::Rng::with_seed(config.seed);
         bench.settle();
         bench.trees.replace(Some(CallTrees::new(request)?));
-        let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
-        Ok(steady(settled).map(|(settled, _)| Self { bench, config, sides, subject, settled, random }))
+        let trial = Trial { bench, config, programs: subject.programs(&sides) };
+        let (settled, _) = steady(screen::settle(&trial, &mut random))?;
+        Ok(Self { bench, config, sides, subject, settled, random })
     }
 
     /// The next pair; `None` after Ctrl-C, at the deadline, or when processes fail again and again.
@@ -51,7 +53,7 @@ impl<'a> ProbedPairs<'a> {
                 return Ok(None);
             }
             let pads = self.settled.draw(&mut self.random);
-            let programs = programs(&self.sides, &self.subject);
+            let programs = self.subject.programs(&self.sides);
             let end = lockstep::run(self.bench, &programs, self.settled.task, pads, self.config.timeout)?;
             let trees = self.bench.trees.borrow();
             let runs = trees.as_ref().filter(|_| end.complete()).and_then(|trees| trees.read(end.shape.repetitions));

@@ -5,13 +5,13 @@ use super::gauge::Gauge;
 use super::lockstep::{self, Task};
 use super::meter::{total, why_failed};
 use super::running::Pads;
-use super::schedule::{Subject, programs};
 use super::screen;
+use super::subject::Subject;
 use super::trial::Trial;
-use super::unsteady::{Unsteady, steady};
+use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::Result;
-use crate::model::{Side, Sides};
+use crate::error::{Stop, Tried};
+use crate::model::{Side, Sides, Unsteady};
 use crate::system::fs;
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
@@ -31,28 +31,19 @@ pub fn profiles(
     config: &Config,
     sides: &Sides<&SideBuild>,
     subject: &Subject<'_>,
-) -> Result<std::result::Result<Vec<Sides<String>>, Unsteady>> {
+) -> Tried<Vec<Sides<String>>, Unsteady> {
     let mut random = fastrand::Rng::with_seed(config.seed);
-    let trial = Trial { bench, config, programs: programs(sides, subject) };
-    let settled = match steady(screen::settle(&trial, &mut random)?) {
-        Ok((settled, _)) => settled,
-        Err(why) => return Ok(Err(why)),
-    };
+    let trial = Trial { bench, config, programs: subject.programs(sides) };
+    let (settled, _) = steady(screen::settle(&trial, &mut random))?;
     let mut counterparts: Vec<Sides<String>> = Vec::new();
     // Every process takes valgrind most of a second to start.
     while counterparts.is_empty() || (counterparts.len() == CALLS as usize && vary(&counterparts)) {
         let pads = settled.draw(&mut random);
-        let base = match one(&trial, Side::Base, pads)? {
-            Ok(calls) => calls,
-            Err(why) => return Ok(Err(why)),
-        };
-        let head = match one(&trial, Side::Head, pads)? {
-            Ok(calls) => calls,
-            Err(why) => return Ok(Err(why)),
-        };
+        let base = one(&trial, Side::Base, pads)?;
+        let head = one(&trial, Side::Head, pads)?;
         counterparts.extend(base.into_iter().zip(head).map(|(base, head)| Sides { base, head }));
     }
-    Ok(Ok(counterparts))
+    Ok(counterparts)
 }
 
 /// Whether calls of one version differ.
@@ -65,7 +56,7 @@ fn vary(counterparts: &[Sides<String>]) -> bool {
     })
 }
 
-fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<Vec<String>, Unsteady>> {
+fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady> {
     let Trial { bench, config, programs } = trial;
     fs::remove_dir_all(&bench.gauges.folder)?;
     fs::create_dir_all(&bench.gauges.folder)?;
@@ -74,14 +65,14 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<
     let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
     let end = lockstep::run(bench, programs, task, pads, limit)?;
     if interrupt::requested() {
-        return Ok(Err(Unsteady::Interrupted));
+        return Err(Stop::Because(Unsteady::Interrupted));
     }
     if end.timed_out.is_some() {
-        return Ok(Err(Unsteady::TooLongInCallgrind(limit)));
+        return Err(Stop::Because(Unsteady::TooLongInCallgrind { seconds: limit.as_secs_f64() }));
     }
     let end = end.sides.get(side);
     if end.state != state::DONE {
-        return Ok(Err(Unsteady::FailsInCallgrind(why_failed(end))));
+        return Err(Stop::Because(Unsteady::FailsInCallgrind { detail: why_failed(end) }));
     }
     let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
     let part = |at: usize| {
@@ -90,7 +81,7 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Result<std::result::Result<
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let parts: std::io::Result<Vec<String>> = later.map(part).collect();
-    Ok(parts.map_err(Unsteady::NoCounts))
+    parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))
 }
 
 #[cfg(test)]

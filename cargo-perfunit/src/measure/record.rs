@@ -3,13 +3,14 @@
 use super::bench::{Bench, Config};
 use super::classify::per_run;
 use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
-use super::schedule::{Subject, programs};
-use super::screen::{self, Settled};
+use super::screen;
+use super::settled::Settled;
+use super::subject::Subject;
 use super::trial::Trial;
-use super::unsteady::{Unsteady, steady};
+use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::{Error, Result};
-use crate::model::{Side, Sides};
+use crate::error::{Error, Result, apart};
+use crate::model::{Side, Sides, Unsteady};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;
 use std::time::Instant;
@@ -53,12 +54,13 @@ impl<'a> Recorder<'a> {
         seed: u64,
     ) -> Result<Option<Self>> {
         let mut random = fastrand::Rng::with_seed(seed);
-        let settled = screen::settle(&Trial { bench, config, programs: programs(&sides, &subject) }, &mut random)?;
+        let trial = Trial { bench, config, programs: subject.programs(&sides) };
+        let settled = apart(steady(screen::settle(&trial, &mut random)))?;
         if interrupt::requested() {
             return Ok(None);
         }
         let unusable = |why: Unsteady| Error::setup(format!("cannot measure {}: {why}", subject.test));
-        let (settled, shape) = steady(settled).map_err(unusable)?;
+        let (settled, shape) = settled.map_err(unusable)?;
         Ok(Some(Self { bench, config, sides, subject, shape, settled, random }))
     }
 
@@ -84,7 +86,7 @@ impl<'a> Recorder<'a> {
 
     fn run(&mut self, task: Task) -> Result<PairEnd> {
         let pads = self.settled.draw(&mut self.random);
-        lockstep::run(self.bench, &programs(&self.sides, &self.subject), task, pads, self.config.timeout)
+        lockstep::run(self.bench, &self.subject.programs(&self.sides), task, pads, self.config.timeout)
     }
 
     /// Repeats what may fail once in a while; the time of failures counts, as it would for a verdict.

@@ -3,22 +3,21 @@
 use super::alone::Alone;
 use super::bench::{Bench, Config};
 use super::bound::{self, Found};
-use super::confirm::Confirmation;
-use super::first_calls::{self, Flagged, Look};
+use super::confirm::{Confirmation, Screened};
+use super::first_calls::{self, Look};
 use super::layouts::Layouts;
 use super::lockstep::Task;
 use super::measurement::{Measurement, Unit};
 use super::meter;
 use super::running::Programs;
-use super::screen::{self, Settled};
+use super::screen;
+use super::settled::Settled;
+use super::subject::{Ended, Figures, Subject};
 use super::trial::Trial;
 use super::whole_process::{self, Starts};
-use crate::build::{Harness, SideBuild, TestExecutable};
-use crate::config::Terms;
-use crate::error::Result;
-use crate::model::{
-    Capture, LayoutMatch, Measured, Metrics, NoLayout, Note, Placement, Reason, Sides, TargetId, TestId, Verdict,
-};
+use crate::build::{Harness, SideBuild};
+use crate::error::{Result, apart};
+use crate::model::{LayoutMatch, NoLayout, Note, Placement, Reason, Sides, TargetId};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use std::collections::BTreeMap;
@@ -26,43 +25,6 @@ use std::time::{Duration, Instant};
 
 /// Part of the whole run's remaining budget that is kept for confirming what was flagged.
 const KEPT_FOR_CONFIRMATION: u32 = 4;
-
-/// A test to measure.
-#[derive(Debug, Clone)]
-pub struct Subject<'a> {
-    pub test: TestId,
-    /// Its executable on each side.
-    pub executables: Sides<&'a TestExecutable>,
-    /// What the user wants of it in particular.
-    pub terms: Option<&'a Terms>,
-    /// `#[ignore]`d, which a harness of its own must be told.
-    pub ignored: bool,
-}
-
-/// The figures behind a verdict.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figures {
-    pub verdict: Verdict,
-    pub measured: Measured,
-    /// Standard deviation of the units of replication, log ratios, as a robust estimate has it.
-    pub spread: f64,
-    /// Wall time of a pair.
-    pub seconds_per_pair: f64,
-    pub notes: Vec<Note>,
-    /// What is known besides time; empty if nothing was asked for.
-    pub metrics: Metrics,
-}
-
-/// The end of one test.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
-    /// The figures, or why there are none.
-    pub result: std::result::Result<Figures, Reason>,
-    /// Why a verdict is inconclusive.
-    pub reason: Option<Reason>,
-    /// How it was captured, once it ran.
-    pub capture: Option<Capture>,
-}
 
 /// The ends of all tests, and what is known of the layouts that they were measured on.
 #[derive(Debug)]
@@ -118,21 +80,6 @@ fn time_left(started: Instant, done: usize, total: usize) -> String {
     format!(", about {} s left", left.as_secs() + 1)
 }
 
-/// A test after its first pairs.
-pub(super) struct Screened {
-    pub end: Ended,
-    /// How it is measured, if fresh pairs can be asked for.
-    pub way: Option<Settled>,
-    /// What its first call seems to do apart from later ones.
-    pub first_call: Option<Flagged>,
-}
-
-impl Screened {
-    fn without_pairs(result: std::result::Result<Figures, Reason>) -> Self {
-        Self { end: Ended { result, reason: None, capture: None }, way: None, first_call: None }
-    }
-}
-
 /// The first pairs of all tests, on one layout of each target.
 struct Screening<'a> {
     bench: &'a Bench,
@@ -157,19 +104,19 @@ impl Screening<'_> {
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let executables = first.unwrap_or(subject.executables);
         let config = self.config.on(subject.terms);
-        let programs = Programs { executables, ..programs(self.sides, subject) };
+        let programs = Programs { executables, ..subject.programs(self.sides) };
         let (trial, random) = (Trial { bench: self.bench, config: &config, programs }, &mut self.random);
         let own_harness = subject.executables.head.harness == Harness::Own;
         let settled = if own_harness {
-            whole_process::settle(&trial, &mut self.starts, random)?
+            whole_process::settle(&trial, &mut self.starts, random)
         } else {
-            screen::settle(&trial, random)?
+            screen::settle(&trial, random)
         };
-        match settled {
+        match apart(settled)? {
             Ok(settled) => measure(&trial, Settled { matched, ..settled }, random),
             Err(reason) => {
                 let task = if own_harness { Task::Process } else { Task::Cold };
-                Ok(Screened::without_pairs(Alone { trial, task }.instead(reason, random)?))
+                Ok(Screened::without_pairs(apart(Alone { trial, task }.instead(reason, random))?))
             }
         }
     }
@@ -206,18 +153,8 @@ fn measure(trial: &Trial<'_>, settled: Settled, random: &mut fastrand::Rng) -> R
 /// The figures of single calls, if they decide.
 fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<Figures>> {
     let alone = Alone { trial: *trial, task: settled.task };
-    let mode = screen::mode(settled.task);
-    let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), mode, random)?;
+    let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), random)?;
     let Found::Bound(mut figures) = found else { return Ok(None) };
     figures.notes.clone_from(&settled.notes);
     Ok(Some(*figures))
-}
-
-pub(super) fn programs<'a>(sides: &Sides<&'a SideBuild>, subject: &'a Subject<'_>) -> Programs<'a> {
-    Programs {
-        executables: subject.executables,
-        folders: Sides { base: &sides.base.folder, head: &sides.head.folder },
-        test: &subject.test.name,
-        ignored: subject.ignored,
-    }
 }

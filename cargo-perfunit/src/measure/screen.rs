@@ -1,66 +1,22 @@
 //! How a test is measured: a pilot settles it, or says why it cannot be.
 
 use super::classify::{Class, classify, first_failure, per_run};
-use super::first_calls;
+use super::fork_pilot;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::Pads;
+use super::settled::{LEAST_NS, Settled};
 use super::trial::Trial;
-use super::whole_process::{self, Asked};
 use super::work::{Comparison, clock_bias};
-use crate::error::Result;
-use crate::model::{Capture, FirstCallsBecause, Mode, Note, Reason, Side, Sides};
+use crate::error::{Result, Stop, Tried};
+use crate::model::{Capture, FirstCallsBecause, Note, Reason, Side, Sides};
 use crate::system::interrupt;
 
-/// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
-pub const LEAST_NS: f64 = 1.0;
-/// As is a whole process, of which much is not the test: no threshold below this.
-pub const PROCESS_THRESHOLD: f64 = 0.05;
-
-/// A test with its way of being measured settled.
-#[derive(Debug, Clone)]
-pub struct Settled {
-    pub task: Task,
-    /// How it was captured.
-    pub capture: Capture,
-    /// Whether what is the same in both versions lies at the same places.
-    pub matched: bool,
-    pub notes: Vec<Note>,
-    /// Whether both processes of a pair get the same random numbers.
-    pub equal_seeds: bool,
-    /// How a pair's estimate is made.
-    pub comparison: Comparison,
-    /// What reading the clock can do to a pair's log ratio.
-    pub clock_bias: f64,
-    /// The smallest change that counts of so short a test, as a fraction of base.
-    pub least_change: f64,
-    /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
-    pub ns: Sides<f64>,
-}
-
-impl Settled {
-    /// Draws what the next pair has in common.
-    pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
-        let pads = Pads::draw(random);
-        if self.equal_seeds { pads } else { pads.without_seed() }
-    }
-
-    /// Runs the next pair.
-    pub fn pair(&self, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<PairEnd> {
-        let Trial { bench, config, programs } = trial;
-        let (pads, limit) = (self.draw(random), config.timeout);
-        match self.task {
-            Task::Process => whole_process::run(bench, programs, Asked::Test, pads, limit),
-            task => lockstep::run(bench, programs, task, pads, limit),
-        }
-    }
-}
-
 /// Runs the pilot and settles how to measure, or says why not.
-pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::result::Result<Settled, Reason>> {
+pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let Pilot { end, class, equal_seeds } = pilot(trial, random)?;
     let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
     if interrupt::requested() {
-        return Ok(Err(Reason::Interrupted));
+        return Err(Stop::Because(Reason::Interrupted));
     }
     let whole = end.sides.base.whole_function || end.sides.head.whole_function;
     let capture = if whole { Capture::Runner } else { Capture::Macro };
@@ -70,7 +26,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
     match class {
         Class::Steady(shape) => {
             let (matched, notes, task) = (true, apart, Task::Steady(shape));
-            Ok(Ok(Settled {
+            Ok(Settled {
                 task,
                 capture,
                 matched,
@@ -80,19 +36,19 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<std::resu
                 clock_bias,
                 least_change,
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
-            }))
+            })
         }
-        Class::NotRepeatable(why) => first_calls::settle(trial, capture, why, random).map(Ok),
+        Class::NotRepeatable(why) => Ok(fork_pilot::settle(trial, capture, why, random)?),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
-            let held = first_calls::if_they_hold_work(trial, capture, random)?;
-            Ok(held.ok_or(reason))
+            let held = fork_pilot::if_they_hold_work(trial, capture, random)?;
+            held.ok_or(Stop::Because(reason))
         }
-        Class::Not(reason) => Ok(Err(reason)),
+        Class::Not(reason) => Err(Stop::Because(reason)),
         Class::Suspect => {
             if let Some(reason) = suspects(trial, random)? {
-                return Ok(Err(reason));
+                return Err(Stop::Because(reason));
             }
-            first_calls::settle(trial, capture, FirstCallsBecause::NotSideBySide, random).map(Ok)
+            Ok(fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, random)?)
         }
     }
 }
@@ -149,14 +105,4 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
         (Some(reason), Some(_)) => Some(reason.on_both()),
         (base, head) => base.or(head),
     })
-}
-
-/// What is compared by this task.
-pub fn mode(task: Task) -> Mode {
-    match task {
-        Task::Cold => Mode::Cold,
-        Task::Fork(..) => Mode::FirstCall,
-        Task::Process => Mode::Process,
-        _ => Mode::Steady,
-    }
 }

@@ -179,6 +179,13 @@ fn in_cpu_time(pair: &PairEnd) -> PairEnd {
     PairEnd { sides, ..pair.clone() }
 }
 
+/// Leaves processor time alone: the rest of what pairs tell is not told of whole processes.
+pub fn withhold(metrics: &mut Metrics) {
+    for metric in Metric::ALL.into_iter().filter(|metric| !matches!(metric, Metric::Time | Metric::CpuTime)) {
+        metrics.insert(metric, Err(NotMetered::WholeProcess));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,5 +256,15 @@ mod tests {
     fn a_kernel_that_does_not_tell_is_no_zero() {
         let silent = beside(Sides { base: 1e3, head: 1e3 }, Sides { base: 0.0, head: 0.0 });
         assert_eq!(silent.metrics(&RULES)[&Metric::PeakRss], Err(NotMetered::NotCounted));
+    }
+
+    #[test]
+    fn of_a_process_only_its_processor_time_is_told() {
+        let mut metrics =
+            Metrics::from([(Metric::CpuTime, Err(NotMetered::TooLong)), (Metric::Cold, Err(NotMetered::TooLong))]);
+        withhold(&mut metrics);
+        assert_eq!(metrics.len(), Metric::ALL.len() - 1);
+        assert_eq!(metrics[&Metric::CpuTime], Err(NotMetered::TooLong));
+        assert_eq!(metrics[&Metric::Cold], Err(NotMetered::WholeProcess));
     }
 }

@@ -22,7 +22,6 @@ impl Spin {
         self.lost.as_secs_f64() / self.time.as_secs_f64().max(1e-9)
     }
 
-    /// Gaps in a second.
     pub fn gaps_per_second(&self) -> f64 {
         f64::from(self.gaps) / self.time.as_secs_f64().max(1e-9)
     }

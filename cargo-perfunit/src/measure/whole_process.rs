@@ -1,48 +1,30 @@
-//! Pairs of whole processes, for tests that a harness of their own runs (`harness = false`): it is asked for one test, and
-//! what its process took from start to end is the figure of a side.
+//! Tests that a harness of their own runs (`harness = false`), which is asked for one test in each process.
 //!
-//! Base and head run one after the other, in an order drawn for each pair. Start and harness are in both, so they hide
-//! what they are large beside: they are timed by processes that are asked for a test that does not exist.
+//! Start and harness are in both processes of a pair and hide small differences, so they are timed by processes that are
+//! asked for a test that does not exist.
 
-use super::bench::Bench;
 use super::classify::first_failure;
 use super::inheritance::Inheritance;
-use super::kernel;
-use super::lockstep::{PairEnd, Shape, SideEnd, Task};
-use super::running::{self, Pads, Programs, describe};
-use super::screen::{PROCESS_THRESHOLD, Settled};
+use super::lockstep::{SideEnd, Task};
+use super::process_pair::{Asked, command, ended, run};
+use super::running::{Pads, describe};
+use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::trial::Trial;
 use super::work::Comparison;
 use crate::decide;
-use crate::error::{Error, Result};
-use crate::model::{Capture, FailedOn, Metric, Metrics, NotMetered, Note, Reason, Side, Sides, TargetId};
+use crate::error::{Error, Result, Stop, Tried};
+use crate::model::{Capture, FailedOn, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
-use crate::system::os;
 use crate::system::process::{self, Streams};
-use perfunit_runtime::page::state;
 use std::collections::BTreeMap;
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// A name that no test has.
-const NO_TEST: &str = "perfunit::no::test::of::this::name";
 /// Pairs that tell what a start takes, or about what a test does.
 const PILOTS: usize = 5;
 /// Pairs that the first look needs, with some that may be lost.
 const NEEDED: f64 = 1.3 * decide::FIRST_LOOK as f64;
 /// From this share of a process on its start is worth a note.
 const MUCH: f64 = 0.5;
-/// Longest wait for a process before Ctrl-C is looked for.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// What a process is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    Test,
-    /// A test that does not exist.
-    Nothing,
-}
-
 /// What starting and ending a process takes, ns, by target.
 #[derive(Debug, Default)]
 pub struct Starts {
@@ -50,39 +32,32 @@ pub struct Starts {
 }
 
 /// Runs pilots and settles that the test is measured, or says why not.
-pub fn settle(
-    trial: &Trial<'_>,
-    starts: &mut Starts,
-    random: &mut fastrand::Rng,
-) -> Result<std::result::Result<Settled, Reason>> {
+pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let Trial { bench, config, programs } = trial;
     let mut pilot = |asked| pilots(trial, asked, random);
     let target = &programs.executables.head.target;
     if !starts.known.contains_key(target) {
         // Whatever it says to such a name, with whatever exit status, the time is that of saying it.
-        let ns = match pilot(Asked::Nothing)? {
-            Ok(ns) => ns,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        starts.known.insert(target.clone(), ns);
+        starts.known.insert(target.clone(), pilot(Asked::Nothing)?);
     }
     let start = starts.known[target];
-    let ns = match pilot(Asked::Test)? {
-        Ok(ns) => ns,
-        Err(Reason::Fails { .. } | Reason::Crashes { .. }) => return why_failed(trial).map(Err),
-        Err(reason) => return Ok(Err(reason)),
+    let ns = match pilot(Asked::Test) {
+        Err(Stop::Because(Reason::Fails { .. } | Reason::Crashes { .. })) => {
+            return Err(Stop::Because(why_failed(trial)?));
+        }
+        ns => ns?,
     };
     let needed = NEEDED * (ns.base + ns.head) / 1e9;
     if needed > config.per_test_budget.as_secs_f64() {
         let seconds = ns.base.max(ns.head) / 1e9;
-        return Ok(Err(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) }));
+        return Err(Stop::Because(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) }));
     }
     if is_lost(start, ns) {
-        return Ok(Err(Reason::LostInStart { ns: ns.base }));
+        return Err(Stop::Because(Reason::LostInStart { ns: ns.base }));
     }
     let share = (start.base / ns.base).min(1.0);
     let note = (share >= MUCH).then_some(Note::MostlyStart { share });
-    Ok(Ok(Settled {
+    Ok(Settled {
         task: Task::Process,
         capture: Capture::Process,
         matched: true,
@@ -92,7 +67,7 @@ pub fn settle(
         clock_bias: 0.0,
         least_change: 0.0,
         ns,
-    }))
+    })
 }
 
 /// Whether nothing of a test is to be seen beside its process's start, on either side. Where the starts themselves differ
@@ -104,25 +79,21 @@ fn is_lost(start: Sides<f64>, test: Sides<f64>) -> bool {
 }
 
 /// Shortest times of a few pairs, the first of which is not counted; fewer of long ones.
-fn pilots(
-    trial: &Trial<'_>,
-    asked: Asked,
-    random: &mut fastrand::Rng,
-) -> Result<std::result::Result<Sides<f64>, Reason>> {
+fn pilots(trial: &Trial<'_>, asked: Asked, random: &mut fastrand::Rng) -> Tried<Sides<f64>, Reason> {
     let Trial { bench, config, programs } = trial;
     let mut shortest: Option<Sides<f64>> = None;
     let end = Instant::now() + config.per_test_budget / 10;
     for pair in 0..=PILOTS {
         let pair_end = run(bench, programs, asked, Pads::draw(random), config.timeout)?;
         if interrupt::requested() {
-            return Ok(Err(Reason::Interrupted));
+            return Err(Stop::Because(Reason::Interrupted));
         }
         if let Some(side) = pair_end.timed_out {
-            return Ok(Err(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }));
+            return Err(Stop::Because(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }));
         }
         let failure = Side::BOTH.into_iter().find_map(|side| first_failure(pair_end.sides.get(side), side));
         if let Some(failure) = failure.filter(|_| asked == Asked::Test) {
-            return Ok(Err(failure));
+            return Err(Stop::Because(failure));
         }
         let ns = pair_end.sides.as_ref().map(|side| side.first_ns);
         shortest = match shortest {
@@ -134,7 +105,7 @@ fn pilots(
             break;
         }
     }
-    shortest.ok_or_else(|| Error::setup("no process was run")).map(Ok)
+    Ok(shortest.ok_or_else(|| Error::setup("no process was run"))?)
 }
 
 /// Runs a test that failed once more on each side, and listens to what it says.
@@ -174,113 +145,9 @@ fn complaint(output: &str) -> Option<String> {
     panic.or_else(|| lines().next_back()).map(str::to_owned)
 }
 
-/// Runs a process of one side.
-pub fn alone(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads, limit: Duration) -> Result<PairEnd> {
-    let begun = Instant::now();
-    bench.clean_temporary()?;
-    let end = one(bench, &mut command(bench, programs, side, Asked::Test, pads), limit)?;
-    process::kill_leftovers();
-    let timed_out = (end.status.is_none() && !interrupt::requested()).then_some(side);
-    let mut sides = Sides::<SideEnd>::default();
-    *sides.get_mut(side) = end;
-    let shape = Shape { repetitions: 1, batches: 0, warm: 0 };
-    Ok(PairEnd { sides, shape, starter: side, timed_out, took: begun.elapsed() })
-}
-
-/// Runs a process of each side, one after the other.
-pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, limit: Duration) -> Result<PairEnd> {
-    let begun = Instant::now();
-    bench.clean_temporary()?;
-    let starter = if pads.head_first { Side::Head } else { Side::Base };
-    let mut sides = Sides::<SideEnd>::default();
-    let mut timed_out = None;
-    for side in [starter, starter.other()] {
-        let entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-        let end = one(bench, &mut command(bench, programs, side, asked, pads), limit)?;
-        drop(entered);
-        process::kill_leftovers();
-        if end.status.is_none() {
-            timed_out = Some(side).filter(|_| !interrupt::requested());
-            *sides.get_mut(side) = end;
-            break;
-        }
-        *sides.get_mut(side) = end;
-    }
-    let shape = Shape { repetitions: 1, batches: 0, warm: 0 };
-    Ok(PairEnd { sides, shape, starter, timed_out, took: begun.elapsed() })
-}
-
-fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked, pads: Pads) -> Command {
-    let executable = programs.executables.get(side);
-    let mut command = Command::new(&executable.path);
-    command.args(executable.arguments(if asked == Asked::Test { programs.test } else { NO_TEST }));
-    command.args(programs.ignored.then_some("--ignored"));
-    running::surround(&mut command, bench, programs, side, pads);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command
-}
-
-/// One process, from before its start until its end is known.
-fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd> {
-    process::mark(command)?;
-    let inheritance = Inheritance::prepare(bench, None)?;
-    let own_delay = kernel::RunDelay::of("thread-self");
-    let visit = bench.visit_core();
-    let started = Instant::now();
-    let mut child = process::spawn(command)?;
-    let descriptor = os::EndOf::child(&child);
-    let deadline = started + limit;
-    let (took, late) = loop {
-        let before = own_delay.read();
-        let left = deadline.saturating_duration_since(Instant::now());
-        os::EndOf::wait_for_one(descriptor.iter(), left.min(LOOK));
-        let took = started.elapsed();
-        if os::is_over(&child) {
-            // It waited for nobody any more, but we did who look at the clock.
-            break (took, own_delay.read().saturating_sub(before));
-        }
-        if left.is_zero() || interrupt::requested() {
-            drop((visit, inheritance));
-            let _ = child.kill();
-            let _ = child.wait();
-            return Ok(ended(None));
-        }
-    };
-    drop((visit, inheritance));
-    // As long as nobody has asked for its status the kernel knows it.
-    let waited = kernel::RunDelay::of(&child.id().to_string()).read();
-    let (status, cpu) = process::reap(&child)?;
-    let first_ns = undisturbed(took, cpu, waited + late).as_nanos() as f64;
-    Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, ..ended(Some(status)) })
-}
-
-/// What a process took without the time in which it was ready to run and others had the core. Of its first thread only: that
-/// of others the kernel forgets. Never less than it computed.
-fn undisturbed(took: Duration, cpu: Duration, waited: Duration) -> Duration {
-    took.saturating_sub(waited.min(took.saturating_sub(cpu)))
-}
-
-/// The end of a process in the words of one that serves.
-fn ended(status: Option<ExitStatus>) -> SideEnd {
-    let state = match status {
-        Some(status) if status.success() => state::DONE,
-        Some(status) if status.code().is_some() => state::FAILED_FIRST,
-        _ => state::FIRST_CALL,
-    };
-    SideEnd { state, status, message: status.map(describe).unwrap_or_default(), ..SideEnd::default() }
-}
-
-/// Leaves processor time alone: the rest of what pairs tell is not told of whole processes.
-pub fn withhold(metrics: &mut Metrics) {
-    for metric in Metric::ALL.into_iter().filter(|metric| !matches!(metric, Metric::Time | Metric::CpuTime)) {
-        metrics.insert(metric, Err(NotMetered::WholeProcess));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::ExitStatusExt;
 
     #[track_caller]
     fn check_lost(start: [f64; 2], test: [f64; 2], expected: bool) {
@@ -305,40 +172,5 @@ mod tests {
         check(panic, Some("left is not right"));
         check("error: no such option: --nocapture\n\n", Some("error: no such option: --nocapture"));
         check("\n", None);
-    }
-
-    #[test]
-    fn others_on_the_core_do_not_count_but_computing_does() {
-        let check = |took, cpu, waited, expected| {
-            let [took, cpu, waited, expected] = [took, cpu, waited, expected].map(Duration::from_millis);
-            assert_eq!(undisturbed(took, cpu, waited), expected);
-        };
-        check(10, 4, 0, 10);
-        check(10, 4, 5, 5);
-        check(10, 4, 9, 4);
-        // Threads on several cores.
-        check(10, 15, 3, 10);
-    }
-
-    #[test]
-    fn an_exit_status_is_a_failure_and_a_signal_a_crash() {
-        let end = |status| ended(Some(ExitStatus::from_raw(status)));
-        assert!(first_failure(&end(0), Side::Head).is_none());
-        let detail = "exit status 101".to_owned();
-        let fails = Reason::Fails { side: FailedOn::Head, detail, intermittent: false };
-        assert_eq!(first_failure(&end(101 << 8), Side::Head), Some(fails));
-        assert!(
-            matches!(first_failure(&end(11), Side::Base), Some(Reason::Crashes { detail, .. }) if detail.contains("SEGV"))
-        );
-    }
-
-    #[test]
-    fn of_a_process_only_its_processor_time_is_told() {
-        let mut metrics =
-            Metrics::from([(Metric::CpuTime, Err(NotMetered::TooLong)), (Metric::Cold, Err(NotMetered::TooLong))]);
-        withhold(&mut metrics);
-        assert_eq!(metrics.len(), Metric::ALL.len() - 1);
-        assert_eq!(metrics[&Metric::CpuTime], Err(NotMetered::TooLong));
-        assert_eq!(metrics[&Metric::Cold], Err(NotMetered::WholeProcess));
     }
 }

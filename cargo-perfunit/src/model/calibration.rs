@@ -1,9 +1,11 @@
 //! The result of `calibrate`: how often the verdicts of this machine are right, and how long they take.
 
 use super::Change;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// So many out of so many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     pub count: usize,
     /// Out of how many.
@@ -24,7 +26,7 @@ impl Share {
 }
 
 /// The verdicts on one pair of tests.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     pub experiments: usize,
     /// Of these, those that claim that head is slower, by whatever amount.
@@ -64,7 +66,7 @@ impl Tally {
 }
 
 /// One kind of work at one effect size.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The kind of work: the name of the artificial test.
     pub workload: String,
@@ -78,7 +80,7 @@ pub struct Cell {
     pub equal: Tally,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Operations of base's tests.
     pub base_operations: u32,
@@ -100,10 +102,9 @@ impl Level {
 }
 
 /// What one rule makes of all kinds of work at one effect size.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
-    /// The rule, in words.
-    pub rule: &'static str,
+    pub rule: DecisionRule,
     /// The processes that it looked at.
     pub processes: Processes,
     /// Changed tests that it found.
@@ -112,8 +113,23 @@ pub struct Compared {
     pub false_alarms: Share,
 }
 
+/// A rule that says whether two tests differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DecisionRule {
+    /// That of `diff`.
+    Ours,
+    MannWhitney,
+    WelchT,
+    /// Confidence intervals that do not overlap.
+    IntervalOverlap,
+    /// Means that differ by half the effect.
+    PlainMean,
+}
+
 /// How the processes were run whose times a rule looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Processes {
     /// In lockstep; the time of a process is the 10 % quantile of its batches.
     Lockstep,
@@ -122,7 +138,7 @@ pub enum Processes {
 }
 
 /// The machine, and the moment.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Circumstances {
     /// Day and time, UTC.
     pub date: String,
@@ -130,7 +146,7 @@ pub struct Circumstances {
     pub tool: String,
     /// First line of `rustc -vV`.
     pub rustc: String,
-    /// CPU model as the kernel names it.
+    /// CPU model.
     pub cpu: String,
     /// Release of the kernel.
     pub kernel: String,
@@ -138,12 +154,14 @@ pub struct Circumstances {
     pub core: usize,
     /// Whether both processes of a pair had the same address space.
     pub paired_address_space: bool,
-    /// Load average over a minute, before measuring began and at the end.
-    pub load: [f64; 2],
+    /// Load average before measuring began.
+    pub load_before: Option<f64>,
+    /// Load average at the end.
+    pub load_after: Option<f64>,
 }
 
 /// What was asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
     /// Whether it had to be quick.
     pub quick: bool,
@@ -158,7 +176,7 @@ pub struct Terms {
 }
 
 /// Everything that was found out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// The machine, and the moment.
     pub circumstances: Circumstances,

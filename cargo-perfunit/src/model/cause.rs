@@ -52,9 +52,8 @@ pub enum Changed {
 /// Something that changed, and how much of a test's difference it can be behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
-    /// What changed.
     pub changed: Changed,
-    /// The part of the test's difference that is charged to functions whose source is the same in both versions and
+    /// The part of the test's difference that is attributed to functions whose source is the same in both versions and
     /// that this can reach; the test's own code is among them. 1 is all; more than 1 where others became faster.
     #[serde(deserialize_with = "super::float::one")]
     pub share: f64,

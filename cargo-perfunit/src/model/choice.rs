@@ -4,16 +4,16 @@ use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Of which tests to find out who is to blame.
+/// For which tests to find the responsible functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Explain {
-    /// Of the three that got slower by most.
+    /// For the three that got slower by most.
     #[default]
     Auto,
-    /// Of all slower and faster tests.
+    /// For all slower and faster tests.
     Always,
-    /// Of none.
+    /// For none.
     Never,
 }
 
@@ -53,4 +53,27 @@ pub enum Placement {
     Matched,
     /// Wherever the linker put it: for experiments on what matching is worth.
     Natural,
+}
+
+/// Which functions to time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// All at once.
+    Complete,
+    /// What the test calls, then what those call that changed, and so on.
+    Levelwise,
+    /// Those on the ways from the test to functions whose source changed.
+    UntilSourceChange,
+}
+
+/// What to count to find the responsible functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Time, by a probe in each function.
+    #[default]
+    Probes,
+    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
+    Callgrind,
 }

@@ -1,9 +1,8 @@
-//! Why a test got slower or faster: the functions that are to blame, and the call tree that shows it.
+//! Why a test got slower or faster: the responsible functions, and the call tree that shows it.
 //!
 //! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
 
-use super::{Cause, Sides, TestId, Unexplained};
-use clap::ValueEnum;
+use super::{Cause, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,7 +63,7 @@ pub struct CallNode {
     pub children: Vec<usize>,
 }
 
-/// In what way a function is to blame.
+/// In what way a function is responsible.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Blame {
     /// A call of it takes longer or shorter, although what it calls does not.
@@ -73,14 +72,14 @@ pub enum Blame {
     CallsOf(usize),
 }
 
-/// A function that is to blame for a part of the difference.
+/// A function that is responsible for a part of the difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Blamed {
     /// Index in [`Explanation::functions`].
     pub function: usize,
     /// The larger part of how.
     pub blame: Blame,
-    /// What it is to blame for.
+    /// The part of the difference that is attributed to it.
     pub change: Difference,
     /// The same as a fraction of the test's difference; where others have become faster, of all that became slower.
     #[serde(deserialize_with = "super::float::one")]
@@ -100,33 +99,9 @@ pub struct Blamed {
     pub not_apart: Vec<Option<usize>>,
 }
 
-/// Which functions to time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// All at once.
-    Complete,
-    /// What the test calls, then what those call that changed, and so on.
-    Levelwise,
-    /// Those on the ways from the test to functions whose source changed.
-    UntilSourceChange,
-}
-
-/// What to count to find the responsible functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Engine {
-    /// Time, by a probe in each function (needs another build).
-    #[default]
-    Probes,
-    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
-    Callgrind,
-}
-
 /// Why one test got slower or faster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// Which test.
     pub test: TestId,
     /// What is counted, and the unit of all costs: ns, or instructions.
     pub engine: Engine,
@@ -152,7 +127,7 @@ pub struct Explanation {
     pub functions: Vec<Function>,
     /// The tree; the first is the test.
     pub nodes: Vec<CallNode>,
-    /// Who is to blame, the largest part first.
+    /// The responsible functions, the largest part first.
     pub blamed: Vec<Blamed>,
     /// What else changed and can be behind it, the largest part first.
     #[serde(default)]
@@ -165,8 +140,7 @@ pub struct Explanation {
     /// Head's change of the executed instructions, as a fraction of base, where callgrind counted them.
     #[serde(default)]
     pub instructions: Option<f64>,
-    /// Remarks.
-    pub notes: Vec<String>,
+    pub notes: Vec<ExplanationNote>,
 }
 
 impl Explanation {

@@ -7,7 +7,6 @@ use super::{Explanation, Sides, TestId, Unexplained, Verdict, VersionName, Warni
 pub struct Explanations {
     /// What was compared.
     pub versions: Sides<VersionName>,
-    /// The tests.
     pub tests: Vec<TestExplained>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
@@ -16,7 +15,6 @@ pub struct Explanations {
 /// A test of the last run.
 #[derive(Debug)]
 pub struct TestExplained {
-    /// Which test.
     pub test: TestId,
     /// What the run found.
     pub verdict: Verdict,

@@ -1,7 +1,7 @@
 //! How far the code of two executables lies at the same places.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// Why the code of two executables could not be put at the same places.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -40,30 +40,30 @@ pub enum NoLayout {
 }
 
 /// What is known of two executables that were linked with matched layouts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayoutMatch {
     /// Functions of one size in both versions, with loops at the same places.
     pub common: usize,
-    /// Those that lie at equal addresses.
+    /// Those at equal addresses, in the worst of the layouts.
     pub equal: usize,
     /// Functions of another size in head, or with loops at other places.
     pub changed: usize,
-    /// Those that begin where most of their loops lie as on base, or that have no loops.
+    /// Those placed so that most of their loops lie as on base, or that have no loops.
     pub anchored: usize,
-    /// Loops of changed functions, as base has them.
+    /// Loops of changed functions on base.
     pub loops: usize,
-    /// Those that head has too, at equal addresses.
+    /// Those that head has too, at equal addresses, in the worst of the layouts.
     pub held: usize,
     /// Constants and variables that both versions have.
     pub data: usize,
-    /// Those of them at equal addresses.
+    /// Those at equal addresses, in the worst of the layouts.
     pub data_equal: usize,
-    /// Whether code and data have the same addresses in every process, whatever the kernel draws.
+    /// Whether code and data lie at the same addresses in every process, whatever the kernel draws.
     pub fixed_addresses: bool,
     /// Bytes of machine code, of both executables together.
     pub text_bytes: u64,
-    /// Wall time of linking both once.
-    pub linked_in: Duration,
+    /// Wall time of linking both once more, seconds.
+    pub link_seconds: f64,
 }
 
 impl LayoutMatch {

@@ -38,7 +38,6 @@ pub struct ListSeconds {
 /// One test found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// Which test.
     pub test: TestId,
     /// Whether names lead from it to a changed item; selects nothing, but tells what a call graph by names would.
     pub by_name: bool,

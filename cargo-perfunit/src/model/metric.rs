@@ -38,7 +38,6 @@ pub enum Metric {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Nanoseconds,
-    /// Bytes.
     Bytes,
     Count,
 }
@@ -78,7 +77,6 @@ impl Metric {
         }
     }
 
-    /// The metric of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }

@@ -1,13 +1,12 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, LayoutMatch, Metric, Metrics, Mode, NoLayout, Note,
-    Reason, Sample, Sharding, Side, TargetId, TestId, Threshold, Unexplained, Verdict, Warning, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Metric, Metrics, Mode, Note, Reason,
+    Sample, Sharding, Side, Stages, TestId, Threshold, Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// What was measured of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,7 +76,7 @@ pub struct Outcome {
     pub selected_because: String,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
-    /// Which functions are to blame, where that was asked for and found out.
+    /// The responsible functions, where they were asked for and found.
     pub explanation: Option<Explanation>,
     /// Why no function could be named, where one was asked for.
     #[serde(default)]
@@ -105,41 +104,6 @@ pub struct VersionName {
     pub commit: String,
     /// True for a working tree that differs from `commit`.
     pub dirty: bool,
-}
-
-/// What the figures depend on besides the code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Environment {
-    /// First line of `rustc -vV`.
-    pub rustc: String,
-    pub host: String,
-    /// Cargo profile of the build.
-    pub profile: String,
-    /// CPU model as the kernel names it.
-    pub cpu: String,
-    /// The core that ran the measured processes.
-    pub core: usize,
-    /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
-    pub paired_address_space: bool,
-    /// How far the code of base and head lay at the same places, by target that was measured; or why nothing was done
-    /// about it.
-    #[serde(with = "super::as_list")]
-    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>>,
-}
-
-/// Wall time of the stages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stages {
-    /// Versions, source difference, selection, shadow tree.
-    pub prepare: Duration,
-    /// Both builds, including the toolchain part on first use.
-    pub build: Duration,
-    /// Comparison of machine code, confirmation by execution.
-    pub select: Duration,
-    /// Pilots, pairs and confirmation.
-    pub measure: Duration,
-    /// Builds with probes, and what they are run for.
-    pub explain: Duration,
 }
 
 /// What selection did.

@@ -37,7 +37,6 @@ impl fmt::Display for TargetKind {
 pub struct TargetId {
     /// Package name.
     pub package: String,
-    /// Kind of the target.
     pub kind: TargetKind,
     /// Target name as in the manifest.
     pub name: String,

@@ -1,6 +1,6 @@
 //! Why no function is named for a difference.
 
-use super::Reason;
+use super::{ExplanationNote, Reason, Unsteady};
 use serde::{Deserialize, Serialize};
 
 /// `report::unexplained` words it.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Unexplained {
     /// No function accounts for a part of the difference for certain; what was noted about that.
     Nobody {
-        notes: Vec<String>,
+        notes: Vec<ExplanationNote>,
     },
     /// It has no figures.
     NotMeasured(Reason),
@@ -50,8 +50,10 @@ pub enum Unexplained {
     NoChangeCalled,
     TooFewPairs,
     TooFewCalls,
-    /// Its processes did not tell; the message is theirs.
-    Failed {
+    /// Later calls of it cannot be had.
+    NoLaterCalls(Unsteady),
+    /// Its executable cannot be read.
+    Unreadable {
         why: String,
     },
     NotReached,

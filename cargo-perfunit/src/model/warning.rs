@@ -1,6 +1,6 @@
 //! What the user should know about a run, besides the outcomes of its tests.
 
-use super::{Partition, Side, Sides, TargetId, TestId, Unexplained};
+use super::{Partition, Side, Sides, TargetId, TestId, Uncompared, Unexplained, Untraceable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,9 +22,9 @@ pub enum Warning {
     /// A filter or rule that is about no test.
     Unused(Unused),
     /// It was not looked at which tests execute the change.
-    NotTraced { why: String },
+    NotTraced { why: Untraceable },
     /// Machine code could not be compared.
-    NotCompared { target: TargetId, why: String },
+    NotCompared { target: TargetId, why: Uncompared },
     /// Crate roots that do not compile with our `#[test]`.
     WithoutMacro { roots: Vec<String> },
     /// The tests do not compile with our test runner.
@@ -57,14 +57,16 @@ pub enum Warning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolchainsUsed {
-    /// Each with its own.
     Own(Sides<String>),
     /// Both with this one: rustup is not there to find others.
     NoRustup(String),
     /// Both with this one: it was chosen by name.
     ByName(String),
     /// Both with this one: those of the sides are not installed.
-    NotInstalled { used: String, sides: Vec<Side> },
+    NotInstalled {
+        used: String,
+        sides: Vec<Side>,
+    },
 }
 
 /// A filter or rule that is about no test: a typing error more often than not.

@@ -16,13 +16,9 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("cause: {line}"));
     let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
     let nobody = nobody.map(|why| why.to_string());
-    let evidence = evidence(explanation);
-    let notes = evidence
-        .iter()
-        .chain(&explanation.notes)
-        .chain(&nobody)
-        .map(|note| format!("note: {}", format::one_line(note)));
-    let notes = notes.collect::<Vec<_>>();
+    let notes = explanation.notes.iter().map(ToString::to_string);
+    let notes = evidence(explanation).into_iter().chain(notes).chain(nobody);
+    let notes = notes.map(|note| format!("note: {}", format::one_line(&note))).collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {
         // The functions that are named did not change.
         causes.chain(blamed).chain(notes).collect()

@@ -1,5 +1,5 @@
-//! A calibration as a JSON document, described in `docs/json.md`. The document is also what is kept as the machine's
-//! profile, and what the [tables](text) are made of: those of a kept one are those of a fresh one.
+//! A calibration as a JSON document, described in `docs/json.md`. The [tables](text) are made
+//! of it.
 
 mod text;
 
@@ -7,9 +7,9 @@ pub use text::render;
 
 use super::wire::{Interval, SCHEMA_VERSION, finite, pretty};
 use crate::decide;
-use crate::model::{self, Calibration, Cell, Processes, Share, Tally};
+use crate::model::{self, Calibration, Cell, Circumstances, DecisionRule, Processes, Share, Tally};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Level of the intervals around rates.
 const ALPHA: f64 = 0.05;
@@ -17,7 +17,7 @@ const ALPHA: f64 = 0.05;
 const ALL: &str = "all";
 
 /// The document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Document {
     /// Version of the format.
     pub schema_version: u32,
@@ -33,31 +33,8 @@ pub struct Document {
     pub interrupted: bool,
 }
 
-/// The machine, and the moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Circumstances {
-    /// Day and time, UTC.
-    pub date: String,
-    /// Version of the tool.
-    pub tool: String,
-    /// First line of `rustc -vV`.
-    pub rustc: String,
-    /// CPU model.
-    pub cpu: String,
-    /// Release of the kernel.
-    pub kernel: String,
-    /// The core that ran the measured processes.
-    pub core: usize,
-    /// Whether both processes of a pair had the same address space.
-    pub paired_address_space: bool,
-    /// Load average before measuring began.
-    pub load_before: Option<f64>,
-    /// Load average at the end.
-    pub load_after: Option<f64>,
-}
-
 /// What was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Terms {
     /// Whether it had to be quick.
     pub quick: bool,
@@ -74,7 +51,7 @@ pub struct Terms {
 }
 
 /// One effect size.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Level {
     /// Operations of base's tests.
     pub base_operations: u32,
@@ -91,7 +68,7 @@ pub struct Level {
 }
 
 /// The verdicts on one kind of work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Workload {
     /// Its name; `all` for all together.
     pub workload: String,
@@ -112,7 +89,7 @@ pub struct Workload {
 }
 
 /// So many out of so many.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Rate {
     /// How many.
     pub count: usize,
@@ -123,7 +100,7 @@ pub struct Rate {
 }
 
 /// What verdicts cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Verdicts {
     /// Those that say neither that it changed nor that it did not.
     pub inconclusive: usize,
@@ -134,7 +111,7 @@ pub struct Verdicts {
 }
 
 /// What one rule says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Compared {
     /// The rule, in words.
     pub rule: String,
@@ -155,23 +132,10 @@ pub fn json(document: &Document) -> String {
 
 impl From<&Calibration> for Document {
     fn from(calibration: &Calibration) -> Self {
-        let model::Circumstances { date, tool, rustc, cpu, kernel, core, paired_address_space, load } =
-            calibration.circumstances.clone();
-        let [load_before, load_after] = load.map(finite);
         let model::Terms { quick, seed, alpha, confirmation_alpha, verdict_seconds } = calibration.terms;
         Self {
             schema_version: SCHEMA_VERSION,
-            circumstances: Circumstances {
-                date,
-                tool,
-                rustc,
-                cpu,
-                kernel,
-                core,
-                paired_address_space,
-                load_before,
-                load_after,
-            },
+            circumstances: calibration.circumstances.clone(),
             terms: Terms { quick, seed, alpha, confirmation_alpha, verdict_seconds, confidence: 1.0 - ALPHA },
             levels: calibration.levels.iter().map(Level::from).collect(),
             seconds: calibration.seconds,
@@ -218,12 +182,19 @@ impl From<&Cell> for Workload {
 
 impl From<&model::Compared> for Compared {
     fn from(compared: &model::Compared) -> Self {
+        let rule = match compared.rule {
+            DecisionRule::Ours => "cargo perfunit",
+            DecisionRule::MannWhitney => "Mann-Whitney",
+            DecisionRule::WelchT => "Welch's t",
+            DecisionRule::IntervalOverlap => "interval overlap",
+            DecisionRule::PlainMean => "plain mean",
+        };
         let processes = match compared.processes {
             Processes::Lockstep => "lockstep",
             Processes::Sequential => "sequential",
         };
         Self {
-            rule: compared.rule.to_owned(),
+            rule: rule.to_owned(),
             processes: processes.to_owned(),
             found: Rate::from(compared.found),
             false_alarms: Rate::from(compared.false_alarms),

@@ -104,7 +104,7 @@ fn unknown_gates(run: &Run) -> Vec<String> {
     unknown.into_iter().map(note).collect()
 }
 
-/// Up to this one layout was seen to fake a change of code that had not changed (docs/measurements.md).
+/// Up to this one layout was seen to fake a change of code that had not changed (docs/method.md).
 const LAYOUT_REACHES: f64 = 0.4;
 
 fn within_reach_of_layout(run: &Run) -> Option<String> {
@@ -217,9 +217,9 @@ mod tests {
     #[test]
     fn repeated_warnings_are_counted() {
         let mut run = run(Vec::new());
-        let why = |why: &str| Warning::NotTraced { why: why.to_owned() };
+        let why = |why: &str| Warning::NothingMoreExplained { why: why.to_owned() };
         run.warnings = ["b", "a\nb", "b"].map(why).to_vec();
-        let said = "which tests execute the change was not looked at:";
+        let said = "nothing more is explained:";
         check(&run, &format!("     Warning  {said} b (2 times)\n     Warning  {said} a b\n"));
     }
 }

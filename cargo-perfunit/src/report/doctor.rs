@@ -5,12 +5,11 @@ use super::format::count;
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::text::TextOptions;
-use super::wire::{SCHEMA_VERSION, finite, pretty};
-use crate::doctor::{AgainstItself, Checkup, CoreNoise, Finding, Level, Noise};
-use crate::model::Verdict;
+use super::wire::{SCHEMA_VERSION, pretty};
+use crate::doctor::{Checkup, Finding, Level};
 use anstyle::Style;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The findings with ANSI colours, one trailing newline.
 pub fn text(checkup: &Checkup, options: &TextOptions) -> String {
@@ -69,99 +68,22 @@ fn summary(checkup: &Checkup) -> Text {
 
 /// The findings and the measured figures as pretty JSON with a trailing newline.
 pub fn json(checkup: &Checkup) -> String {
-    pretty(&DoctorDocument::from(checkup))
+    pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checkup })
 }
 
 /// The document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DoctorDocument {
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DoctorDocument<'a> {
     schema_version: u32,
-    cpu: String,
-    findings: Vec<FindingResult>,
-    noise: NoiseResult,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-struct FindingResult {
-    what: String,
-    value: String,
-    level: String,
-    why: String,
-    advice: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-struct NoiseResult {
-    cores: Vec<CoreResult>,
-    work_spread: Option<f64>,
-    against_itself: Option<AgainstItselfResult>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-struct CoreResult {
-    core: usize,
-    gaps_per_second: Option<f64>,
-    lost: Option<f64>,
-    longest_ns: Option<f64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-struct AgainstItselfResult {
-    core: usize,
-    verdict: Verdict,
-    pairs: usize,
-    detectable: Option<f64>,
-    ns: Option<f64>,
-    seconds: Option<f64>,
-}
-
-impl From<&Checkup> for DoctorDocument {
-    fn from(checkup: &Checkup) -> Self {
-        let findings = checkup.findings.iter().map(FindingResult::from).collect();
-        let noise = NoiseResult::from(&checkup.noise);
-        Self { schema_version: SCHEMA_VERSION, cpu: checkup.cpu.clone(), findings, noise }
-    }
-}
-
-impl From<&Finding> for FindingResult {
-    fn from(finding: &Finding) -> Self {
-        Self {
-            what: finding.what.to_owned(),
-            value: finding.value.clone(),
-            level: word(finding.level).to_lowercase(),
-            why: finding.why.to_owned(),
-            advice: finding.advice.map(str::to_owned),
-        }
-    }
-}
-
-impl From<&Noise> for NoiseResult {
-    fn from(noise: &Noise) -> Self {
-        let core = |core: &CoreNoise| CoreResult {
-            core: core.core,
-            gaps_per_second: finite(core.gaps_per_second),
-            lost: finite(core.lost),
-            longest_ns: finite(core.longest_ns),
-        };
-        let itself = |result: &AgainstItself| AgainstItselfResult {
-            core: result.core,
-            verdict: result.verdict,
-            pairs: result.pairs,
-            detectable: finite(result.detectable),
-            ns: finite(result.ns),
-            seconds: finite(result.seconds),
-        };
-        Self {
-            cores: noise.cores.iter().map(core).collect(),
-            work_spread: noise.work_spread.and_then(finite),
-            against_itself: noise.against_itself.as_ref().and_then(|result| result.as_ref().ok()).map(itself),
-        }
-    }
+    #[serde(flatten)]
+    checkup: &'a Checkup,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::{AgainstItself, CoreNoise, Noise};
+    use crate::model::Verdict;
     use crate::report::format::without_escapes;
     use serde_json::{Value, json};
 

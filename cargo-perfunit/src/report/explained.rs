@@ -127,7 +127,7 @@ impl From<&model::Explanation> for Explanation {
             nodes: explanation.nodes.iter().map(Node::from).collect(),
             instructions: explanation.instructions.and_then(finite),
             without_probe: explanation.without_probe.clone(),
-            notes: explanation.notes.clone(),
+            notes: explanation.notes.iter().map(ToString::to_string).collect(),
         }
     }
 }

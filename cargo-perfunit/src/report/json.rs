@@ -62,28 +62,9 @@ pub struct Environment {
 pub struct TargetLayout {
     /// The target.
     pub target: String,
-    /// Functions of one size in both versions, with loops at the same places.
-    pub common: usize,
-    /// Those at equal addresses, in the worst of the layouts.
-    pub equal: usize,
-    /// Functions of another size in head, or with loops at other places.
-    pub changed: usize,
-    /// Those placed so that most of their loops lie as on base, or that have no loops.
-    pub anchored: usize,
-    /// Loops of changed functions on base.
-    pub loops: usize,
-    /// Those that head has too, at equal addresses, in the worst of the layouts.
-    pub held: usize,
-    /// Constants and variables that both versions have.
-    pub data: usize,
-    /// Those at equal addresses, in the worst of the layouts.
-    pub data_equal: usize,
-    /// Whether code and data lie at the same addresses in every process, whatever the kernel draws.
-    pub fixed_addresses: bool,
-    /// Bytes of machine code, of both executables together.
-    pub text_bytes: u64,
-    /// Wall time of linking both once more, seconds.
-    pub link_seconds: f64,
+    /// All 0 if nothing was done.
+    #[serde(flatten)]
+    pub matched: LayoutMatch,
     /// Why nothing was done about the layout, if so.
     pub uncontrolled_because: Option<String>,
 }
@@ -275,20 +256,9 @@ impl From<&model::Environment> for Environment {
 
 impl From<(&TargetId, &Result<LayoutMatch, NoLayout>)> for TargetLayout {
     fn from((target, state): (&TargetId, &Result<LayoutMatch, NoLayout>)) -> Self {
-        let layout = state.clone().unwrap_or_default();
         Self {
             target: target.to_string(),
-            common: layout.common,
-            equal: layout.equal,
-            changed: layout.changed,
-            anchored: layout.anchored,
-            loops: layout.loops,
-            held: layout.held,
-            data: layout.data,
-            data_equal: layout.data_equal,
-            fixed_addresses: layout.fixed_addresses,
-            text_bytes: layout.text_bytes,
-            link_seconds: layout.linked_in.as_secs_f64(),
+            matched: state.clone().unwrap_or_default(),
             uncontrolled_because: state.as_ref().err().map(ToString::to_string),
         }
     }
@@ -526,15 +496,7 @@ mod tests {
 
     #[test]
     fn verdicts_are_the_words_of_the_model() {
-        let verdicts = [
-            Verdict::Slower,
-            Verdict::Faster,
-            Verdict::ChangedBelowThreshold,
-            Verdict::Same,
-            Verdict::Inconclusive,
-            Verdict::NotMeasured,
-        ];
-        for word in verdicts {
+        for word in Verdict::ALL {
             assert_eq!(serde_json::to_value(word).unwrap(), verdict(word));
         }
     }

@@ -41,6 +41,7 @@ mod rendering;
 pub mod saved;
 pub mod schema;
 mod screen;
+mod selecting;
 pub mod settings;
 mod shards;
 mod style;
@@ -48,6 +49,7 @@ mod table;
 pub mod text;
 mod unexplained;
 mod unmeasured;
+mod unsteady;
 mod warning;
 pub mod wire;
 

@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one, in words.
 
-use crate::model::{FailedOn, Reason, Sides};
+use crate::model::{FailedOn, NotCaptured, Reason, Sides};
 use std::fmt;
 
 impl fmt::Display for Reason {
@@ -50,7 +50,7 @@ impl fmt::Display for Reason {
             Reason::DataChanged { path } => {
                 write!(f, "its code is the same; {path} differs, and on equal data there is nothing to compare")
             }
-            Reason::NotCaptured { detail } => write!(f, "not captured: {detail}"),
+            Reason::NotCaptured { why } => write!(f, "not captured: {why}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Reason::Interrupted => f.write_str("interrupted"),
             Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
@@ -60,6 +60,19 @@ impl fmt::Display for Reason {
             Reason::Skipped { why, place } => write!(f, "skipped: {why} ({place})"),
             Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
         }
+    }
+}
+
+impl fmt::Display for NotCaptured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotCaptured::OtherMacro => {
+                "another macro makes this test, and this toolchain or crate does not take our test runner"
+            }
+            NotCaptured::AttributeDiffers => "its attribute resolves differently in the two versions",
+            NotCaptured::OtherRuntime => "runtime of another version",
+            NotCaptured::NeverReached => "its body is never reached when it is run alone",
+        })
     }
 }
 

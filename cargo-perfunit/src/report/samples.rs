@@ -31,7 +31,7 @@ pub fn layout() -> LayoutMatch {
         data_equal: 2_099,
         fixed_addresses: false,
         text_bytes: 2_400_000,
-        linked_in: Duration::from_millis(300),
+        link_seconds: 0.3,
     }
 }
 

@@ -30,7 +30,7 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::List => schema::<list::ListDocument>("cargo perfunit list"),
         DocumentKind::Explain => schema::<explanations::Document>("cargo perfunit explain"),
         DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
-        DocumentKind::Doctor => schema::<doctor::DoctorDocument>("cargo perfunit doctor"),
+        DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),
         DocumentKind::Calibrate => schema::<calibration::Document>("cargo perfunit calibrate"),
     })
 }

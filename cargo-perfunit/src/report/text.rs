@@ -17,15 +17,6 @@ use std::fmt::Write as _;
 
 /// Inconclusive tests shown unless everything is asked for.
 const INCONCLUSIVE: usize = 10;
-/// In the order of the summary.
-const VERDICTS: [Verdict; 6] = [
-    Verdict::Slower,
-    Verdict::Faster,
-    Verdict::ChangedBelowThreshold,
-    Verdict::Same,
-    Verdict::Inconclusive,
-    Verdict::NotMeasured,
-];
 /// Tests shown whose work changed and whose time did not, unless everything is asked for.
 const WORK_ALONE: usize = 5;
 
@@ -154,15 +145,14 @@ pub(super) fn layout(state: &LayoutMatch) -> String {
 
 /// What matching it did besides.
 fn linked(state: &LayoutMatch) -> String {
-    let LayoutMatch { loops, held, text_bytes, linked_in, .. } = state;
+    let LayoutMatch { loops, held, text_bytes, link_seconds, .. } = state;
     let megabytes = *text_bytes as f64 / 1e6;
-    let seconds = linked_in.as_secs_f64();
     let loops = if *loops > 0 {
         format!("; {held} of {} of changed functions in place", count(*loops, "loop"))
     } else {
         String::new()
     };
-    format!("{loops}; {megabytes:.1} MB of code linked in {seconds:.2} s")
+    format!("{loops}; {megabytes:.1} MB of code linked in {link_seconds:.2} s")
 }
 
 /// Why there are no figures, if selection is the reason.
@@ -351,7 +341,7 @@ pub(super) fn counts(run: &Run) -> Text {
         Words::OfAny => "changed below the threshold".to_owned(),
     };
     let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_no_shortcoming(outcome)).count();
-    let texts = VERDICTS.map(|verdict| {
+    let texts = Verdict::ALL.map(|verdict| {
         let n = if verdict == Verdict::NotMeasured { run.count(verdict) - unaffected } else { run.count(verdict) };
         // Calm where the status word is green for good news.
         let style = if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };

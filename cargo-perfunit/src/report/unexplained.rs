@@ -1,7 +1,7 @@
 //! Why no function is named, in words.
 
 use super::format;
-use crate::model::{BuiltWith, Unexplained};
+use crate::model::{BuiltWith, Engine, ExplanationNote, Unexplained};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Unexplained {
@@ -10,7 +10,9 @@ impl Display for Unexplained {
             Self::Nobody { notes } if notes.is_empty() => {
                 f.write_str("no function accounts for a part of the difference for certain")
             }
-            Self::Nobody { notes } => f.write_str(&notes.join("; ")),
+            Self::Nobody { notes } => {
+                f.write_str(&notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+            }
             Self::NotMeasured(reason) => write!(f, "it was not measured: {reason}"),
             Self::Stopped { seconds } => {
                 write!(f, "calls were stopped after {seconds:.1} s, and only whole ones can be explained")
@@ -38,8 +40,40 @@ impl Display for Unexplained {
             Self::NoChangeCalled => f.write_str("the test calls no function with a probe whose source changed"),
             Self::TooFewPairs => f.write_str("too few pairs of processes fit the time"),
             Self::TooFewCalls => f.write_str("too few calls of it were counted"),
-            Self::Failed { why } => f.write_str(why),
+            Self::NoLaterCalls(why) => why.fmt(f),
+            Self::Unreadable { why } => f.write_str(why),
             Self::NotReached => f.write_str("it was not reached"),
+        }
+    }
+}
+
+impl Display for ExplanationNote {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NoRoom { calls } => {
+                write!(f, "{calls} calls found no room in the call tree: their time is their callers'")
+            }
+            Self::DoesNotShow { engine: Engine::Probes } => f.write_str("with probes the difference does not show"),
+            Self::DoesNotShow { engine: Engine::Callgrind } => {
+                f.write_str("both versions execute about as many instructions")
+            }
+            Self::Distorted { factor } => write!(
+                f,
+                "with probes the test takes {factor:.1} times as long, their own time left out: calls that are inlined without them are not"
+            ),
+            Self::InTest { engine, share } => {
+                let place = match engine {
+                    Engine::Probes => "code without a probe that the test calls itself",
+                    Engine::Callgrind => "the test itself and code of others that it calls",
+                };
+                write!(f, "{:.0} % of the difference is in {place}", 100.0 * share)
+            }
+            Self::OtherInstructions { side, functions } => {
+                write!(f, "with debug information {functions} functions of {side} have other instructions")
+            }
+            Self::UnknownInstructions { side, why } => {
+                write!(f, "it is not known whether {side} has the measured instructions: {why}")
+            }
         }
     }
 }

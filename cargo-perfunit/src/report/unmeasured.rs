@@ -149,7 +149,7 @@ fn particulars(reason: Option<&Reason>) -> String {
         }
         Some(Reason::TimedOut { side, seconds }) => format!("on {}, within {seconds:.0} s", failed_on(*side, false)),
         Some(reason @ Reason::TooLong { .. }) => one_line(&reason.to_string()).replace("too long: ", ""),
-        Some(Reason::NotCaptured { detail }) => one_line(detail),
+        Some(Reason::NotCaptured { why }) => why.to_string(),
         Some(Reason::TestChanged { item }) => one_line(item),
         Some(Reason::DataChanged { path }) => one_line(path),
         Some(Reason::Skipped { why, .. }) => one_line(why),

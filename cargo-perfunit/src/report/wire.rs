@@ -147,7 +147,7 @@ impl From<&model::Reason> for Reason {
             R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
             R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
             R::OtherShard { shard, .. } => Self { shard: Some(*shard), ..plain },
-            R::NotCaptured { detail } => plain.because(detail),
+            R::NotCaptured { why } => plain.because(&why.to_string()),
             R::Skipped { why, place } => Self { path: Some(place.clone()), ..plain }.because(why),
             R::MetricUnknown { metric, why } => {
                 Self { metric: Some(metric.name().to_owned()), ..plain }.because(&why.to_string())
@@ -192,7 +192,7 @@ pub(super) fn pretty(document: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Metric, NoVerdict, Reason as R};
+    use crate::model::{Metric, NoVerdict, NotCaptured, Reason as R};
     use serde_json::{Value, json};
 
     #[track_caller]
@@ -223,7 +223,8 @@ mod tests {
             &json!({"kind": "crashes", "side": "base", "detail": "exit 3", "intermittent": true}),
         );
         check(&R::TestChanged { item: "fn t".into() }, &json!({"kind": "test-changed", "item": "fn t"}));
-        check(&R::NotCaptured { detail: detail() }, &json!({"kind": "not-captured", "detail": "exit 3"}));
+        let runtime = "runtime of another version";
+        check(&R::NotCaptured { why: NotCaptured::OtherRuntime }, &json!({"kind": "not-captured", "detail": runtime}));
         check(
             &R::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::Varies },
             &json!({"kind": "metric-unknown", "metric": "instructions", "detail": "it differs from call to call"}),

@@ -13,8 +13,8 @@ use crate::config::Terms;
 use crate::error::Result;
 use crate::git::Versions;
 use crate::model::{
-    Capture, Ignored, Metrics, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId, Verdict, Warning,
-    Why,
+    Capture, Ignored, Metrics, NotCaptured, Outcome, Reason, Side, Sides, TargetId, TestCodeDifference, TestId,
+    Verdict, Warning, Why,
 };
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -308,13 +308,8 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
         _ => {}
     }
     match (base.capture, head.capture) {
-        (None, _) | (_, None) => Some(Reason::NotCaptured {
-            detail: "another macro makes this test, and this toolchain or crate does not take our test runner"
-                .to_owned(),
-        }),
-        (Some(base), Some(head)) if base != head => {
-            Some(Reason::NotCaptured { detail: "its attribute resolves differently in the two versions".to_owned() })
-        }
+        (None, _) | (_, None) => Some(Reason::NotCaptured { why: NotCaptured::OtherMacro }),
+        (Some(base), Some(head)) if base != head => Some(Reason::NotCaptured { why: NotCaptured::AttributeDiffers }),
         _ => None,
     }
 }

@@ -7,24 +7,13 @@ use super::target_code::{Place, TargetCode, TestCode};
 use super::units::Units;
 use crate::build::{BuiltSides, CompiledFiles, Harness, LinkRecord, SideBuild, TestExecutable};
 use crate::cargo::Context;
-use crate::error::Result;
-use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind};
+use crate::error::{Result, Stop, Tried, apart};
+use crate::model::{ChangedFunction, Side, Sides, TargetId, TargetKind, Uncompared};
 use crate::system::fs;
 use object::Object as _;
 use object::read::NameOrOrdinal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// Why the machine code of a target's versions cannot be compared.
-#[derive(Debug, thiserror::Error)]
-enum NotComparable {
-    #[error("it is not known what it was linked from")]
-    UnknownInputs,
-    #[error("{0}")]
-    Links(String),
-    #[error("{0}")]
-    Unreadable(Unreadable),
-}
 
 /// Compares the executables of two sides.
 pub struct Comparer<'a> {
@@ -57,14 +46,14 @@ impl<'a> Comparer<'a> {
             return Ok(known);
         }
         if !self.one_toolchain {
-            return Ok(TargetCode::unknown("the versions are built with different toolchains".to_owned()));
+            return Ok(TargetCode::unknown(Uncompared::Toolchains));
         }
         let paths = executables.map(|executable| executable.path.as_path());
         let libraries = Libraries::of(self.sides, paths)?;
         let links = executables.map(|executable| executable.link.as_deref());
         let binary = self.changed_binary()?.map(|name| format!("main of the binary {name}"));
         let is_told_of_binaries = matches!(target.kind, TargetKind::Test | TargetKind::Bench);
-        let mut code = match self.programs(links, &libraries)? {
+        let mut code = match apart(self.programs(links, &libraries))? {
             Ok(programs) if executables.head.harness == Harness::Own => target_code(compare_mains(&programs, tests)),
             Ok(programs) => {
                 let mut code = target_code(code::compare(&programs, tests));
@@ -73,7 +62,7 @@ impl<'a> Comparer<'a> {
                 }
                 code
             }
-            Err(why) => TargetCode::unknown(why.to_string()),
+            Err(why) => TargetCode::unknown(why),
         };
         code.in_libraries = !libraries.links.base.is_empty();
         code.besides = self.changed_libraries(libraries)?;
@@ -92,30 +81,28 @@ impl<'a> Comparer<'a> {
         &mut self,
         links: Sides<Option<&Path>>,
         libraries: &Libraries,
-    ) -> Result<std::result::Result<Sides<code::Program>, NotComparable>> {
+    ) -> Tried<Sides<code::Program>, Uncompared> {
         let (Some(base), Some(head)) = (links.base, links.head) else {
-            return Ok(Err(NotComparable::UnknownInputs));
+            return Err(Stop::Because(Uncompared::UnknownInputs));
         };
         let links = Sides { base: LinkRecord::load(base)?, head: LinkRecord::load(head)? };
         if let Some(why) = links.base.incomparable(&links.head)? {
-            return Ok(Err(NotComparable::Links(why)));
+            return Err(Stop::Because(why));
         }
-        Ok(self.linked(&links, libraries.links.as_ref().map(Vec::as_slice))?.map_err(NotComparable::Unreadable))
+        let programs = self.linked(&links, libraries.links.as_ref().map(Vec::as_slice));
+        programs.map_err(|stop| stop.map(|why| Uncompared::Unreadable { why: why.to_string() }))
     }
 
     fn linked(
         &mut self,
         links: &Sides<LinkRecord>,
         libraries: Sides<&[LinkRecord]>,
-    ) -> Result<std::result::Result<Sides<code::Program>, Unreadable>> {
+    ) -> Tried<Sides<code::Program>, Unreadable> {
         let mut program = |side: Side| {
             let all = std::iter::once(links.get(side)).chain(*libraries.get(side));
             self.units.program(all, self.files.get(side))
         };
-        Ok(match (program(Side::Base)?, program(Side::Head)?) {
-            (Ok(base), Ok(head)) => Ok(Sides { base, head }),
-            (Err(why), _) | (_, Err(why)) => Err(why),
-        })
+        Ok(Sides { base: program(Side::Base)?, head: program(Side::Head)? })
     }
 
     /// The libraries that have to count as changed, in words; of those that a test opens by itself all that they show
@@ -125,7 +112,7 @@ impl<'a> Comparer<'a> {
         for (name, paths, links) in libraries.opened {
             let shown = paths.try_map(|_, path| exports(&path))?;
             let symbols: Vec<&str> = shown.base.union(&shown.head).map(String::as_str).collect();
-            let programs = self.linked(&links, Sides::default())?;
+            let programs = apart(self.linked(&links, Sides::default()))?;
             let same = programs.is_ok_and(|programs| code::compare_symbols(&programs, &symbols) == Code::Same);
             if !same {
                 changed.push(name);
@@ -152,7 +139,7 @@ impl<'a> Comparer<'a> {
                 continue;
             }
             let links = Sides { base: self.sides.base.binary_link(base), head: self.sides.head.binary_link(head) };
-            let same = match self.programs(links.as_ref().map(Option::as_deref), &libraries)? {
+            let same = match apart(self.programs(links.as_ref().map(Option::as_deref), &libraries))? {
                 Ok(programs) => code::compare_symbols(&programs, &["main"]) == Code::Same,
                 Err(_) => false,
             };

@@ -36,14 +36,14 @@ pub fn leave_out_unexecuted(
     let mut in_question = BTreeMap::new();
     for (index, candidate) in candidates.chosen.iter().enumerate() {
         if candidates.places_of(candidate).is_some() {
-            in_question.insert(index, surroundings(built, &candidate.test.target)?);
+            in_question.insert(index, surroundings(built, &candidate.test.target));
         }
     }
     if in_question.is_empty() {
         return Ok(None);
     }
     if let Err(why) = trace::available() {
-        return Ok(Some(Warning::NotTraced { why: why.to_string() }));
+        return Ok(Some(Warning::NotTraced { why }));
     }
     let mut remembered = Remembered::load(ours, &built.sides)?;
     let is_known = |(index, surroundings): (&usize, &String)| {
@@ -98,7 +98,7 @@ pub fn leave_out_unexecuted(
 
 /// Key of what the tests of a target can see, besides their code, when they run: environment, folder, and whose files are
 /// in it (what these are, the keys of the sides say).
-fn surroundings(built: &BuiltSides, target: &TargetId) -> Result<String> {
+fn surroundings(built: &BuiltSides, target: &TargetId) -> String {
     let mut key = KeyBuilder::default().with(built.pairing.tests_of.to_string());
     for side in Side::BOTH {
         let Some(executable) = executable(built, side, target) else { continue };

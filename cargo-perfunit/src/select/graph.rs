@@ -1,7 +1,7 @@
 //! The packages of both versions, and how they depend on each other.
 
 use super::data;
-use super::reach::{self, Graph, PackageNode, TargetNode};
+use super::reach::{Graph, PackageNode, TargetNode};
 use super::source::{InputKind, SourceDiff};
 use super::target_files::{TargetFiles, modules};
 use crate::build::shadow::Injections;
@@ -43,12 +43,10 @@ pub fn graph(
                 has_tests: target.tested,
             });
         }
-        let dependencies =
-            package.dependencies.iter().map(|d| reach::Dependency { package: d.package.clone(), dev: d.dev }).collect();
         packages.push(PackageNode {
             name: package.name.clone(),
             dir: package.dir.clone(),
-            dependencies,
+            dependencies: package.dependencies.clone(),
             targets,
             build_script: package.build_script.clone(),
             member: package.member,

@@ -38,16 +38,16 @@ struct Traced {
 }
 
 /// Where the answers about these sides are.
-pub fn file(ours: &Path, sides: &Sides<SideBuild>) -> Result<PathBuf> {
+pub fn file(ours: &Path, sides: &Sides<SideBuild>) -> PathBuf {
     let name = |side: &SideBuild| side.folder.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
-    let key = KeyBuilder::default().with(name(&sides.base)).with(name(&sides.head)).finish()?;
-    Ok(ours.join("selection").join(format!("{key}.json")))
+    let key = KeyBuilder::default().with(name(&sides.base)).with(name(&sides.head)).finish();
+    ours.join("selection").join(format!("{key}.json"))
 }
 
 impl Remembered {
     /// Reads what is known; a damaged file is as good as none.
     pub fn load(ours: &Path, sides: &Sides<SideBuild>) -> Result<Self> {
-        let path = file(ours, sides)?;
+        let path = file(ours, sides);
         let known = fs::read_if_exists(&path)?.and_then(|text| serde_json::from_slice(&text).ok());
         Ok(Self { path: Some(path), answers: known.unwrap_or_default(), is_new: false })
     }

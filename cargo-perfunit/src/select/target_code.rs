@@ -1,7 +1,7 @@
 //! What machine code says about the tests of a target: which can reach code that differs, and by what places.
 
 use super::code;
-use crate::model::{ChangedFunction, Sides, Why};
+use crate::model::{ChangedFunction, Sides, Uncompared, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct TargetCode {
     /// Part of the code is in shared libraries, where no run is watched.
     pub in_libraries: bool,
     /// Why nothing could be compared; then every test counts as changed.
-    pub unknown: Option<String>,
+    pub unknown: Option<Uncompared>,
 }
 
 /// A function where two versions can begin to differ.
@@ -52,7 +52,7 @@ pub enum TestCode {
 }
 
 impl TargetCode {
-    pub fn unknown(why: String) -> Self {
+    pub fn unknown(why: Uncompared) -> Self {
         Self { unknown: Some(why), ..Self::default() }
     }
 

@@ -2,7 +2,7 @@
 
 use super::code::{self, Program, Unit, Unreadable};
 use crate::build::{CompiledFiles, LinkRecord};
-use crate::error::{Error, Result};
+use crate::error::{Error, Stop, Tried};
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Units {
     /// By device and inode: kept files are links to one another where they are the same.
-    known: HashMap<(u64, u64), std::result::Result<Arc<Unit>, Unreadable>>,
+    known: HashMap<(u64, u64), Result<Arc<Unit>, Unreadable>>,
 }
 
 impl Units {
@@ -23,28 +23,25 @@ impl Units {
         &mut self,
         links: impl Iterator<Item = &'a LinkRecord>,
         files: &CompiledFiles,
-    ) -> Result<std::result::Result<Program, Unreadable>> {
+    ) -> Tried<Program, Unreadable> {
         let mut units = Vec::new();
         for path in links.flat_map(LinkRecord::inputs) {
-            match self.unit(&path, files)? {
-                Ok(unit) => units.push(unit),
-                Err(why) => return Ok(Err(why)),
-            }
+            units.push(self.unit(&path, files)?);
         }
-        Ok(Ok(code::link(&units)))
+        Ok(code::link(&units))
     }
 
-    fn unit(&mut self, path: &Path, files: &CompiledFiles) -> Result<std::result::Result<Arc<Unit>, Unreadable>> {
+    fn unit(&mut self, path: &Path, files: &CompiledFiles) -> Tried<Arc<Unit>, Unreadable> {
         let data = path.metadata().map_err(|error| {
             Error::setup(format!("cannot read {}: {error}", path.display())).hint("run `cargo perfunit clean`")
         })?;
         let key = (data.dev(), data.ino());
         if let Some(known) = self.known.get(&key) {
-            return Ok(known.clone());
+            return known.clone().map_err(Stop::Because);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let unit = code::read(&name, &fs::read(path)?, files).map(Arc::new);
         self.known.insert(key, unit.clone());
-        Ok(unit)
+        unit.map_err(Stop::Because)
     }
 }

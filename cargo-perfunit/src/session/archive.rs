@@ -70,7 +70,7 @@ fn entries(ours: &Path, recipes: &[Recipe], plan: Option<&Plan>) -> Result<Vec<E
         list_files(&ours.join("sides").join(name), &mut files)?;
     }
     let builds: Vec<&BuiltSides> = plan.iter().flat_map(|plan| plan.built()).collect();
-    let answers = builds.iter().map(|built| selection_file(ours, &built.sides)).collect::<Result<Vec<PathBuf>>>()?;
+    let answers = builds.iter().map(|built| selection_file(ours, &built.sides)).collect::<Vec<PathBuf>>();
     files.extend(answers.into_iter().chain([ours.join("Cargo.lock")]).filter(|path| path.is_file()));
     let below = |path: PathBuf| Some(Entry { name: path.strip_prefix(ours).ok()?.to_owned(), path });
     let mut entries: Vec<Entry> = files.into_iter().filter_map(below).collect();

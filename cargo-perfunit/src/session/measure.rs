@@ -67,23 +67,7 @@ pub fn run_pairing(
     tests: Vec<Candidate>,
     others: usize,
 ) -> Result<Measured> {
-    let started = Instant::now();
-    let mut measured = measure(session, builder, built, tests, others)?;
-    let inquiry = session.inquiry(built).after(started.elapsed());
-    let started = Instant::now();
-    let warnings = explain_outcomes(builder, &inquiry, &mut measured.outcomes);
-    measured.warnings.extend(warnings);
-    measured.explaining = started.elapsed();
-    Ok(measured)
-}
-
-fn measure(
-    session: &Session<'_>,
-    builder: &mut Builder<'_>,
-    built: &BuiltSides,
-    tests: Vec<Candidate>,
-    others: usize,
-) -> Result<Measured> {
+    let began = Instant::now();
     let Session { context, options, .. } = session;
     let mut bench = Bench::open(&context.ours)?;
     let mut warnings = Vec::new();
@@ -104,10 +88,14 @@ fn measure(
         round.measure_again(&config, &tests, &again, &mut ended)?;
         warnings.extend(undo_writes(builder, built, data.other())?);
     }
-    let outcomes = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
+    let mut outcomes: Vec<Outcome> = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
     let environment = Environment { layouts, ..environment::describe(context, options, Some(&bench)) };
     warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
-    Ok(Measured { outcomes, environment, warnings, explaining: Duration::ZERO })
+    // Explaining has a bench of its own.
+    drop(bench);
+    let started = Instant::now();
+    warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
+    Ok(Measured { outcomes, environment, warnings, explaining: started.elapsed() })
 }
 
 fn config(session: &Session<'_>, others: usize) -> Config {

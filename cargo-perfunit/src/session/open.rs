@@ -86,7 +86,7 @@ pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<Path
     if target.starts_with(&location.workspace_root) {
         return Ok(target.join("perfunit"));
     }
-    let workspace = cache::hash(location.workspace_root.as_os_str().as_encoded_bytes())?;
+    let workspace = cache::hash(location.workspace_root.as_os_str().as_encoded_bytes());
     Ok(target.join(format!("perfunit-{workspace}")).join("perfunit"))
 }
 

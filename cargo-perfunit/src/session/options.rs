@@ -41,7 +41,7 @@ pub struct Options {
     pub build: build::Options,
     /// How to measure and decide.
     pub measuring: Measuring,
-    /// How to find out who is to blame.
+    /// How to find the responsible functions.
     pub explaining: Explaining,
 }
 

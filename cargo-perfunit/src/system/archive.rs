@@ -26,7 +26,6 @@ const LONGEST_NOTE: u64 = 64 << 20;
 /// A file to pack.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Its path in the archive.
     pub name: PathBuf,
     pub path: PathBuf,
 }

@@ -40,7 +40,8 @@ pub fn few() -> Run {
     outcomes.push(unmeasured("slow::tests::all", Reason::Ignored));
     outcomes.push(unmeasured("docs::tests::unrelated", Reason::SameCode));
     let mut run = run(outcomes);
-    run.warnings = vec![Warning::Machine(Machine::Steal { percent: 12 }), Warning::NotTraced { why: HOSTILE.into() }];
+    run.warnings =
+        vec![Warning::Machine(Machine::Steal { percent: 12 }), Warning::NoInstructions { why: HOSTILE.into() }];
     run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
     let other = TargetId { name: "cli".into(), kind: TargetKind::Test, ..target(0) };
     run.environment.layouts.insert(other, Err(NoLayout::Refused { linker: "ld".into(), message: HOSTILE.into() }));

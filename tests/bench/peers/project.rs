@@ -92,7 +92,7 @@ impl Project {
         run(tool::clean("cargo", &tree).args(["fetch", "--quiet"]))?;
         repository::commit(&tree, "lock")?;
         let content: String = FILES.into_iter().flat_map(|(path, text)| [path, text]).collect();
-        let key = cargo_perfunit::system::cache::hash(content.as_bytes()).map_err(|error| error.to_string())?;
+        let key = cargo_perfunit::system::cache::hash(content.as_bytes());
         Ok(Self { tree, key, targets: Sides { base: work.join("target-base"), head: work.join("target-head") } })
     }
 

@@ -48,7 +48,14 @@ impl House {
     pub fn read(root: &Path) -> Self {
         let mut house = Self::default();
         let mut modules = Vec::new();
-        for path in files(root, Path::new("")) {
+        let paths = files(root, Path::new(""));
+        let only_tested: Vec<String> = paths.iter().flat_map(|path| modules_of_tests(root, path)).collect();
+        let is_test = |path: &str| {
+            let is_below =
+                |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with(['.', '/']));
+            is_test(path) || only_tested.iter().any(is_below)
+        };
+        for path in paths {
             let ending = Path::new(&path).extension().and_then(|ending| ending.to_str());
             let is_document = ending == Some("md") && (path.starts_with("docs/") || !path.contains('/'));
             if !is_document && ending != Some("rs") {
@@ -123,6 +130,19 @@ impl House {
         };
         [lines(true), lines(false)]
     }
+}
+
+/// Modules in files of their own that a file has in tests only: their paths without the ending.
+fn modules_of_tests(root: &Path, path: &str) -> Vec<String> {
+    let Some(folder) = path.strip_suffix(".rs") else { return Vec::new() };
+    let folder = ["/mod", "/lib"].iter().find_map(|file| folder.strip_suffix(file)).unwrap_or(folder);
+    let text = fs::read_to_string(root.join(path)).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let declared = lines.windows(2).filter(|pair| pair[0] == "#[cfg(test)]").filter_map(|pair| {
+        let name = pair[1].rsplit_once("mod ")?.1.strip_suffix(';')?;
+        Some(format!("{folder}/{name}"))
+    });
+    declared.collect()
 }
 
 /// True for files that hold tests only.

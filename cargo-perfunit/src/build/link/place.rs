@@ -3,7 +3,7 @@
 //! rustc infers from the linker's file name how it wants to be called, so ours has the same name; the real one is
 //! noted beside it.
 
-use super::super::rustc_role::WRAPPER_NAME;
+use super::super::wrapper::WRAPPER_NAME;
 use crate::error::{Error, Result};
 use crate::system::cache;
 use crate::system::fs;
@@ -38,7 +38,7 @@ pub fn users_linker(arguments: &[OsString]) -> Option<OsString> {
 /// kept.
 pub fn place_for(wrapper_folder: &Path, linker: &OsStr) -> Option<PathBuf> {
     let name = Path::new(linker).file_name()?;
-    let folder = wrapper_folder.join(FOLDER).join(cache::hash(linker.as_bytes()).ok()?);
+    let folder = wrapper_folder.join(FOLDER).join(cache::hash(linker.as_bytes()));
     let place = folder.join(name);
     if place.exists() {
         return Some(place);

@@ -2,6 +2,7 @@
 
 use super::arguments::Scope;
 use crate::error::{Error, Result};
+use crate::model::Uncompared;
 use crate::system::fs;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -201,28 +202,29 @@ impl LinkRecord {
 
     /// Why two links cannot be compared input by input, if so: one of them is incomplete, or they differ in something
     /// that acts on the whole executable. What they load when they run is for others to compare.
-    pub fn incomparable(&self, other: &Self) -> Result<Option<String>> {
-        if let Some(reason) = self.incomplete().or(other.incomplete()) {
-            return Ok(Some(reason.to_owned()));
+    pub fn incomparable(&self, other: &Self) -> Result<Option<Uncompared>> {
+        if let Some(why) = self.incomplete().or(other.incomplete()) {
+            return Ok(Some(Uncompared::IncompleteInputs { why: why.to_owned() }));
         }
         let (own, others) = (self.options(), other.options());
         let mut both = own.iter().zip(&others);
         if let Some((one, two)) = both.find(|(one, two)| one != two) {
-            return Ok(Some(format!("the linker's options differ: {one} and {two}")));
+            return Ok(Some(Uncompared::LinkerOptions { differ: vec![one.clone(), two.clone()] }));
         }
         if own.len() != others.len() {
             let longer = if own.len() > others.len() { &own } else { &others };
-            return Ok(Some(format!("the linker's options differ: {}", longer[own.len().min(others.len())])));
+            let differ = vec![longer[own.len().min(others.len())].clone()];
+            return Ok(Some(Uncompared::LinkerOptions { differ }));
         }
         if self.env.iter().filter(|(name, _)| decides(name)).ne(other.env.iter().filter(|(name, _)| decides(name))) {
-            return Ok(Some("the linker's environment differs".to_owned()));
+            return Ok(Some(Uncompared::LinkerEnvironment));
         }
         let (own, others) = (self.scripts(), other.scripts());
         let mut same = own.len() == others.len();
         for (one, two) in own.iter().zip(&others) {
             same = same && fs::same_content(one, two)?;
         }
-        Ok((!same).then(|| "the linker scripts differ".to_owned()))
+        Ok((!same).then_some(Uncompared::LinkerScripts))
     }
 
     /// Leaves out the options that drop debug information: the inputs hold more of it than the executable.
@@ -372,18 +374,22 @@ mod tests {
     fn two_links_are_comparable_unless_something_acts_on_the_whole_executable() {
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let base = record(dirs[0].path(), ONE, &[]);
-        let reason = |head: &LinkRecord| base.incomparable(head).unwrap().unwrap_or_default();
-        assert_eq!(reason(&record(dirs[1].path(), TWO, &[])), "");
-        assert_eq!(reason(&record(dirs[1].path(), TWO, &["-pie"])), "the linker's options differ: -pie");
+        let reason = |head: &LinkRecord| base.incomparable(head).unwrap();
+        assert_eq!(reason(&record(dirs[1].path(), TWO, &[])), None);
+        let options = |differ: &[&str]| {
+            let differ = differ.iter().map(|option| (*option).to_owned()).collect();
+            Some(Uncompared::LinkerOptions { differ })
+        };
+        assert_eq!(reason(&record(dirs[1].path(), TWO, &["-pie"])), options(&["-pie"]));
         let head = LinkRecord { linker: "clang".to_owned(), ..record(dirs[1].path(), TWO, &[]) };
-        assert_eq!(reason(&head), "the linker's options differ: cc and clang");
+        assert_eq!(reason(&head), options(&["cc", "clang"]));
         let head = LinkRecord { incomplete: Some("no room".to_owned()), ..record(dirs[1].path(), TWO, &[]) };
-        assert_eq!(reason(&head), "no room");
+        assert_eq!(reason(&head), Some(Uncompared::IncompleteInputs { why: "no room".to_owned() }));
         let head = record(dirs[1].path(), TWO, &[]);
         fs::write(&dirs[1].path().join("a.o"), "another object").unwrap();
-        assert_eq!(reason(&head), "");
+        assert_eq!(reason(&head), None);
         fs::write(&dirs[1].path().join("v.map"), "another script").unwrap();
-        assert_eq!(reason(&head), "the linker scripts differ");
+        assert_eq!(reason(&head), Some(Uncompared::LinkerScripts));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::arguments::Scope;
 use super::record::LinkRecord;
-use crate::error::{Error, Result};
+use crate::error::{Error, Stop, Tried};
 use crate::model::NoLayout;
 use crate::system::fs;
 use crate::system::process;
@@ -29,60 +29,50 @@ pub struct Relink {
 }
 
 /// Starts the link again from the kept files, with `more` behind its options; or says why this linker cannot do that.
-pub fn relink(
-    link: &Path,
-    output: &Path,
-    position: Position,
-    more: &[OsString],
-) -> Result<std::result::Result<Relink, NoLayout>> {
-    start(&LinkRecord::load(link)?, output, position, more)
+pub fn relink(link: &Path, output: &Path, position: Position, more: &[OsString]) -> Tried<Relink, NoLayout> {
+    start(LinkRecord::load(link)?, output, position, more)
 }
 
 /// Starts the same link, with the debug information that the inputs hold: of the same code at the same addresses.
-pub fn relink_with_debug_information(link: &Path, output: &Path) -> Result<std::result::Result<Relink, NoLayout>> {
+pub fn relink_with_debug_information(link: &Path, output: &Path) -> Tried<Relink, NoLayout> {
     let mut record = LinkRecord::load(link)?;
     record.keep_debug_information();
-    start(&record, output, Position::AsBuilt, &[])
+    start(record, output, Position::AsBuilt, &[])
 }
 
-fn start(
-    record: &LinkRecord,
-    output: &Path,
-    position: Position,
-    more: &[OsString],
-) -> Result<std::result::Result<Relink, NoLayout>> {
+fn start(record: LinkRecord, output: &Path, position: Position, more: &[OsString]) -> Tried<Relink, NoLayout> {
     if let Some(why) = record.incomplete() {
-        return Ok(Err(NoLayout::Incomplete { why: why.to_owned() }));
+        return Err(Stop::Because(NoLayout::Incomplete { why: why.to_owned() }));
     }
     if let Some(folder) = output.parent() {
         fs::create_dir_all(folder)?;
     }
     let mut command = record.command(output);
     if position == Position::Fixed {
-        if !is_free_to_move(record) {
-            return Ok(Err(NoLayout::NotPositionIndependent));
+        if !is_free_to_move(&record) {
+            return Err(Stop::Because(NoLayout::NotPositionIndependent));
         }
         // Of the two options the last counts, and the driver chooses the files that begin a program accordingly.
         command.arg("-no-pie");
     }
     command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let child = process::spawn(&mut command)?;
-    Ok(Ok(Relink { child, linker: record.linker.clone(), output: output.to_owned() }))
+    Ok(Relink { child, linker: record.linker, output: output.to_owned() })
 }
 
 impl Relink {
     /// Waits for the end; or says why the linker refuses.
-    pub fn finish(self) -> Result<std::result::Result<(), NoLayout>> {
+    pub fn finish(self) -> Tried<(), NoLayout> {
         let Self { child, linker, output } = self;
         let ended = child
             .wait_with_output()
             .map_err(|error| Error::setup(format!("cannot link {} again: {error}", output.display())))?;
         if ended.status.success() {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let message = String::from_utf8_lossy(&ended.stderr);
         let first = message.lines().find(|text| !text.trim().is_empty()).unwrap_or("no message");
-        Ok(Err(NoLayout::Refused { linker, message: first.trim().to_owned() }))
+        Err(Stop::Because(NoLayout::Refused { linker, message: first.trim().to_owned() }))
     }
 }
 

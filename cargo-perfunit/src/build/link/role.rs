@@ -1,6 +1,6 @@
 //! The executable as rustc's linker: runs the real one, and keeps the inputs meanwhile.
 
-use super::super::rustc_role::WrapperConfig;
+use super::super::wrapper::WrapperConfig;
 use super::arguments::{expand, parse};
 use super::inputs::Keeper;
 use super::place::{behind, is_place};

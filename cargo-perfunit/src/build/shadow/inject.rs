@@ -12,9 +12,9 @@ pub const ROOT_CFG: &str = "perfunit_root";
 /// that has none; a second one is harmless.
 ///
 /// The condition is for files that are the root of one crate and a module of another, where `#[macro_use]` is an error.
-pub fn injected_text(place: &Path) -> Result<String> {
-    let root = root_key(place)?;
-    Ok(format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] #[macro_use] extern crate perfunit_macros;\n"))
+pub fn injected_text(place: &Path) -> String {
+    let root = root_key(place);
+    format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] #[macro_use] extern crate perfunit_macros;\n")
 }
 
 /// Name of the cfg under which functions carry probes.
@@ -23,11 +23,11 @@ pub const PROBES_CFG: &str = "perfunit_probes";
 const PROBES_CRATE: &str = "__perfunit_probes";
 
 /// What is appended to a crate root besides, such that the attributes of probes are found in all of the crate.
-pub fn probes_text(place: &Path) -> Result<String> {
-    let root = root_key(place)?;
-    Ok(format!(
+pub fn probes_text(place: &Path) -> String {
+    let root = root_key(place);
+    format!(
         "\n#[cfg(all({PROBES_CFG}, {ROOT_CFG} = \"{root}\"))] #[macro_use(perfunit_probe)] extern crate perfunit_macros as {PROBES_CRATE};\n"
-    ))
+    )
 }
 
 /// Whether a crate root has [`probes_text`].
@@ -36,14 +36,8 @@ pub fn has_probes(text: &[u8]) -> bool {
 }
 
 /// The value of [`ROOT_CFG`] for a crate root: no path, which might need escaping.
-pub fn root_key(place: &Path) -> Result<String> {
+pub fn root_key(place: &Path) -> String {
     crate::system::cache::hash(place.as_os_str().as_encoded_bytes())
-}
-
-/// The path from the root of the tree that a file has; `None` outside of a tree.
-pub fn place_in_tree(file: &Path) -> Option<&Path> {
-    let tree = file.ancestors().find(|folder| folder.ends_with(super::tree::PLACE))?;
-    file.strip_prefix(tree).ok()
 }
 
 /// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
@@ -80,7 +74,7 @@ impl<P: Into<PathBuf>> FromIterator<P> for Injections {
 pub(super) fn injected(repository: &Repository, files: &FileSet, path: &Path, prefix: &Path) -> Result<Option<Entry>> {
     let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
     let mut text = repository.read(entry, &source)?;
-    text.extend_from_slice(injected_text(&prefix.join(path))?.as_bytes());
+    text.extend_from_slice(injected_text(&prefix.join(path)).as_bytes());
     Ok(Some(Entry { mode: entry.mode, ..Entry::snapshot(text) }))
 }
 
@@ -128,15 +122,8 @@ mod tests {
 
     #[test]
     fn the_injected_text_is_one_line_that_starts_after_a_line_break() {
-        let text = injected_text(Path::new("src/lib.rs")).unwrap();
+        let text = injected_text(Path::new("src/lib.rs"));
         assert!(text.starts_with('\n') && text.ends_with('\n'));
         assert_eq!(text.trim_matches('\n').lines().count(), 1);
-    }
-
-    #[test]
-    fn the_wrapper_finds_the_place_that_was_injected() {
-        let file = Path::new("/p/target/perfunit/shadow/target/package/tree/a/src/lib.rs");
-        assert_eq!(place_in_tree(file), Some(Path::new("a/src/lib.rs")));
-        assert_eq!(place_in_tree(Path::new("/p/src/lib.rs")), None);
     }
 }

@@ -22,5 +22,5 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use inject::{Injections, PROBES_CFG, ROOT_CFG, has_probes, injected_text, place_in_tree, probes_text, root_key};
-pub use tree::{Stats, Tree};
+pub use inject::{Injections, PROBES_CFG, ROOT_CFG, has_probes, injected_text, probes_text, root_key};
+pub use tree::{Stats, Tree, place_in_tree};

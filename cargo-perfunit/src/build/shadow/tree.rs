@@ -15,7 +15,13 @@ use std::path::{Path, PathBuf};
 /// `cargo package` verifies; `find_root_iter` in its src/cargo/core/workspace.rs, in stable 1.95 and nightly 1.97). Nothing else
 /// does: a manifest in between with `[workspace]` is an error if it does not list the package, and with `exclude` the
 /// search goes on above it, up to the user's own workspace, which holds the target folder. A test asks real cargo.
-pub(super) const PLACE: &str = "target/package/tree";
+const PLACE: &str = "target/package/tree";
+
+/// The path from the root of the tree that a file has; `None` outside of a tree.
+pub fn place_in_tree(file: &Path) -> Option<&Path> {
+    let tree = file.ancestors().find(|folder| folder.ends_with(PLACE))?;
+    file.strip_prefix(tree).ok()
+}
 
 #[derive(Debug)]
 pub struct Tree {
@@ -169,5 +175,17 @@ impl Tree {
     fn as_seen_from_repository(&self, path: &Path) -> PathBuf {
         let up = || self.prefix.components().map(|_| "..").collect::<PathBuf>().join(path);
         path.strip_prefix(&self.prefix).map_or_else(|_| up(), Path::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wrapper_finds_the_place_that_was_injected() {
+        let file = Path::new("/p/target/perfunit/shadow/target/package/tree/a/src/lib.rs");
+        assert_eq!(place_in_tree(file), Some(Path::new("a/src/lib.rs")));
+        assert_eq!(place_in_tree(Path::new("/p/src/lib.rs")), None);
     }
 }

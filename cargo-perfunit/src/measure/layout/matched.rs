@@ -6,7 +6,7 @@ use super::image::Image;
 use super::plan::{Plan, plan};
 use super::{anchor, gaps};
 use crate::build::{Position, Relink, relink};
-use crate::error::Result;
+use crate::error::{Stop, Tried, apart};
 use crate::model::{LayoutMatch, NoLayout, Side, Sides};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,11 +61,8 @@ impl Matched {
         folder: &Path,
         outputs: Sides<&Path>,
         position: Position,
-    ) -> Result<std::result::Result<(Self, LayoutMatch), NoLayout>> {
-        let images = match read(executables)? {
-            Ok(images) => images,
-            Err(why) => return Ok(Err(why)),
-        };
+    ) -> Tried<(Self, LayoutMatch), NoLayout> {
+        let images = read(executables)?;
         let architecture = images.base.architecture;
         let blocks = Blocks::of(&images);
         let pins = pins(&images, &blocks, position);
@@ -73,36 +70,33 @@ impl Matched {
         let (leaving, unplaced) = <(Sides<Leaving>, Sides<BTreeSet<String>>)>::default();
         let folder = folder.to_owned();
         let mut this = Self { links, folder, blocks, architecture, pins, position, leaving, unplaced };
-        let mut prepared = this.first(outputs)?;
+        let mut prepared = apart(this.first(outputs))?;
         if prepared.is_err() && position != Position::AsBuilt {
             this.position = Position::AsBuilt;
             this.pins = self::pins(&images, &this.blocks, this.position);
-            prepared = this.first(outputs)?;
+            prepared = apart(this.first(outputs))?;
         }
-        Ok(prepared.map(|figures| (this, figures)))
+        prepared.map(|figures| (this, figures)).map_err(Stop::Because)
     }
 
     /// Links the first layout until all functions and data are where they should be.
-    fn first(&mut self, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, NoLayout>> {
+    fn first(&mut self, outputs: Sides<&Path>) -> Tried<LayoutMatch, NoLayout> {
         for left in (0..REPAIRS).rev() {
-            let linked = match self.link_and_read(None, outputs)? {
-                Ok(linked) => linked,
-                Err(why) => return Ok(Err(why)),
-            };
+            let linked = self.link_and_read(None, outputs)?;
             let misplaced = self.misplaced(&linked.images);
             let leaving = &linked.data.leaving;
             let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
             // Some data may stay in the way: how much lies at equal addresses is in the figures.
             if misplaced.is_empty() && (is_in_place || left == 0) {
                 self.unplaced = self.blocks.unplaced(&linked.images);
-                return Ok(Ok(figures(&self.blocks, &linked)));
+                return Ok(figures(&self.blocks, &linked));
             }
             self.blocks.give_up(&misplaced);
             for side in Side::BOTH {
                 self.leaving.get_mut(side).extend(leaving.get(side));
             }
         }
-        Ok(Err(NoLayout::Disobeyed))
+        Err(Stop::Because(NoLayout::Disobeyed))
     }
 
     /// The functions with loops that have no common place in both versions, as the linker knows them: of who comes by them
@@ -112,45 +106,34 @@ impl Matched {
     }
 
     /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.
-    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Result<std::result::Result<LayoutMatch, NoLayout>> {
-        Ok(self.link_and_read(Some(seed), outputs)?.map(|linked| figures(&self.blocks, &linked)))
+    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Tried<LayoutMatch, NoLayout> {
+        Ok(figures(&self.blocks, &self.link_and_read(Some(seed), outputs)?))
     }
 
-    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Result<std::result::Result<Linked, NoLayout>> {
+    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Tried<Linked, NoLayout> {
         let plan = plan(&self.blocks, seed);
         let started = Instant::now();
         // Side by side: a linker does not keep many cores busy for long.
         let links = Side::BOTH.map(|side| self.start_side(&plan, side, outputs.get(side)));
-        let mut ends = Vec::new();
-        for link in links {
-            ends.push(link.and_then(|link| link.map_or_else(|why| Ok(Err(why)), Relink::finish)));
-        }
-        for end in ends {
-            if let Err(why) = end? {
-                return Ok(Err(why));
-            }
-        }
+        let ends = links.map(|link| link.and_then(Relink::finish));
+        ends.into_iter().collect::<Tried<(), NoLayout>>()?;
         let took = started.elapsed();
         let maps = Sides { base: Side::Base, head: Side::Head };
         let maps = maps.try_map(|side, _| fs::read_to_string(&self.map(side)))?;
-        Ok(read(outputs)?.map(|images| {
-            let data = data::compare(&images, &maps);
-            Linked { images, data, took }
-        }))
+        let images = read(outputs)?;
+        let data = data::compare(&images, &maps);
+        Ok(Linked { images, data, took })
     }
 
     /// Starts the link of one side.
-    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Result<std::result::Result<Relink, NoLayout>> {
+    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Tried<Relink, NoLayout> {
         let order = self.folder.join(format!("{side}.order"));
         fs::write(&order, plan.order.get(side).join("\n"))?;
         let mut more: Vec<OsString> = Vec::new();
         let gaps = plan.gaps.get(side);
         if !gaps.is_empty() {
             let path = self.folder.join(format!("{side}-gaps.o"));
-            match gaps::object(gaps, self.architecture) {
-                Ok(object) => fs::write(&path, object)?,
-                Err(why) => return Ok(Err(why)),
-            }
+            fs::write(&path, gaps::object(gaps, self.architecture).map_err(Stop::Because)?)?;
             more.push(path.into());
         }
         more.push(linker_option("--symbol-ordering-file=", &order));
@@ -200,12 +183,10 @@ struct Linked {
     took: Duration,
 }
 
-fn read(executables: Sides<&Path>) -> Result<std::result::Result<Sides<Image>, NoLayout>> {
-    let images = executables.try_map(|_, path| fs::read(path).map(|bytes| Image::read(&bytes)))?;
-    Ok(images.try_map(|_, image| image).and_then(|images| {
-        let same = images.base.architecture == images.head.architecture;
-        if same { Ok(images) } else { Err(NoLayout::OtherProcessors) }
-    }))
+fn read(executables: Sides<&Path>) -> Tried<Sides<Image>, NoLayout> {
+    let images = executables.try_map(|_, path| Image::read(&fs::read(path)?).map_err(Stop::Because))?;
+    let same = images.base.architecture == images.head.architecture;
+    if same { Ok(images) } else { Err(Stop::Because(NoLayout::OtherProcessors)) }
 }
 
 /// Common addresses with room for both versions.
@@ -241,7 +222,7 @@ fn figures(blocks: &Blocks, linked: &Linked) -> LayoutMatch {
         changed: blocks.changed.len(),
         fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
         text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
-        linked_in: *took,
+        link_seconds: took.as_secs_f64(),
         data: data.common,
         data_equal: data.equal,
         ..LayoutMatch::default()

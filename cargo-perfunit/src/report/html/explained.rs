@@ -22,8 +22,8 @@ pub fn section(explanation: &Explanation) -> Markup {
         @if is_outer { (causes) }
         (blamed(explanation))
         @if !is_outer { (causes) }
-        @for note in blame::evidence(explanation).iter().chain(&explanation.notes) {
-            p.note { (sentence(&one_line(note))) }
+        @for note in blame::evidence(explanation).into_iter().chain(explanation.notes.iter().map(ToString::to_string)) {
+            p.note { (sentence(&one_line(&note))) }
         }
         (flame::picture(explanation))
         (calls::tree(explanation))

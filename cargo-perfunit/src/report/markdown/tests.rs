@@ -167,7 +167,7 @@ fn foreign_text_is_shown_as_it_is_and_is_no_markup() {
     let page = |run: &Run| html(&told(run)).matches('<').count();
     let expected = page(&run);
     run.base.label = "`main` <b>@you</b> | http://x.example".to_owned();
-    run.warnings = vec![Warning::NotTraced { why: "</details> # *x*\n\n# y `".to_owned() }];
+    run.warnings = vec![Warning::NothingMoreExplained { why: "</details> # *x*\n\n# y `".to_owned() }];
     run.selection.changes = vec!["<h1>".to_owned(), "~~~".to_owned()];
     // A line and a code span for the warning; another way to write a code span for the rest.
     assert_eq!(page(&run), expected + 4);
@@ -179,7 +179,7 @@ fn many_tests_fit_into_a_comment() {
     let name = "module::".repeat(20);
     let slower = |index| outcome(&format!("{name}{index}"), Verdict::Slower, Some(measured(1e3, 0.5)));
     let mut run = run((0..5_000).map(slower).collect());
-    run.warnings = vec![Warning::NotTraced { why: "w".repeat(10_000) }; 50];
+    run.warnings = vec![Warning::NothingMoreExplained { why: "w".repeat(10_000) }; 50];
     run.selection.changes = vec!["c".repeat(10_000); 50];
     let text = told(&run);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());

@@ -1,5 +1,6 @@
 //! The workspace as far as reaching is concerned: packages, targets, files, local dependencies.
 
+use crate::cargo::Dependency;
 use crate::model::TargetId;
 use crate::select::source::FileInTarget;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,15 +38,6 @@ pub struct PackageNode {
     pub build_script: Option<String>,
     /// False for a path dependency outside the workspace: its own tests are not ours.
     pub member: bool,
-}
-
-/// A dependency on a local package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dependency {
-    /// Name of that package.
-    pub package: String,
-    /// True for a dev-dependency that is not also a normal or build dependency.
-    pub dev: bool,
 }
 
 /// A target of a package.

@@ -13,7 +13,7 @@ mod order;
 mod targets;
 mod test_code;
 
-pub use graph::{Dependency, Files, Graph, PackageNode, TargetNode};
+pub use graph::{Files, Graph, PackageNode, TargetNode};
 pub use names::{NameIndex, Named, TestSource, index};
 pub use order::{Rank, Ranked, order};
 pub use targets::{Cause, Reached, reach};

@@ -94,6 +94,23 @@ struct Collector {
     around: Surroundings,
 }
 
+/// Adds an item of an impl block or a trait: the same kinds, of types of their own.
+macro_rules! associated_item {
+    ($collector:ident, $item:ident, $kind:ident) => {
+        match $item {
+            $kind::Fn(mut item) => {
+                let (ident, attributes) = (item.sig.ident.clone(), std::mem::take(&mut item.attrs));
+                let test_only = is_test_only(&attributes);
+                $collector.any_function(ItemKind::Method, &ident, &attributes, test_only, item.into_token_stream());
+            }
+            $kind::Const(item) => $collector.named(ItemKind::Const, &item.ident, &item.attrs, &item),
+            $kind::Type(item) => $collector.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            $kind::Macro(item) => $collector.macro_call(&item.mac.path, &item.attrs, &item),
+            other => $collector.other(other.to_token_stream()),
+        }
+    };
+}
+
 impl Collector {
     fn add(&mut self, kind: ItemKind, ident: String, line: usize, code: Code) -> &mut Item {
         let Surroundings { scope, owner, test_only, .. } = self.around.clone();
@@ -210,23 +227,9 @@ impl Collector {
         self.within(self.around.below(&attributes).owned_by(owner), |collector| {
             collector.add(ItemKind::Impl, ident, line, code);
             for item in inside {
-                collector.impl_item(item);
+                associated_item!(collector, item, ImplItem);
             }
         });
-    }
-
-    fn impl_item(&mut self, item: ImplItem) {
-        match item {
-            ImplItem::Fn(mut item) => {
-                let (ident, attributes) = (item.sig.ident.clone(), std::mem::take(&mut item.attrs));
-                let test_only = is_test_only(&attributes);
-                self.any_function(ItemKind::Method, &ident, &attributes, test_only, item.into_token_stream());
-            }
-            ImplItem::Const(item) => self.named(ItemKind::Const, &item.ident, &item.attrs, &item),
-            ImplItem::Type(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
-            ImplItem::Macro(item) => self.macro_call(&item.mac.path, &item.attrs, &item),
-            other => self.other(other.to_token_stream()),
-        }
     }
 
     fn trait_block(&mut self, mut item: ItemTrait) {
@@ -235,23 +238,9 @@ impl Collector {
         self.within(around, |collector| collector.named(ItemKind::Trait, &item.ident, &[], &item));
         self.within(self.around.below(&item.attrs).owned_by(owner), |collector| {
             for item in inside {
-                collector.trait_item(item);
+                associated_item!(collector, item, TraitItem);
             }
         });
-    }
-
-    fn trait_item(&mut self, item: TraitItem) {
-        match item {
-            TraitItem::Fn(mut item) => {
-                let (ident, attributes) = (item.sig.ident.clone(), std::mem::take(&mut item.attrs));
-                let test_only = is_test_only(&attributes);
-                self.any_function(ItemKind::Method, &ident, &attributes, test_only, item.into_token_stream());
-            }
-            TraitItem::Const(item) => self.named(ItemKind::Const, &item.ident, &item.attrs, &item),
-            TraitItem::Type(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
-            TraitItem::Macro(item) => self.macro_call(&item.mac.path, &item.attrs, &item),
-            other => self.other(other.to_token_stream()),
-        }
     }
 
     fn module(&mut self, mut item: ItemMod) {

@@ -1,7 +1,7 @@
 //! Whether this system lets us trace: containers (seccomp) and hardened kernels (yama) may not.
 
 use super::ptrace;
-use super::unseen::Untraceable;
+use crate::model::Untraceable;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};

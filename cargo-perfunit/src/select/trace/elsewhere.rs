@@ -1,8 +1,9 @@
 //! Systems that are not Linux: nothing is traced, so nothing is left out.
 
 use super::executed::{Executed, Program};
-use super::unseen::{Unseen, Untraceable};
+use super::unseen::Unseen;
 use crate::error::Result;
+use crate::model::Untraceable;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

@@ -34,4 +34,4 @@ pub use places::Places;
 pub use rounds::{LONGEST, in_any_run};
 #[cfg(target_os = "linux")]
 pub use run::executes;
-pub use unseen::{Unseen, Untraceable};
+pub use unseen::Unseen;

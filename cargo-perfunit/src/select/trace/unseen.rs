@@ -5,19 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Why tests cannot be traced on this system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Untraceable {
-    #[error("tests are not traced on this processor")]
-    OtherProcessor,
-    #[error("tests are not traced on {}", std::env::consts::OS)]
-    OtherSystem,
-    #[error("the system does not let us trace processes (seccomp, or kernel.yama.ptrace_scope)")]
-    Refused,
-    #[error("processes cannot be traced: {}", io::Error::from_raw_os_error(*.0))]
-    Failed(i32),
-}
-
 /// Why nothing can be said of one test.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {

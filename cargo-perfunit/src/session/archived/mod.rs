@@ -32,7 +32,6 @@ pub const METER: &str = "libperfunit_meter.so";
 #[derive(Debug)]
 pub enum Archive {
     None,
-    /// It makes one.
     Making,
     /// It uses this one.
     Using {
@@ -90,7 +89,7 @@ pub fn note(
     let manifest = Manifest {
         format: FORMAT,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
-        parts: build::parts_key()?,
+        parts: build::parts_key(),
         compiler: compilers(context),
         sysroot: context.cargo.sysroot.clone(),
         ours: context.ours.clone(),
@@ -137,6 +136,6 @@ impl Manifest {
             return Err(other("another version"));
         }
         let manifest: Self = serde_json::from_slice(&note).map_err(damaged)?;
-        if manifest.parts == build::parts_key()? { Ok(manifest) } else { Err(other("another build")) }
+        if manifest.parts == build::parts_key() { Ok(manifest) } else { Err(other("another build")) }
     }
 }

@@ -1,6 +1,6 @@
 //! Whether saved runs are the shards of one run, all of them, each once.
 
-use super::Shard;
+use super::shard::Shard;
 use crate::error::{Error, Result};
 use crate::model::{Ignored, Partition, PartitionKind, Side, Sides, TargetKind, VersionName};
 use crate::select::{Filter, Scope};
@@ -56,7 +56,6 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
     Ok(numbered.into_iter().map(|(_, shard)| shard).collect())
 }
 
-/// Which shard it is.
 fn partition(shard: &Shard) -> Result<Partition> {
     let path = shard.path.display();
     match &shard.record.run.sharding {
@@ -119,7 +118,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
 /// Rules are long: that they differ has to do.
 fn rules_key(options: &Options) -> String {
     let rules = serde_json::to_vec(&options.rules).unwrap_or_default();
-    format!("rules {}", cache::hash(&rules).unwrap_or_default())
+    format!("rules {}", cache::hash(&rules))
 }
 
 /// The word of an option as it is typed.

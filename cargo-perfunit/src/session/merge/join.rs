@@ -1,6 +1,6 @@
 //! One run out of shards that are known to belong together.
 
-use super::Shard;
+use super::shard::Shard;
 use crate::model::{
     Environment, LayoutMatch, NoLayout, Outcome, Partition, Reason, Run, Selection, Sharding, Shards, Stages, TargetId,
     TestId, Verdict, Warning,

@@ -5,6 +5,7 @@
 
 mod check;
 mod join;
+mod shard;
 
 use super::open;
 use super::options::Options;
@@ -12,6 +13,7 @@ use super::runs::{self, Record};
 use crate::error::{Error, Result};
 use crate::model::{Run, Warning};
 use crate::system::fs;
+use shard::Shard;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Default)]
@@ -24,12 +26,6 @@ pub struct MergeRequest {
     pub folder: PathBuf,
     pub manifest: Option<PathBuf>,
     pub target_dir: Option<PathBuf>,
-}
-
-/// A saved run and its file.
-struct Shard {
-    path: PathBuf,
-    record: Record,
 }
 
 /// Joins the shards and saves the run.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Note, Threshold, Warning};
+use crate::model::{ExplanationNote, Note, Side, Threshold, Warning};
 use crate::report::samples::{explanation, full, run, unmeasured};
 
 /// Elements without an end, of those that the page has.
@@ -68,10 +68,10 @@ fn names_and_messages_cannot_break_the_page() {
     let mut told = explanation();
     told.functions[1].name = hostile.into();
     told.functions[1].file = hostile.into();
-    told.notes = vec![hostile.into()];
+    told.notes = vec![ExplanationNote::UnknownInstructions { side: Side::Head, why: hostile.into() }];
     run.outcomes[0].explanation = Some(told);
     run.base.label = hostile.into();
-    run.warnings = vec![Warning::NotTraced { why: hostile.into() }];
+    run.warnings = vec![Warning::NothingMoreExplained { why: hostile.into() }];
     run.environment.cpu = hostile.into();
     run.selection.changes = vec![hostile.into()];
     let page = page(&run);

@@ -1,5 +1,6 @@
-use super::super::graph::{Dependency, TargetNode};
+use super::super::graph::TargetNode;
 use super::*;
+use crate::cargo::Dependency;
 use crate::select::source::{FileChange, FileInTarget, diff};
 
 /// A target; a file with `?` at its end is test-only.

@@ -1,8 +1,9 @@
 //! All functions of a file, with names, keys and places.
 
-use super::rules::{Context, Unprobed, unprobed};
+use super::function::Function;
+use super::rules::{Context, unprobed};
+use super::site::{Extent, LeftOut, Place, Site, Unprobed};
 use super::trivial::is_trivial;
-use super::{Extent, LeftOut, Place, Site};
 use crate::select::source::attributes::is_test;
 use crate::select::source::macros::{InnerFn, makes_tests, names_in_definition, take_functions};
 use crate::select::source::modules::without_first_line_script;
@@ -13,10 +14,7 @@ use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;
 use std::hash::Hasher;
 use syn::visit::{self, Visit};
-use syn::{
-    Attribute, FnModifiers, ImplItemFn, ItemFn, ItemImpl, ItemMacro, ItemMod, ItemTrait, Macro, Safety, Signature,
-    TraitItemFn, Visibility,
-};
+use syn::{Attribute, ImplItemFn, ItemFn, ItemImpl, ItemMacro, ItemMod, ItemTrait, Macro, TraitItemFn, Visibility};
 
 /// What a file has.
 #[derive(Default)]
@@ -42,50 +40,6 @@ pub(super) fn functions(text: &str, place: &Place<'_>) -> Option<Found> {
     };
     walker.visit_file(&file);
     Some(walker.found)
-}
-
-/// A function as it is written: free, in an impl block or in a trait.
-pub(super) struct Function<'a> {
-    pub attributes: &'a [Attribute],
-    pub visibility: &'a Visibility,
-    pub modifiers: &'a FnModifiers,
-    pub sig: &'a Signature,
-    pub body: &'a syn::Block,
-    /// True outside of modules, impl blocks, traits and other functions.
-    pub is_at_top: bool,
-}
-
-impl Function<'_> {
-    /// The first line, attributes included: what these write stands there for the compiler.
-    fn first_line(&self) -> usize {
-        let attributes = self.attributes.iter().map(|attribute| attribute.pound_token.span.start().line);
-        attributes.chain([self.sig.fn_token.span.start().line]).min().unwrap_or_default()
-    }
-
-    /// Offset of the first token behind the attributes.
-    fn start(&self) -> usize {
-        let Signature { constness, asyncness, safety, abi, fn_token, .. } = self.sig;
-        let visibility = match self.visibility {
-            Visibility::Public(public) => Some(public.span),
-            Visibility::Restricted(restricted) => Some(restricted.pub_token.span),
-            Visibility::Inherited => None,
-        };
-        let safety = match safety {
-            Safety::Safe(safe) => Some(safe.span),
-            Safety::Unsafe(unsafe_token) => Some(unsafe_token.span),
-            Safety::Default => None,
-        };
-        let spans = [
-            visibility,
-            self.modifiers.defaultness.map(|token| token.span),
-            constness.map(|token| token.span),
-            asyncness.map(|token| token.span),
-            safety,
-            abi.as_ref().map(|abi| abi.extern_token.span),
-            Some(fn_token.span),
-        ];
-        spans.iter().flatten().map(|span| span.byte_range().start).min().unwrap_or_default()
-    }
 }
 
 struct Walker {

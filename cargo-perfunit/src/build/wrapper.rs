@@ -1,0 +1,66 @@
+//! What the rustc wrapper is told, by the file beside it.
+
+use crate::error::{Error, Result};
+use crate::system::fs;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// File name by which `main` knows this role.
+pub const WRAPPER_NAME: &str = "perfunit-rustc";
+/// The wrapper's settings, beside it.
+pub const CONFIG_NAME: &str = "wrapper.json";
+/// Suffix of the file left beside a test executable that libtest or our runner drives; its content says which.
+pub const HARNESS_SUFFIX: &str = ".perfunit";
+
+/// What the wrapper adds.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WrapperConfig {
+    pub runtime: PathBuf,
+    /// Runner library; absent where tests are captured by attribute only.
+    pub runner: Option<PathBuf>,
+    pub macros: PathBuf,
+    /// The user's own workspace wrapper, called between us and rustc.
+    pub chained: Option<PathBuf>,
+    /// The toolchain's folder: what is linked from there is the same on both sides.
+    pub sysroot: PathBuf,
+    /// Whether functions carry probes.
+    pub probes: Probes,
+    /// Whether executables tell what was inlined where.
+    pub inlining: Inlining,
+}
+
+impl WrapperConfig {
+    /// Reads the settings from the wrapper's folder.
+    pub fn load(dir: &Path) -> Result<Self> {
+        let path = dir.join(CONFIG_NAME);
+        serde_json::from_slice(&fs::read(&path)?).map_err(|error| {
+            Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean --cache`")
+        })
+    }
+
+    /// Writes the settings into the wrapper's folder, last: their presence says that the folder is complete.
+    pub fn save(&self, dir: &Path) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::setup(error.to_string()))?;
+        fs::write_atomically(&dir.join(CONFIG_NAME), text)
+    }
+}
+
+/// Whether the functions of the workspace carry probes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Probes {
+    /// As written, for measuring.
+    #[default]
+    Without,
+    /// With a probe each, for explaining.
+    With,
+}
+
+/// Whether executables tell which function each instruction is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Inlining {
+    /// As the profile has it, for measuring; where the link drops debug information, the kept objects hold it.
+    #[default]
+    AsBuilt,
+    /// With debug information about functions, which is not loaded and changes no instruction.
+    Told,
+}

@@ -1,0 +1,52 @@
+//! A test with its way of being measured settled.
+
+use super::lockstep::{self, PairEnd, Task};
+use super::process_pair::{self, Asked};
+use super::running::Pads;
+use super::trial::Trial;
+use super::work::Comparison;
+use crate::error::Result;
+use crate::model::{Capture, Note, Sides};
+
+/// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
+pub const LEAST_NS: f64 = 1.0;
+/// A whole process is noisier, and much of it is not the test: no threshold below this.
+pub const PROCESS_THRESHOLD: f64 = 0.05;
+
+/// How a test is measured.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    pub task: Task,
+    pub capture: Capture,
+    /// Whether what is the same in both versions lies at the same places.
+    pub matched: bool,
+    pub notes: Vec<Note>,
+    /// Whether both processes of a pair get the same random numbers.
+    pub equal_seeds: bool,
+    /// How a pair's estimate is made.
+    pub comparison: Comparison,
+    /// What reading the clock can do to a pair's log ratio.
+    pub clock_bias: f64,
+    /// The smallest change that counts of so short a test, as a fraction of base.
+    pub least_change: f64,
+    /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
+    pub ns: Sides<f64>,
+}
+
+impl Settled {
+    /// Draws what the next pair has in common.
+    pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
+        let pads = Pads::draw(random);
+        if self.equal_seeds { pads } else { pads.without_seed() }
+    }
+
+    /// Runs the next pair.
+    pub fn pair(&self, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<PairEnd> {
+        let Trial { bench, config, programs } = trial;
+        let (pads, limit) = (self.draw(random), config.timeout);
+        match self.task {
+            Task::Process => process_pair::run(bench, programs, Asked::Test, pads, limit),
+            task => lockstep::run(bench, programs, task, pads, limit),
+        }
+    }
+}

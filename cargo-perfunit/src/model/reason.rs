@@ -1,0 +1,191 @@
+//! Why a test has no verdict, or less of one.
+
+use super::{FailedOn, Metric, NoVerdict, Side, Sides};
+use serde::{Deserialize, Serialize};
+
+/// Why a test has no verdict, or less of one. Each variant is one line in the report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Reason {
+    /// `#[ignore]`d and `--run-ignored` not given.
+    Ignored,
+    /// The optimiser removed the workload on both sides.
+    FoldedAway {
+        /// Time of one run on base.
+        #[serde(deserialize_with = "super::float::one")]
+        ns: f64,
+    },
+    /// A process that is asked for no test at all takes as long, on both sides.
+    LostInStart {
+        /// Time of a process on base.
+        ns: f64,
+    },
+    /// One run takes so long that too few pairs fit the budget.
+    TooLong {
+        /// Time of one run on the slower version.
+        #[serde(deserialize_with = "super::float::one")]
+        seconds: f64,
+        /// The budget per test that would suffice.
+        #[serde(deserialize_with = "super::float::one")]
+        needed_seconds: f64,
+        /// Time of a call of each version, if both are known.
+        #[serde(default, deserialize_with = "super::float::sides_if_any")]
+        ns: Option<Sides<f64>>,
+    },
+    /// Did not end within `--timeout`.
+    TimedOut {
+        side: FailedOn,
+        /// The limit.
+        #[serde(deserialize_with = "super::float::one")]
+        seconds: f64,
+    },
+    /// Fails on one side, or on both.
+    Fails {
+        side: FailedOn,
+        /// Panic message or exit status.
+        detail: String,
+        /// Whether it passes there, too, now and then.
+        #[serde(default)]
+        intermittent: bool,
+    },
+    /// Killed its process: abort, stack overflow, `exit`, signal.
+    Crashes {
+        side: FailedOn,
+        /// Signal or exit status.
+        detail: String,
+        /// Whether it passes there, too, now and then.
+        #[serde(default)]
+        intermittent: bool,
+    },
+    /// Exists only in head, and does not build or pass on base.
+    New,
+    /// Exists only in base, or does not build on head any more.
+    Removed,
+    /// The test's own code differs, and neither version of it builds and passes on both versions of the rest: two workloads
+    /// would be compared and not two versions.
+    TestChanged {
+        /// The changed item.
+        item: String,
+    },
+    /// The test executable is the same in both versions, byte for byte, and so is what it can start, load and read: binaries,
+    /// shared libraries, variables that cargo sets, files of build scripts.
+    SameExecutable,
+    /// The machine code that the test can reach is the same in both versions.
+    SameCode,
+    /// The test can reach changed machine code, but a run of it did not execute any.
+    NotExecuted {
+        /// Changed functions that it can reach.
+        functions: usize,
+    },
+    /// Its code is the same, but a file that it may read differs: on equal data there is nothing to compare.
+    DataChanged {
+        /// The file.
+        path: String,
+    },
+    /// No capture method reached it.
+    NotCaptured { why: NotCaptured },
+    /// The whole run's `--budget` was used up before.
+    BudgetUsedUp,
+    /// Ctrl-C came before.
+    Interrupted,
+    /// A flagged change did not show on fresh pairs.
+    NotConfirmed,
+    /// The interval was still too wide when the test's budget ended.
+    TooNoisy,
+    /// A metric that decides (`--metric`) is not known, or differs from call to call.
+    MetricUnknown { metric: Metric, why: NoVerdict },
+    /// Excluded by a filter of the command line, or by the configuration's default filter.
+    Filtered,
+    /// The configuration or an attribute of the test says that it is not to be measured.
+    Skipped {
+        /// The reason given there.
+        why: String,
+        /// Where that stands.
+        place: String,
+    },
+    /// For another shard of the run to measure (`--partition`).
+    OtherShard {
+        /// Its number, from 1.
+        shard: usize,
+        /// Of how many.
+        shards: usize,
+    },
+}
+
+/// Why no capture method reaches a test; `report::reason` words it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotCaptured {
+    /// Another macro makes it, and the toolchain or the crate does not take our test runner.
+    OtherMacro,
+    /// Its attribute is another one on head.
+    AttributeDiffers,
+    /// Its process serves another version of our protocol.
+    OtherRuntime,
+    /// Run alone it ends before its body.
+    NeverReached,
+}
+
+impl Reason {
+    /// The side on which a test fails each time while it passes on the other.
+    pub fn failing_side(&self) -> Option<Side> {
+        match self {
+            Reason::Fails { side, intermittent: false, .. } | Reason::Crashes { side, intermittent: false, .. } => {
+                side.only()
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the test did not pass on this side, each time or now and then.
+    pub fn fails_on(&self, wanted: Side) -> bool {
+        matches!(self, Reason::Fails { side, .. } | Reason::Crashes { side, .. } if side.includes(wanted))
+    }
+
+    /// The same of a test that does not pass on either side.
+    #[must_use]
+    pub fn on_both(mut self) -> Self {
+        if let Reason::Fails { side, .. } | Reason::Crashes { side, .. } = &mut self {
+            *side = FailedOn::Both;
+        }
+        self
+    }
+
+    /// The same of a test that passes there, too, now and then.
+    #[must_use]
+    pub fn now_and_then(mut self) -> Self {
+        if let Reason::Fails { intermittent, .. } | Reason::Crashes { intermittent, .. } = &mut self {
+            *intermittent = true;
+        }
+        self
+    }
+
+    /// The kind as one word, the same as in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Reason::Ignored => "ignored",
+            Reason::FoldedAway { .. } => "folded-away",
+            Reason::LostInStart { .. } => "lost-in-start",
+            Reason::TooLong { .. } => "too-long",
+            Reason::TimedOut { .. } => "timed-out",
+            Reason::Fails { .. } => "fails",
+            Reason::Crashes { .. } => "crashes",
+            Reason::New => "new",
+            Reason::Removed => "removed",
+            Reason::TestChanged { .. } => "test-changed",
+            Reason::SameExecutable => "same-executable",
+            Reason::SameCode => "same-code",
+            Reason::NotExecuted { .. } => "not-executed",
+            Reason::DataChanged { .. } => "data-changed",
+            Reason::NotCaptured { .. } => "not-captured",
+            Reason::BudgetUsedUp => "budget-used-up",
+            Reason::Interrupted => "interrupted",
+            Reason::NotConfirmed => "not-confirmed",
+            Reason::TooNoisy => "too-noisy",
+            Reason::MetricUnknown { .. } => "metric-unknown",
+            Reason::Filtered => "filtered",
+            Reason::Skipped { .. } => "skipped",
+            Reason::OtherShard { .. } => "other-shard",
+        }
+    }
+}

@@ -71,7 +71,7 @@ fn a_call_that_does_not_end_is_slower_in_every_format_and_says_why_nobody_is_nam
 fn a_test_that_became_very_long_is_explained_or_says_why_not() {
     let project = Project::library(&source(1, 42), &source(600, 42));
     let explained = || {
-        let run = project.diff(&["--explain", "auto"]);
+        let run = project.diff(&["--explain", "always"]);
         test(&run.expect(100).json(), "tests::works").clone()
     };
     let works = explained();

@@ -1,6 +1,7 @@
 //! Black-box tests, one file for each subcommand, and the rules that the sources keep.
 
 mod attributes;
+mod attribution;
 mod bad_input;
 mod book;
 mod bound;

@@ -43,6 +43,8 @@ pub struct Case {
     bound: BTreeMap<String, f64>,
     #[serde(default)]
     note: BTreeMap<String, String>,
+    #[serde(default)]
+    responsible: BTreeMap<String, String>,
     #[serde(skip)]
     path: PathBuf,
 }
@@ -177,7 +179,8 @@ impl Case {
     pub fn check(&self, project: &Project) -> Result<(), String> {
         let mut runs = Vec::new();
         let attempt = || {
-            let mut more = vec!["--message-format", "json", "--explain", "never"];
+            let explain = if self.responsible.is_empty() { "never" } else { "always" };
+            let mut more = vec!["--message-format", "json", "--explain", explain];
             if !self.arguments.iter().any(|argument| argument == "--per-test-budget") {
                 more.extend(["--per-test-budget", "3s"]);
             }
@@ -260,6 +263,12 @@ impl Case {
                 let expected = std::slice::from_ref(&self.note[&key]);
                 problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]).into_iter().map(problem));
             }
+            if let Some(key) = key(&|key| self.responsible.contains_key(key)) {
+                let (first, expected) = (first_responsible(test), self.responsible[&key].as_str());
+                if first != Some(expected) {
+                    problems.push(problem(format!("{full}: {first:?} is responsible instead of {expected}")));
+                }
+            }
             if let Some(key) = key(&|key| self.bound.contains_key(key))
                 && test["bound"]["ratio"].as_f64().is_none_or(|ratio| ratio < self.bound[&key])
             {
@@ -293,6 +302,13 @@ impl Case {
         problems.extend(absent.map(Problem::Wrong));
         problems
     }
+}
+
+/// The name of the function that is responsible for most of a test's difference.
+pub fn first_responsible(test: &Value) -> Option<&str> {
+    let explanation = &test["explanation"];
+    let first = explanation["blamed"][0]["function"].as_u64()?;
+    explanation["functions"][usize::try_from(first).ok()?]["name"].as_str()
 }
 
 /// The expected parts of sentences that occur in none of the list.

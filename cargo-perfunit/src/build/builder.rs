@@ -16,6 +16,7 @@ use crate::system::progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Instant;
 
 /// Cargo's target folder, from ours.
 const TARGET_DIR: &str = "build";
@@ -54,6 +55,8 @@ pub struct Job<'a> {
     /// The packages that the user asked for.
     pub packages: &'a BTreeSet<String>,
     pub targets: &'a BTreeSet<TargetId>,
+    /// When cargo is stopped.
+    pub deadline: Option<Instant>,
 }
 
 /// From what both versions are built, and what to try after a failure.
@@ -253,6 +256,7 @@ impl<'a> Builder<'a> {
             ours,
             target_dir: &target_dir,
             texts: texts.as_deref(),
+            deadline: job.deadline,
         };
         let watch = Watch { progress: &progress, name: format!("{side} ({})", self.names.get(side)) };
         invoke::build(self.context.cargo_of(side), toolchain, &request, &watch)

@@ -25,6 +25,8 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Instant;
 
 /// Fewer bytes than this do not hold a test executable.
 const LITTLE_SPACE: u64 = 64 << 20;
@@ -54,6 +56,8 @@ pub struct BuildFailure {
     pub files: BTreeSet<PathBuf>,
     /// True if only test targets failed, so that our capturing them may be the cause.
     pub only_tests: bool,
+    /// It was stopped at a deadline.
+    pub stopped: bool,
     /// Everything that cargo wrote.
     pub output: String,
 }
@@ -124,20 +128,29 @@ fn is_full(folder: &Path, output: &str) -> bool {
 /// Runs cargo to its end; rustc names files by their path from the folder of the workspace.
 fn run(
     command: &mut Command,
+    deadline: Option<Instant>,
     workspace: &Path,
     progress: &Progress,
     artifacts: Artifacts,
 ) -> Result<std::result::Result<Artifacts, BuildFailure>> {
     let mut child = process::spawn(command)?;
     let stderr = child.stderr.take();
-    let (messages, output) = std::thread::scope(|scope| {
+    let id = child.id();
+    let (messages, output, stopped) = std::thread::scope(|scope| {
         let output = scope.spawn(|| stderr.map_or_else(String::new, |stderr| follow(stderr, progress)));
+        let (ended, end) = channel::<()>();
+        let watch = deadline.map(|deadline| scope.spawn(move || stop_at(deadline, id, &end)));
         let messages = read_messages(&mut child, artifacts);
-        (messages, output.join().unwrap_or_default())
+        drop(ended);
+        let stopped = watch.is_some_and(|watch| watch.join().unwrap_or(false));
+        (messages, output.join().unwrap_or_default(), stopped)
     });
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
     if interrupt::requested() {
         return Err(Error::new(ExitCode::Interrupted, "interrupted while building"));
+    }
+    if stopped {
+        return Ok(Err(BuildFailure { stopped, output, ..BuildFailure::default() }));
     }
     let Messages { mut artifacts, roots, files, errors } = messages?;
     Ok(if status.success() {
@@ -145,8 +158,16 @@ fn run(
         Ok(artifacts)
     } else {
         let files = files.into_iter().map(|file| workspace.join(file)).collect();
-        Err(BuildFailure { roots, files, only_tests: only_tests(&output), output: errors + &output })
+        let only_tests = only_tests(&output);
+        Err(BuildFailure { roots, files, only_tests, stopped: false, output: errors + &output })
     })
+}
+
+/// Stops a process at a deadline unless it ends before; whether it did not. The compilers that it started end with it.
+fn stop_at(deadline: Instant, id: u32, end: &Receiver<()>) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let is_late = end.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
+    is_late && os::kill_process(id)
 }
 
 /// Where insta looks for snapshots. Without it every process asks cargo, for 30 ms, in the first assertion that it makes.
@@ -191,7 +212,9 @@ impl Call<'_> {
         progress: &Progress,
     ) -> Result<std::result::Result<Artifacts, BuildFailure>> {
         let workspace = self.request.manifest.parent().unwrap_or(Path::new("/"));
-        let attempt = |form, artifacts| run(&mut self.command(flags, rustdoc, form), workspace, progress, artifacts);
+        let deadline = self.request.deadline;
+        let attempt =
+            |form, artifacts| run(&mut self.command(flags, rustdoc, form), deadline, workspace, progress, artifacts);
         let end = attempt(RunnerForm::Text, artifacts.clone())?;
         if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
             return attempt(RunnerForm::List, artifacts);

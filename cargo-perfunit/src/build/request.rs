@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 /// Cargo's own options, as the user typed them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +41,8 @@ pub struct Request<'a> {
     pub target_dir: &'a Path,
     /// Where the doc tests of the other side are, if it was built before: this one gets the same.
     pub texts: Option<&'a Path>,
+    /// When cargo is stopped.
+    pub deadline: Option<Instant>,
 }
 
 impl Request<'_> {

@@ -4,6 +4,7 @@
 //! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
 //! executable, in a folder named by its content; the environment decides nothing.
 
+use super::debug_information::DebugInformation;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use super::{doctests, link};
 use crate::build::shadow;
@@ -48,7 +49,12 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         command.args(arguments);
         return Ok(command);
     }
-    command.args(kept_arguments(arguments, config.inlining));
+    let debug_information = match config.inlining {
+        _ if call.is_build_script() || call.is("proc-macro") => DebugInformation::AsAsked,
+        Inlining::Told => DebugInformation::Linked,
+        Inlining::AsBuilt => DebugInformation::of_measured(arguments),
+    };
+    command.args(kept_arguments(arguments, debug_information));
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
     let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"));
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
@@ -58,9 +64,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         // With 16 units an unrelated edit changes what is inlined elsewhere.
         command.args(["-C", "codegen-units=1"]);
     }
-    if config.inlining == Inlining::Told {
-        command.args(["-C", "debuginfo=limited", "-C", "split-debuginfo=off"]);
-    }
+    command.args(debug_information.options());
     if let Some(out_dir) = call.out_dir.as_ref().filter(|_| call.may_have_doc_tests()) {
         let name = format!("{}{}", call.crate_name, call.extra_filename);
         doctests::keep_options(arguments, Path::new(out_dir), &name)?;
@@ -243,7 +247,7 @@ impl Call {
 }
 
 /// The arguments without those that we set ourselves.
-fn kept_arguments(arguments: &[OsString], inlining: Inlining) -> Vec<&OsStr> {
+fn kept_arguments(arguments: &[OsString], debug_information: DebugInformation) -> Vec<&OsStr> {
     let mut kept = Vec::with_capacity(arguments.len());
     let mut rest = arguments.iter().map(OsString::as_os_str);
     while let Some(argument) = rest.next() {
@@ -251,14 +255,14 @@ fn kept_arguments(arguments: &[OsString], inlining: Inlining) -> Vec<&OsStr> {
         match &*text {
             "-C" => {
                 let Some(value) = rest.next() else { break };
-                if !is_ours(&value.to_string_lossy(), inlining) {
+                if !is_ours(&value.to_string_lossy(), debug_information) {
                     kept.extend([argument, value]);
                 }
             }
             "--cap-lints" => {
                 rest.next();
             }
-            _ if text.strip_prefix("-C").is_some_and(|option| is_ours(option, inlining)) => {}
+            _ if text.strip_prefix("-C").is_some_and(|option| is_ours(option, debug_information)) => {}
             _ if text.starts_with("--cap-lints=") => {}
             _ => kept.push(argument),
         }
@@ -266,12 +270,12 @@ fn kept_arguments(arguments: &[OsString], inlining: Inlining) -> Vec<&OsStr> {
     kept
 }
 
-fn is_ours(codegen_option: &str, inlining: Inlining) -> bool {
+fn is_ours(codegen_option: &str, debug_information: DebugInformation) -> bool {
     let name = codegen_option.split('=').next().unwrap_or_default();
     // Without symbols nobody could tell where a function is; they are not loaded, so they change nothing.
     let is_debug_info = codegen_option == "strip=debuginfo" || matches!(name, "debuginfo" | "split-debuginfo");
     codegen_option == "strip=symbols"
-        || (is_debug_info && inlining == Inlining::Told)
+        || (is_debug_info && debug_information != DebugInformation::AsAsked)
         || matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
 }
 
@@ -327,8 +331,10 @@ mod tests {
         let line = arguments(
             "--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn -C strip=symbols",
         );
-        let kept: Vec<_> =
-            kept_arguments(&line, Inlining::AsBuilt).into_iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        let kept: Vec<_> = kept_arguments(&line, DebugInformation::AsAsked)
+            .into_iter()
+            .map(|a| a.to_string_lossy().into_owned())
+            .collect();
         assert_eq!(kept.join(" "), "--crate-name demo --test -C opt-level=3");
     }
 

@@ -201,6 +201,7 @@ mod tests {
                 ours: Path::new("/t"),
                 target_dir: Path::new("/t/build"),
                 texts: None,
+                deadline: None,
             }
         }
 

@@ -58,7 +58,7 @@ pub enum Probes {
 /// Whether executables tell which function each instruction is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Inlining {
-    /// As the profile has it, for measuring.
+    /// As the profile has it, for measuring; where the link drops debug information, the kept objects hold it.
     #[default]
     AsBuilt,
     /// With debug information about functions, which is not loaded and changes no instruction.

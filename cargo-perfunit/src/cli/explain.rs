@@ -4,7 +4,7 @@ use super::arguments::{MessageFormat, place, terminal, text_options};
 use crate::config::{self, Auto};
 use crate::error::{Error, ExitCode, Result};
 use crate::explain::{forest, impact, ranking};
-use crate::model::{Engine, Explain, Profile, Side, Strategy};
+use crate::model::{Engine, Explain, Profiles, Side, Strategy};
 use crate::report::{self, explanations, flamegraph};
 use crate::session::{self, ExplainRequest, Explaining};
 use crate::system::fs;
@@ -50,7 +50,8 @@ pub struct ExplainArguments {
     pub flamegraph: Option<PathBuf>,
     /// What to count to find the responsible functions.
     ///
-    /// If it is given, tests that were explained already are explained again.
+    /// If it is given, tests that were explained already are explained again. --function, --hot and --flamegraph show time
+    /// unless it is `callgrind`.
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Auto<Engine>>,
     /// Which functions to time to find the responsible ones.
@@ -126,15 +127,15 @@ impl ExplainArguments {
     }
 }
 
-/// Where head's time goes, by test.
-fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Vec<Profile>> {
+/// Where head's time goes, or its instructions, by test.
+fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
     let found = session::profiles(request, terminal)?;
     found.warnings.iter().for_each(|warning| terminal.warning(&warning.to_string()));
     if found.tests.is_empty() {
         return Err(Error::usage("the last run has no test whose calls could be timed")
             .hint("`cargo perfunit diff --all-tests` measures all tests"));
     }
-    Ok(found.tests.iter().map(|test| test.profile(Side::Head)).collect())
+    Ok(Profiles::of(found.engine, &found.tests, Side::Head))
 }
 
 /// Draws where the time of the only test that is meant goes, all functions timed.

@@ -17,7 +17,7 @@ pub trait OrAuto: ValueEnum + Send + Sync + 'static {
 }
 
 impl OrAuto for Engine {
-    const AUTO: &'static str = "Time; instructions where probes do not find anybody and valgrind is there";
+    const AUTO: &'static str = "Instructions, where valgrind is there; time where they do not account for it";
 }
 
 impl OrAuto for Strategy {

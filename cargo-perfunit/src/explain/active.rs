@@ -71,10 +71,10 @@ mod tests {
             let below = nodes.iter().map(|node| RecordedNode {
                 parent: node.1,
                 calls: 1.0,
-                self_ns: time(node),
+                self_cost: time(node),
                 ..RecordedNode::root(node.0)
             });
-            let root = RecordedNode { self_ns: 1.0, ..RecordedNode::root(ROOT) };
+            let root = RecordedNode { self_cost: 1.0, ..RecordedNode::root(ROOT) };
             Recorded { nodes: std::iter::once(root).chain(below).collect() }
         };
         let mut merged = Merged::default();

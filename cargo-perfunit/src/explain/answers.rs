@@ -1,6 +1,6 @@
-//! Answers the questions that a run raises: in time, and where that does not answer well, in instructions.
+//! Answers the questions that a run raises: by instructions, and where these do not account for the time, by time.
 
-use super::options::Goal;
+use super::options::{Explaining, Goal};
 use super::question::{Answers, Inquiry, Question};
 use super::{by_instructions, by_probes};
 use crate::build::Builder;
@@ -75,29 +75,53 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     if questions.is_empty() || interrupt::requested() {
         return Ok(Answers::default());
     }
-    if inquiry.is_over() {
+    if inquiry.over().is_some() {
         return Ok(Answers::none(questions, Unexplained::BudgetUsed { by_measuring: true }));
     }
-    let (engine, goal) = (inquiry.explaining.engine, inquiry.explaining.goal);
-    if engine == Some(Engine::Callgrind) && goal == Goal::Blame {
-        return by_instructions::explain(builder, inquiry, questions);
+    let Explaining { engine, strategy, goal, .. } = inquiry.explaining;
+    match engine {
+        Some(Engine::Callgrind) => by_instructions::explain(builder, inquiry, questions),
+        None if goal == Goal::Blame && strategy.is_none() && find_valgrind().is_some() => {
+            Ok(counted_first(builder, inquiry, questions))
+        }
+        _ => timed(builder, inquiry, questions),
     }
+}
+
+/// Instructions need no other build, and tell functions of some nanoseconds apart. Waiting, system calls and cache misses
+/// do not show in them.
+fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Answers {
+    let can_end = |question: &&Question| by_instructions::can_end(question, inquiry);
+    let countable: Vec<Question> = questions.iter().filter(can_end).cloned().collect();
+    let mut answers = Answers::default();
+    if !countable.is_empty() {
+        match by_instructions::explain(builder, inquiry, &countable) {
+            // Time may tell what instructions do not: each test that stays open says why.
+            Ok(Answers { tests, .. }) => answers.tests = tests,
+            Err(error) => answers.warnings.push(Warning::NoInstructions { why: error.message().to_owned() }),
+        }
+    }
+    let open: Vec<Question> = questions.iter().filter(|question| !answers.settle(question)).cloned().collect();
+    if !open.is_empty() && !interrupt::requested() {
+        // Whatever goes wrong with it, what was counted is not lost.
+        match timed(builder, inquiry, &open) {
+            Ok(timed) => answers.take_timed(&open, timed),
+            Err(error) => answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() }),
+        }
+    }
+    answers
+}
+
+/// By time, as far as tests are short enough.
+fn timed(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
     let (long, short): (Vec<Question>, Vec<Question>) = questions.iter().cloned().partition(Question::is_too_long);
     let mut answers = Answers::default();
     if !short.is_empty() {
-        answers = by_probes::explain(builder, inquiry, &short)?;
+        answers = match inquiry.over() {
+            Some(why) => Answers::none(&short, why),
+            None => by_probes::explain(builder, inquiry, &short)?,
+        };
     }
     answers.tests.extend(long.into_iter().map(|question| (question.test.clone(), Err(question.too_long()))));
-    if engine.is_none() && goal == Goal::Blame && find_valgrind().is_some() && !inquiry.is_over() {
-        let is_open = |question: &&Question| answers.is_open(question) && by_instructions::can_end(question);
-        let open: Vec<Question> = questions.iter().filter(is_open).cloned().collect();
-        if !open.is_empty() && !interrupt::requested() {
-            // Whatever goes wrong with it, what the probes told is not lost.
-            match by_instructions::explain(builder, inquiry, &open) {
-                Ok(others) => answers.improve(questions, &others),
-                Err(error) => answers.warnings.push(Warning::NoInstructions { why: error.message().to_owned() }),
-            }
-        }
-    }
     Ok(answers)
 }

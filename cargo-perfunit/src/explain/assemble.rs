@@ -18,7 +18,7 @@ pub struct Known<'a> {
     /// Time of one run on base without probes, ns; `None` where there are none.
     pub plain_base_ns: Option<f64>,
     /// What the probes cost in one run, ns.
-    pub probe_cost_ns: Sides<f64>,
+    pub probe_cost: Sides<f64>,
     /// The functions with probes, by the keys of their sites.
     pub functions: &'a Sides<BTreeMap<u64, Function>>,
     /// Calls of one process that found no room in its tree.
@@ -35,18 +35,18 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
     let nodes = nodes(merged, differences, &mut catalogue);
     let blamed =
         charges.payers().filter_map(|charge| catalogue.blamed(charge, charges, merged, known.changed)).collect();
-    let ns = differences.nodes[0].total_ns;
-    let distortion = known.plain_base_ns.map_or(1.0, |plain| ns.base / plain);
+    let cost = differences.nodes[0].total_cost;
+    let distortion = known.plain_base_ns.map_or(1.0, |plain| cost.base / plain);
     Explanation {
         test: known.test.clone(),
         engine: known.engine,
         strategy: known.strategy,
         seconds: known.seconds,
         pairs: merged.pairs,
-        ns,
+        cost,
         change: charges.whole,
         distortion,
-        probe_cost_ns: known.probe_cost_ns,
+        probe_cost: known.probe_cost,
         without_probe: known.without_probe.clone(),
         notes: notes(charges, distortion, known),
         functions: catalogue.functions,
@@ -54,6 +54,7 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         blamed,
         causes: Vec::new(),
         code_changed: None,
+        instructions: None,
     }
 }
 
@@ -89,8 +90,8 @@ fn nodes(merged: &Merged, differences: &Differences, catalogue: &mut Catalogue<'
     all.map(|((node, found), children)| CallNode {
         function: catalogue.place(node.key),
         calls: found.calls,
-        self_ns: found.self_ns,
-        total_ns: found.total_ns,
+        self_cost: found.self_cost,
+        total_cost: found.total_cost,
         self_change: found.self_change,
         total_change: found.total_change,
         children,
@@ -138,6 +139,7 @@ impl Catalogue<'_> {
             calls,
             calls_each: callee.map(|(key, _)| calls_each(merged, charge.key, key, calls)),
             changed: changed(&self.functions[function]),
+            not_apart: charge.not_apart.iter().map(|key| self.place(*key)).collect(),
         })
     }
 }

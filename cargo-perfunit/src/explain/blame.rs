@@ -30,21 +30,23 @@ const EQUAL_CALLS: f64 = 1e-3;
 pub struct Charge {
     /// The site's key; of the root for what nobody with a probe did.
     pub key: u64,
-    /// All of it, ns per run.
+    /// All of it, per run.
     pub change: Difference,
-    /// Of this what its own calls take more or less, ns per run.
-    pub own_ns: f64,
-    /// Of this what calling others more or less often costs, ns per run, by the key of what is called.
-    pub calling_ns: BTreeMap<u64, f64>,
+    /// Unchanged callers whose own cost is part of its own, because the two cannot be told apart.
+    pub not_apart: Vec<u64>,
+    /// Of this what its own calls take more or less, per run.
+    pub own_cost: f64,
+    /// Of this what calling others more or less often costs, per run, by the key of what is called.
+    pub calling_cost: BTreeMap<u64, f64>,
 }
 
 impl Charge {
     /// What is called more or less often, if that is most of the charge: of several functions the one that costs most.
     pub fn called_otherwise(&self) -> Option<u64> {
         let direction = self.change.estimate.signum();
-        let calls: f64 = self.calling_ns.values().sum();
-        let costliest = self.calling_ns.iter().max_by(|a, b| (direction * a.1).total_cmp(&(direction * b.1)));
-        costliest.filter(|_| direction * calls > direction * self.own_ns).map(|(callee, _)| *callee)
+        let calls: f64 = self.calling_cost.values().sum();
+        let costliest = self.calling_cost.iter().max_by(|a, b| (direction * a.1).total_cmp(&(direction * b.1)));
+        costliest.filter(|_| direction * calls > direction * self.own_cost).map(|(callee, _)| *callee)
     }
 }
 
@@ -67,9 +69,13 @@ impl Charges {
             .filter(|charge| self.whole.is_certain() && charge.change.is_certain() && self.share(charge) >= LEAST_SHARE)
     }
 
-    /// What somebody pays, as a fraction of the whole.
+    /// What somebody pays, as a fraction of the whole; of all that certainly adds to it, where something else takes away
+    /// from it.
     pub fn share(&self, charge: &Charge) -> f64 {
-        charge.change.estimate / self.whole.estimate
+        let direction = self.whole.estimate.signum();
+        let certain = self.charges.iter().filter(|charge| charge.change.is_certain());
+        let adding: f64 = certain.map(|charge| (direction * charge.change.estimate).max(0.0)).sum();
+        direction * charge.change.estimate / adding.max(self.whole.estimate.abs())
     }
 }
 
@@ -98,7 +104,7 @@ struct Culprit {
     weight: f64,
 }
 
-/// By pair, ns.
+/// By pair.
 type ByPair = Vec<f64>;
 
 #[derive(Default)]
@@ -110,6 +116,14 @@ struct Account {
 /// Charges every difference to somebody, such that with probability 1 - `alpha` no interval misses; `None` for fewer
 /// pairs than an interval needs.
 pub fn charges(merged: &Merged, alpha: f64) -> Option<Charges> {
+    charges_joined(merged, alpha, &Joined::new())
+}
+
+/// By the key of a function, another one whose account its own cost goes to.
+pub type Joined = BTreeMap<u64, u64>;
+
+/// The same with some accounts joined.
+pub fn charges_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Charges> {
     let counts: Vec<Counts> = merged.nodes.iter().map(Counts::of).collect();
     let mut accounts: BTreeMap<u64, Account> = BTreeMap::new();
     let mut whole = vec![0.0; merged.pairs];
@@ -117,13 +131,18 @@ pub fn charges(merged: &Merged, alpha: f64) -> Option<Charges> {
         let (own, counted) = parts(node, &counts[index]);
         add(&mut whole, &own, 1.0);
         add(&mut whole, &counted, 1.0);
-        add(&mut accounts.entry(payer(node.key)).or_default().own, &own, 1.0);
+        let owner = joined.get(&payer(node.key)).copied().unwrap_or_else(|| payer(node.key));
+        add(&mut accounts.entry(owner).or_default().own, &own, 1.0);
         for Culprit { key, called, weight } in culprits(merged, &counts, index) {
             add(accounts.entry(payer(key)).or_default().calling.entry(called).or_default(), &counted, weight);
         }
     }
     let each = alpha / accounts.len().max(1) as f64;
-    let charges = accounts.into_iter().map(|(key, account)| account.close(key, each)).collect::<Option<Vec<_>>>()?;
+    let mut charges =
+        accounts.into_iter().map(|(key, account)| account.close(key, each)).collect::<Option<Vec<_>>>()?;
+    for charge in &mut charges {
+        charge.not_apart.extend(joined.iter().filter(|(_, with)| **with == charge.key).map(|(key, _)| *key));
+    }
     let whole = difference(&whole, alpha)?;
     Some(Charges { charges: in_order(charges, &whole), whole })
 }
@@ -147,9 +166,10 @@ impl Account {
         let calling = self.calling.iter().map(|(callee, values)| Some((*callee, mean(values)?)));
         Some(Charge {
             key,
+            not_apart: Vec::new(),
             change: difference(&all, alpha)?,
-            own_ns: if self.own.is_empty() { 0.0 } else { mean(&self.own)? },
-            calling_ns: calling.collect::<Option<_>>()?,
+            own_cost: if self.own.is_empty() { 0.0 } else { mean(&self.own)? },
+            calling_cost: calling.collect::<Option<_>>()?,
         })
     }
 }
@@ -173,7 +193,7 @@ fn parts(node: &MergedNode, counts: &Counts) -> (ByPair, ByPair) {
         let own = head * common.head - base * common.base;
         (own, head - base - own)
     };
-    node.self_ns.base.iter().zip(&node.self_ns.head).map(split).unzip()
+    node.self_cost.base.iter().zip(&node.self_cost.head).map(split).unzip()
 }
 
 /// How many times as often head calls; `None` if one side does not call at all.
@@ -239,7 +259,7 @@ mod tests {
     /// callers first.
     fn tree(text: &str) -> Recorded {
         let mut ways = vec![String::new()];
-        let mut nodes = vec![RecordedNode { self_ns: 1.0, ..RecordedNode::root(ROOT) }];
+        let mut nodes = vec![RecordedNode { self_cost: 1.0, ..RecordedNode::root(ROOT) }];
         for entry in text.split(", ").filter(|entry| !entry.is_empty()) {
             let [way, calls, "x", each] = entry.split(' ').collect::<Vec<_>>()[..] else { panic!("{entry}") };
             let (caller, name) = way.rsplit_once('>').unwrap_or(("", way));
@@ -247,7 +267,7 @@ mod tests {
             let key = NAMES.iter().position(|known| *known == name).unwrap() as u64;
             let (calls, recursions) = calls.split_once('/').unwrap_or((calls, "0"));
             let [calls, recursions, each] = [calls, recursions, each].map(|number| number.parse::<f64>().unwrap());
-            nodes.push(RecordedNode { key, parent, calls, recursions, self_ns: calls * each });
+            nodes.push(RecordedNode { key, parent, calls, recursions, self_cost: calls * each });
             ways.push(way.to_owned());
         }
         Recorded { nodes }
@@ -320,7 +340,7 @@ mod tests {
         // Beyond some depth processors mispredict each return; below a probe's precision a call may seem to take nothing.
         for (shallow, deep) in [(1.0, 1.0), (1.0, 3.0), (1.7, 40.0), (3.0, 1.0), (0.0, 3.0), (-0.2, 3.0)] {
             let (shallow_tree, deep_tree) = (format!("b 21/20 x {shallow}"), format!("b 401/400 x {deep}"));
-            let parts = |charge: &Charge| (charge.own_ns, charge.calling_ns.values().sum::<f64>());
+            let parts = |charge: &Charge| (charge.own_cost, charge.calling_cost.values().sum::<f64>());
             let charged_with = |base, head| charged(base, head).charges.swap_remove(0);
             let charged = charged_with(&shallow_tree, &deep_tree);
             let (own, calls) = parts(&charged);
@@ -368,8 +388,8 @@ mod tests {
     fn what_a_function_is_charged_with_is_told_apart() {
         let charges = charged("a 1 x 5, a>b 2 x 10, a>c 1 x 4", "a 1 x 7, a>b 4 x 10, a>c 2 x 4").charges;
         let a = &charges[0];
-        assert_eq!((NAMES[a.key as usize], a.own_ns), ("a", 2.0));
-        assert_eq!(a.calling_ns, BTreeMap::from([(3, 20.0), (4, 4.0)]));
+        assert_eq!((NAMES[a.key as usize], a.own_cost), ("a", 2.0));
+        assert_eq!(a.calling_cost, BTreeMap::from([(3, 20.0), (4, 4.0)]));
     }
 
     #[test]

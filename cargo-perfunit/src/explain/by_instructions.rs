@@ -1,4 +1,4 @@
-//! Explains by instructions: both sides once more with debug information, run in callgrind.
+//! Explains by instructions: what was measured, run in callgrind, attributed by its debug information.
 
 use super::assemble::{Known, told};
 use super::blame::charges;
@@ -9,18 +9,20 @@ use super::merge::Merged;
 use super::options::Explaining;
 use super::question::{ALPHA, Answers, Inquiry, Question};
 use super::suspects;
-use super::with_lines::{self, Lined};
-use crate::build::{Builder, InPlace, Seeds, SideBuild, TestExecutable};
+use super::with_lines::{self, Described, Lined, executables};
+use crate::build::{Builder, InPlace, Seeds, TestExecutable};
 use crate::error::{Error, Result, apart};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
 use crate::model::{
-    BuiltWith, Engine, Explain, Explanation, ExplanationNote, Side, Sides, Strategy, TestId, Unexplained, Warning,
+    BuiltWith, Engine, Explain, Explanation, ExplanationNote, Side, Sides, Strategy, TestId, Unexplained,
 };
-use crate::select::code::{self, Inlining, Operations, UnreadableExecutable};
+use crate::select::code;
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Longest run of a process in callgrind.
@@ -36,36 +38,40 @@ pub fn check(explaining: Explaining) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process of a test may end in time: callgrind makes it longer by ten times at the very least.
-pub fn can_end(question: &Question) -> bool {
+/// Whether the processes of a test may end in time: callgrind makes each longer by ten times at the very least; by fifty
+/// mostly, which counts where nobody asked for it.
+pub fn can_end(question: &Question, inquiry: &Inquiry<'_>) -> bool {
     const LEAST: f64 = 10.0;
-    let seconds = question.base_ns.max(question.base_ns * (1.0 + question.change)) / 1e9;
-    LEAST * CALLS_PER_PROCESS as f64 * seconds <= LONGEST.as_secs_f64()
+    const MOSTLY: f64 = 50.0;
+    let seconds = CALLS_PER_PROCESS as f64 * question.pair_seconds();
+    let left = inquiry.unasked_until.map(|end| end.saturating_duration_since(Instant::now()));
+    LEAST * seconds <= LONGEST.as_secs_f64() && left.is_none_or(|left| MOSTLY * seconds <= left.as_secs_f64())
 }
 
 /// What the explanation of each test needs.
 struct Counting<'a> {
     inquiry: &'a Inquiry<'a>,
     bench: &'a Bench,
-    lined: &'a Lined,
+    lined: &'a Lined<'a>,
     facts: &'a Facts,
 }
 
 /// Explains tests by the instructions that their functions execute.
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
     let targets = questions.iter().map(|question| question.test.target.clone()).collect();
-    let lined = match with_lines::build(builder, inquiry, &targets)? {
-        Ok(lined) => lined,
-        Err(why) => {
-            return Ok(Answers { warnings: vec![Warning::NothingExplained { why }], ..Answers::default() });
-        }
-    };
     let context = builder.context();
     let mut bench = Bench::open(&context.ours)?;
+    let lined = match with_lines::measured(builder, inquiry, &targets, &bench.lined())? {
+        Some(lined) => lined,
+        None => match with_lines::build(builder, inquiry, &targets)? {
+            Ok(lined) => lined,
+            Err(why) => return Ok(Answers::none(questions, why)),
+        },
+    };
     bench.seeds = Seeds::new(inquiry.built.seeds.clone());
     bench.gauges = Gauges::new(None, find_valgrind(), bench.callgrind());
     bench.made = Some(InPlace::put(&lined.sides, &context.ours)?);
-    let config = inquiry.config(LONGEST, inquiry.deadline);
+    let config = inquiry.config(LONGEST, inquiry.end());
     let facts = suspects::facts(inquiry);
     let counting = Counting { inquiry, bench: &bench, lined: &lined, facts: &facts };
     let progress = Progress::bar(context.terminal, "Explaining", questions.len());
@@ -74,13 +80,13 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         if interrupt::requested() {
             break;
         }
-        let answer = if inquiry.is_over() {
-            Err(Unexplained::BudgetUsed { by_measuring: false })
+        let answer = if let Some(why) = inquiry.over() {
+            Err(why)
         } else {
             progress.message(test.to_string());
             // Nobody asked for it: it is given no more time than one process would have.
             let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
-            let deadline = inquiry.deadline.into_iter().chain(end).min();
+            let deadline = inquiry.end().into_iter().chain(end).min();
             one(&counting, &Config { deadline, ..config.clone() }, test)?
         };
         answers.tests.insert(test.clone(), answer);
@@ -97,42 +103,47 @@ fn one(
 ) -> Result<std::result::Result<Explanation, Unexplained>> {
     let Counting { inquiry, bench, lined, facts } = *counting;
     let started = Instant::now();
-    let executable = |sides: &Sides<SideBuild>, side: Side| -> Option<TestExecutable> {
-        sides.get(side).executables.iter().find(|executable| executable.target == test.target).cloned()
-    };
-    let both = |sides| Some(Sides { base: executable(sides, Side::Base)?, head: executable(sides, Side::Head)? });
-    let (Some(executables), Some(plain)) = (both(&lined.sides), both(&inquiry.built.sides)) else {
+    let (Some(run), Some(plain), Some(described)) = (
+        executables(&lined.sides, &test.target),
+        executables(&inquiry.built.sides, &test.target),
+        lined.described.get(&test.target),
+    ) else {
         return Ok(Err(Unexplained::TargetNotBuilt { with: BuiltWith::DebugInformation }));
     };
-    let mut code = match executables.as_ref().try_map(|side, executable| read(lined, side, executable))? {
-        Sides { base: Ok(base), head: Ok(head) } => Sides { base, head },
-        Sides { base: Err(why), .. } | Sides { head: Err(why), .. } => {
-            return Ok(Err(Unexplained::Unreadable { why: why.to_string() }));
-        }
+    let mut code = match described {
+        Ok(described) => Sides {
+            base: attributed(lined, Side::Base, run.base, &described.base),
+            head: attributed(lined, Side::Head, run.head, &described.head),
+        },
+        Err(why) => return Ok(Err(Unexplained::Unreadable { why: why.to_string() })),
     };
-    let subject = Subject { test: test.clone(), executables: executables.as_ref(), terms: None, ignored: false };
-    let counterparts = match apart(profiles(bench, config, &lined.sides.as_ref(), &subject))? {
+    let subject = Subject { test: test.clone(), executables: run, terms: None, ignored: false };
+    let sides = Sides::as_ref(&lined.sides);
+    let counterparts = match apart(profiles(bench, config, &sides, &subject))? {
         Ok(counterparts) => counterparts,
         Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
     };
     let mut merged = Merged::default();
     for Sides { base, head } in counterparts {
-        merged.add(&Sides {
-            base: tree(&parse(&base), &mut code.base, 1.0),
-            head: tree(&parse(&head), &mut code.head, 1.0),
-        });
+        let mut trees =
+            Sides { base: tree(&parse(&base), &mut code.base, 1.0), head: tree(&parse(&head), &mut code.head, 1.0) };
+        trees.head.rename(&lined.renamed);
+        merged.add(&trees);
     }
     let (Some(paid), Some(differences)) = (charges(&merged, ALPHA), differences(&merged, ALPHA)) else {
         return Ok(Err(Unexplained::TooFewCalls));
     };
-    let functions = code.map(Code::functions);
+    let mut functions = code.map(Code::functions);
+    for (new, old) in &lined.renamed {
+        functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
+    }
     let known = Known {
         test,
         engine: Engine::Callgrind,
         strategy: Strategy::Complete,
         seconds: started.elapsed().as_secs_f64(),
         plain_base_ns: None,
-        probe_cost_ns: Sides { base: 0.0, head: 0.0 },
+        probe_cost: Sides { base: 0.0, head: 0.0 },
         functions: &functions,
         without_probe: BTreeMap::new(),
         overflow: 0,
@@ -140,21 +151,15 @@ fn one(
     };
     let mut explanation = told(&merged, &differences, &paid, &known);
     add_causes(&mut explanation, &paid, &known, facts);
-    explanation.notes.extend(not_the_measured_code(&plain, &executables)?);
+    explanation.instructions = Some(paid.whole.estimate / explanation.cost.base);
+    if matches!(lined.sides, Cow::Owned(_)) {
+        explanation.notes.extend(not_the_measured_code(plain, run)?);
+    }
     Ok(Ok(explanation))
 }
 
-/// What is known of an executable.
-fn read(
-    lined: &Lined,
-    side: Side,
-    executable: &TestExecutable,
-) -> Result<std::result::Result<Code, UnreadableExecutable>> {
-    let bytes = fs::read(&executable.path)?;
-    let inlining = match Inlining::read(&bytes) {
-        Ok(inlining) => inlining,
-        Err(why) => return Ok(Err(why)),
-    };
+/// An executable's code, with whose it is.
+fn attributed(lined: &Lined<'_>, side: Side, executable: &TestExecutable, described: &Described) -> Code {
     let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {
         match &written.function {
@@ -164,16 +169,16 @@ fn read(
     }
     lined.packages.iter().for_each(|package| owners.add_crate(package));
     let object = executable.path.to_string_lossy().into_owned();
-    Ok(Ok(Code::new(object, inlining, Operations::read(&bytes), owners)))
+    Code::new(object, Rc::clone(&described.inlining), Rc::clone(&described.operations), owners)
 }
 
 /// Whether debug information changed the code after all.
 fn not_the_measured_code(
-    plain: &Sides<TestExecutable>,
-    lined: &Sides<TestExecutable>,
+    plain: Sides<&TestExecutable>,
+    lined: Sides<&TestExecutable>,
 ) -> Result<Option<ExplanationNote>> {
     for side in Side::BOTH {
-        let bytes = |sides: &Sides<TestExecutable>| fs::read(&sides.get(side).path);
+        let bytes = |sides: Sides<&TestExecutable>| fs::read(&sides.get(side).path);
         match code::unlike(&bytes(plain)?, &bytes(lined)?) {
             Ok(unlike) if unlike.is_empty() => {}
             Ok(unlike) => {

@@ -2,9 +2,10 @@
 
 use super::active::{Keys, all_calls, closer, first_level, ways_to};
 use super::assemble::{Known, told};
-use super::blame::{Charges, charges};
+use super::blame::{Charges, charges, charges_joined};
 use super::causes::{Facts, add_causes};
 use super::differences::{Differences, differences};
+use super::leaks::{PROBE_NS, leaks};
 use super::merge::Merged;
 use super::options::Goal;
 use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
@@ -24,8 +25,6 @@ use std::time::{Duration, Instant};
 const LOOKS: [usize; 4] = [8, 16, 32, 64];
 /// Who is found to pay for this part of the difference is answer enough.
 const EXPLAINED: f64 = 0.8;
-/// What timing one call takes at most on the machines that we know, ns (`cargo bench --bench probes`).
-const PROBE_NS: f64 = 20.0;
 /// Up to this fraction of a test's time, timing all of its calls does not hide what is looked for.
 const LIGHT: f64 = 0.5;
 /// Below this change (a fraction) all probes together add more noise than there is to see, as [Peass] found.
@@ -103,9 +102,12 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         }
         progress.message(question.test.to_string());
         let longest = Instant::now() + LONGEST;
-        let limit = inquiry.deadline.map_or(longest, |deadline| deadline.min(longest));
+        let limit = inquiry.end().map_or(longest, |end| end.min(longest));
+        if let Some(why) = inquiry.over() {
+            answers.tests.insert(question.test.clone(), Err(why));
+            continue;
+        }
         let answer = match inquiry.explaining.goal {
-            _ if inquiry.is_over() => Ok(Err(Unexplained::BudgetUsed { by_measuring: false })),
             Goal::Blame => examiner.explain(question, limit),
             Goal::Profile => examiner.profile(question, limit),
         };
@@ -216,11 +218,7 @@ impl Examiner<'_> {
 
     /// The functions on the ways to those whose source changed, and what these call.
     fn until_source_change(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
-        let is_changed = |key: &u64| {
-            let known = &self.probed.functions;
-            let function = known.head.get(key).or_else(|| known.base.get(key));
-            function.is_some_and(|function| self.inquiry.changed(function).is_some())
-        };
+        let is_changed = |key: &u64| has_changed(self.probed, self.inquiry, *key);
         let called: BTreeSet<u64> = calls.nodes.iter().map(|node| node.key).collect();
         let wanted: Keys = called.into_iter().filter(is_changed).collect();
         match ways_to(calls, &wanted) {
@@ -245,19 +243,22 @@ impl Examiner<'_> {
         request: ProbeRequest,
         deadline: Instant,
     ) -> Result<Found> {
+        let (probed, inquiry) = (self.probed, self.inquiry);
         let is_enough = |merged: &Merged| {
             LOOKS.contains(&merged.pairs)
-                && (charges(merged, level()).is_some_and(|charges| explained(&charges, question) >= EXPLAINED)
+                && (attributed(merged, probed, inquiry)
+                    .is_some_and(|charges| explained(&charges, question) >= EXPLAINED)
                     || merged.pairs == LOOKS[LOOKS.len() - 1])
         };
-        Ok(self.pairs(question, request, deadline, is_enough)?.and_then(|pairs| pairs.judged(strategy)))
+        let pairs = self.pairs(question, request, deadline, is_enough)?;
+        Ok(pairs.and_then(|pairs| pairs.judged(strategy, probed, inquiry)))
     }
 
     /// Where the time of both versions goes, whoever is to blame.
     fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
         let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
-        let finding = pairs.and_then(|pairs| pairs.judged(Strategy::Complete));
+        let finding = pairs.and_then(|pairs| pairs.judged(Strategy::Complete, self.probed, self.inquiry));
         Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
     }
 
@@ -309,7 +310,7 @@ impl Examiner<'_> {
             seconds: took.as_secs_f64(),
             strategy: finding.strategy,
             plain_base_ns: Some(question.base_ns),
-            probe_cost_ns: finding.cost,
+            probe_cost: finding.cost,
             functions: &self.probed.functions,
             without_probe: self.probed.without_probe.clone(),
             overflow: finding.overflow,
@@ -322,9 +323,9 @@ impl Examiner<'_> {
 }
 
 impl Pairs {
-    fn judged(self, strategy: Strategy) -> Found {
+    fn judged(self, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Found {
         let Self { merged, cost, overflow } = self;
-        match (charges(&merged, level()), differences(&merged, level())) {
+        match (attributed(&merged, probed, inquiry), differences(&merged, level())) {
             (Some(charges), Some(differences)) => {
                 Ok(Finding { strategy, merged, charges, differences, cost, overflow })
             }
@@ -341,6 +342,20 @@ impl Finding {
     fn is_enough(&self, question: &Question) -> bool {
         self.explained(question) >= EXPLAINED
     }
+}
+
+/// Whether the source of a function with a probe is another in head.
+fn has_changed(probed: &Probed, inquiry: &Inquiry<'_>, key: u64) -> bool {
+    let known = &probed.functions;
+    let function = known.head.get(&key).or_else(|| known.base.get(&key));
+    function.is_some_and(|function| inquiry.changed(function).is_some())
+}
+
+/// Who is charged with what; those who cannot be told apart by time together.
+fn attributed(merged: &Merged, probed: &Probed, inquiry: &Inquiry<'_>) -> Option<Charges> {
+    let apart = charges(merged, level())?;
+    let joined = leaks(merged, &apart, |key| has_changed(probed, inquiry, key));
+    if joined.is_empty() { Some(apart) } else { charges_joined(merged, level(), &joined) }
 }
 
 /// Of each look: all of them have to be paid for.

@@ -69,7 +69,7 @@ fn unchanged<'a>(charges: &Charges, known: &'a Known<'_>) -> Vec<Part<'a>> {
     certain
         .filter_map(|charge| {
             let package = payer(charge, known)?;
-            Some(Part { package, share: charge.change.estimate / charges.whole.estimate })
+            Some(Part { package, share: charges.share(charge) })
         })
         .collect()
 }
@@ -112,7 +112,7 @@ mod tests {
                 parent,
                 calls,
                 recursions: 0.0,
-                self_ns: times[index][side],
+                self_cost: times[index][side],
             };
             Recorded { nodes: vec![node(ROOT, 0, 0.0, 0), node(2, 0, 1.0, 1), node(3, 1, 1.0, 2), node(4, 1, 1.0, 3)] }
         };
@@ -138,7 +138,7 @@ mod tests {
             strategy: Strategy::Complete,
             seconds: 0.0,
             plain_base_ns: Some(100.0),
-            probe_cost_ns: Sides { base: 0.0, head: 0.0 },
+            probe_cost: Sides { base: 0.0, head: 0.0 },
             functions: &functions,
             overflow: 0,
             without_probe: BTreeMap::new(),

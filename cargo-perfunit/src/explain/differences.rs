@@ -9,10 +9,10 @@ use crate::model::{Difference, Side, Sides};
 pub struct NodeDifference {
     /// Calls: the median over pairs.
     pub calls: Sides<f64>,
-    /// Time in itself, ns: the median over pairs.
-    pub self_ns: Sides<f64>,
-    /// Time in all that it does, ns: the sum of such medians.
-    pub total_ns: Sides<f64>,
+    /// Of itself: the median over pairs.
+    pub self_cost: Sides<f64>,
+    /// Of all that it does: the sum of such medians.
+    pub total_cost: Sides<f64>,
     /// Difference of the time in itself.
     pub self_change: Difference,
     /// Difference of the time in all.
@@ -36,9 +36,9 @@ pub fn differences(merged: &Merged, alpha: f64) -> Option<Differences> {
     for (node, total) in merged.nodes.iter().zip(&totals) {
         nodes.push(NodeDifference {
             calls: medians(&node.calls),
-            self_ns: medians(&node.self_ns),
-            total_ns: medians(total),
-            self_change: difference(&paired(&node.self_ns), each)?,
+            self_cost: medians(&node.self_cost),
+            total_cost: medians(total),
+            self_change: difference(&paired(&node.self_cost), each)?,
             total_change: difference(&paired(total), each)?,
         });
     }
@@ -58,7 +58,7 @@ pub(super) fn difference(values: &[f64], alpha: f64) -> Option<Difference> {
 
 /// By node and pair, the time in itself and all below.
 fn totals(merged: &Merged) -> Vec<Sides<Vec<f64>>> {
-    let mut totals: Vec<Sides<Vec<f64>>> = merged.nodes.iter().map(|node| node.self_ns.clone()).collect();
+    let mut totals: Vec<Sides<Vec<f64>>> = merged.nodes.iter().map(|node| node.self_cost.clone()).collect();
     // Callers stand before what they call.
     for index in (1..totals.len()).rev() {
         let (before, after) = totals.split_at_mut(index);

@@ -1,7 +1,7 @@
 //! The call trees of all tests in one, to read where the time goes from the top down: nodes with the same functions on
 //! the way from the test are one (Zhou and Li).
 
-use crate::model::{Function, Profile};
+use crate::model::{Engine, Function, Profile, Profiles};
 use std::collections::BTreeMap;
 
 /// A function at one place of the merged tree.
@@ -13,11 +13,11 @@ pub struct ForestNode {
     pub tests: usize,
     /// Calls, over one run of each test.
     pub calls: f64,
-    /// Time in itself, ns, over one run of each test.
-    pub self_ns: f64,
-    /// Time in all, ns, over one run of each test.
-    pub total_ns: f64,
-    /// `total_ns` as a part of that of all tests, 0..=1.
+    /// Of itself, over one run of each test.
+    pub self_cost: f64,
+    /// Of all, over one run of each test.
+    pub total_cost: f64,
+    /// `total_cost` as a part of that of all tests, 0..=1.
     pub share: f64,
     /// Indices in [`Forest::nodes`] of what it calls, the largest first.
     pub children: Vec<usize>,
@@ -26,22 +26,25 @@ pub struct ForestNode {
 /// The merged tree. Its first node is all tests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Forest {
+    /// The unit of all costs.
+    pub engine: Engine,
     /// The functions of the tree.
     pub functions: Vec<Function>,
     pub nodes: Vec<ForestNode>,
 }
 
 /// Merges the trees of all tests; without any the forest has no node.
-pub fn forest(profiles: &[Profile]) -> Forest {
+pub fn forest(profiles: &Profiles) -> Forest {
     let mut grown = Grown::default();
-    for profile in profiles {
+    grown.forest.engine = profiles.engine;
+    for profile in &profiles.tests {
         grown.add(profile);
     }
     let Grown { mut forest, .. } = grown;
-    let whole = forest.nodes.first().map_or(0.0, |root| root.total_ns);
-    let totals: Vec<f64> = forest.nodes.iter().map(|node| node.total_ns).collect();
+    let whole = forest.nodes.first().map_or(0.0, |root| root.total_cost);
+    let totals: Vec<f64> = forest.nodes.iter().map(|node| node.total_cost).collect();
     for node in &mut forest.nodes {
-        node.share = if whole > 0.0 { node.total_ns / whole } else { 0.0 };
+        node.share = if whole > 0.0 { node.total_cost / whole } else { 0.0 };
         node.children.sort_by(|a, b| totals[*b].total_cmp(&totals[*a]));
     }
     forest
@@ -65,8 +68,8 @@ impl<'a> Grown<'a> {
             places[index] = place;
             let merged = &mut self.forest.nodes[place];
             merged.calls += node.calls;
-            merged.self_ns += node.self_ns;
-            merged.total_ns += node.total_ns;
+            merged.self_cost += node.self_cost;
+            merged.total_cost += node.total_cost;
         }
         // Two threads may pass one way.
         places.sort_unstable();
@@ -92,8 +95,8 @@ impl<'a> Grown<'a> {
             function,
             tests: 0,
             calls: 0.0,
-            self_ns: 0.0,
-            total_ns: 0.0,
+            self_cost: 0.0,
+            total_cost: 0.0,
             share: 0.0,
             children: Vec::new(),
         };
@@ -108,16 +111,18 @@ impl<'a> Grown<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::usage::tests::profile;
+    use super::super::usage::tests::{profile, timed};
     use super::*;
 
     #[test]
     fn equal_ways_of_all_tests_are_one_node() {
-        let merged =
-            forest(&[profile("1", 10.0, "a 1 20, a>b 2 30"), profile("2", 0.0, "b 1 10, a 1 10, a>b 1 10, a>c 1 10")]);
+        let merged = forest(&timed([
+            profile("1", 10.0, "a 1 20, a>b 2 30"),
+            profile("2", 0.0, "b 1 10, a 1 10, a>b 1 10, a>c 1 10"),
+        ]));
         let told = |node: &ForestNode| {
             let name = node.function.map_or("", |function| merged.functions[function].name.as_str());
-            (name.to_owned(), node.tests, node.total_ns, node.calls)
+            (name.to_owned(), node.tests, node.total_cost, node.calls)
         };
         let children = |index: usize| -> Vec<_> {
             merged.nodes[index].children.iter().map(|child| told(&merged.nodes[*child])).collect()
@@ -131,6 +136,6 @@ mod tests {
 
     #[test]
     fn nothing_makes_no_tree() {
-        assert_eq!(forest(&[]), Forest::default());
+        assert_eq!(forest(&timed([])), Forest::default());
     }
 }

@@ -4,7 +4,7 @@
 use super::spread::Spread;
 use super::usage::usages;
 use crate::error::Error;
-use crate::model::{Function, Profile, TestId};
+use crate::model::{Engine, Function, Profiles, TestId};
 use crate::system::suggest::{self, near};
 use std::collections::BTreeMap;
 
@@ -14,6 +14,8 @@ const NO_SEPARATOR: &str = "\0";
 /// What a path names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Impact {
+    /// The unit of all costs.
+    pub engine: Engine,
     /// Each function with this path, by package, file and line; more than one if the path does not tell them apart.
     pub functions: Vec<FunctionImpact>,
 }
@@ -24,8 +26,8 @@ pub struct FunctionImpact {
     pub function: Function,
     /// The tests that call it, those first to whose time it contributes the largest part.
     pub tests: Vec<TestImpact>,
-    /// Time in it and in everything that it calls, over these tests.
-    pub ns: Spread,
+    /// Of it and of everything that it calls, over these tests.
+    pub cost: Spread,
 }
 
 /// What a function is to one test.
@@ -36,8 +38,8 @@ pub struct TestImpact {
     pub self_share: f64,
     /// Part of the test's time in what the function calls, 0..=1.
     pub children_share: f64,
-    /// Time in it and in everything that it calls in one run, ns.
-    pub ns: f64,
+    /// Of it and of everything that it calls in one run.
+    pub cost: f64,
     /// Calls in one run.
     pub calls: f64,
 }
@@ -71,12 +73,12 @@ impl NoSuch {
 
 /// Looks up functions by `path`: a name, or the end of one at a `::` (`line`, `Parser::line`, `parser::Parser::line`); the
 /// name of the crate may stand before all.
-pub fn impact(profiles: &[Profile], path: &str) -> Result<Impact, NoSuch> {
+pub fn impact(profiles: &Profiles, path: &str) -> Result<Impact, NoSuch> {
     let mut found: BTreeMap<&Function, Vec<TestImpact>> = BTreeMap::new();
     let mut others: Vec<&str> = Vec::new();
-    for profile in profiles {
-        let whole = profile.total_ns();
-        let share = |ns: f64| if whole > 0.0 { (ns / whole).clamp(0.0, 1.0) } else { 0.0 };
+    for profile in &profiles.tests {
+        let whole = profile.total_cost();
+        let share = |cost: f64| if whole > 0.0 { (cost / whole).clamp(0.0, 1.0) } else { 0.0 };
         for (function, usage) in usages(profile) {
             if !is_named(function, path) {
                 others.push(&function.name);
@@ -84,9 +86,9 @@ pub fn impact(profiles: &[Profile], path: &str) -> Result<Impact, NoSuch> {
             }
             found.entry(function).or_default().push(TestImpact {
                 test: profile.test.clone(),
-                self_share: share(usage.self_ns),
-                children_share: share(usage.total_ns - usage.self_ns),
-                ns: usage.total_ns,
+                self_share: share(usage.self_cost),
+                children_share: share(usage.total_cost - usage.self_cost),
+                cost: usage.total_cost,
                 calls: usage.calls,
             });
         }
@@ -94,14 +96,18 @@ pub fn impact(profiles: &[Profile], path: &str) -> Result<Impact, NoSuch> {
     if found.is_empty() {
         return Err(no_such(path, others));
     }
-    Ok(Impact { functions: found.into_iter().map(|(function, tests)| function_impact(function, tests)).collect() })
+    let engine = profiles.engine;
+    Ok(Impact {
+        engine,
+        functions: found.into_iter().map(|(function, tests)| function_impact(function, tests)).collect(),
+    })
 }
 
 fn function_impact(function: &Function, mut tests: Vec<TestImpact>) -> FunctionImpact {
     let share = |test: &TestImpact| test.self_share + test.children_share;
     tests.sort_by(|a, b| share(b).total_cmp(&share(a)).then_with(|| a.test.cmp(&b.test)));
-    let times: Vec<f64> = tests.iter().map(|test| test.ns).collect();
-    FunctionImpact { function: function.clone(), ns: Spread::of(&times), tests }
+    let times: Vec<f64> = tests.iter().map(|test| test.cost).collect();
+    FunctionImpact { function: function.clone(), cost: Spread::of(&times), tests }
 }
 
 fn is_named(function: &Function, path: &str) -> bool {
@@ -129,15 +135,15 @@ fn end(name: &str, parts: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::usage::tests::profile;
+    use super::super::usage::tests::{profile, timed};
     use super::*;
 
-    fn profiles() -> Vec<Profile> {
-        vec![
+    fn profiles() -> Profiles {
+        timed([
             profile("small", 10.0, "Parser::line 1 30, Parser::line>Parser::word 4 60"),
             profile("large", 500.0, "Parser::word 10 500, lexer::Lexer::line 1 0"),
             profile("other", 1.0, "lexer::Lexer::next 1 5"),
-        ]
+        ])
     }
 
     #[test]
@@ -150,14 +156,14 @@ mod tests {
             .map(|test| (&*test.test.name, test.self_share, test.children_share, test.calls))
             .collect();
         assert_eq!(tests, [("small", 0.6, 0.0, 4.0), ("large", 0.5, 0.0, 10.0)]);
-        assert_eq!(word.ns, Spread { max: 500.0, mean: 280.0, min: 60.0 });
+        assert_eq!(word.cost, Spread { max: 500.0, mean: 280.0, min: 60.0 });
     }
 
     #[test]
     fn what_it_calls_is_told_apart_from_itself() {
         let found = impact(&profiles(), "Parser::line").unwrap();
         let [test] = &found.functions[0].tests[..] else { panic!("{found:?}") };
-        assert_eq!((test.self_share, test.children_share, test.ns), (0.3, 0.6, 90.0));
+        assert_eq!((test.self_share, test.children_share, test.cost), (0.3, 0.6, 90.0));
     }
 
     #[test]

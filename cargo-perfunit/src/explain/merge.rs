@@ -16,7 +16,7 @@ pub struct MergedNode {
     /// Of these the recursive ones.
     pub recursions: Sides<Vec<f64>>,
     /// Time in itself in one run, ns, by pair.
-    pub self_ns: Sides<Vec<f64>>,
+    pub self_cost: Sides<Vec<f64>>,
 }
 
 /// The merged tree: the root is the first, callers stand before what they call.
@@ -38,7 +38,7 @@ impl Default for Merged {
 impl MergedNode {
     fn new(key: u64, parent: usize, pairs: usize) -> Self {
         let zeros = || Sides { base: vec![0.0; pairs], head: vec![0.0; pairs] };
-        Self { key, parent, calls: zeros(), recursions: zeros(), self_ns: zeros() }
+        Self { key, parent, calls: zeros(), recursions: zeros(), self_cost: zeros() }
     }
 }
 
@@ -46,7 +46,7 @@ impl Merged {
     /// Adds what the processes of a pair recorded.
     pub fn add(&mut self, pair: &Sides<Recorded>) {
         for node in &mut self.nodes {
-            for figures in [&mut node.calls, &mut node.recursions, &mut node.self_ns] {
+            for figures in [&mut node.calls, &mut node.recursions, &mut node.self_cost] {
                 figures.base.push(0.0);
                 figures.head.push(0.0);
             }
@@ -64,8 +64,8 @@ impl Merged {
             places.push(place);
             let merged = &mut self.nodes[place];
             // Equal ways may be recorded twice, by two threads.
-            let figures = [&mut merged.calls, &mut merged.recursions, &mut merged.self_ns];
-            for (sums, value) in figures.into_iter().zip([node.calls, node.recursions, node.self_ns]) {
+            let figures = [&mut merged.calls, &mut merged.recursions, &mut merged.self_cost];
+            for (sums, value) in figures.into_iter().zip([node.calls, node.recursions, node.self_cost]) {
                 *sums.get_mut(side).last_mut().expect("a pair was begun") += value;
             }
         }
@@ -93,10 +93,10 @@ mod tests {
     use super::*;
 
     fn tree(nodes: &[(u64, usize, f64)]) -> Recorded {
-        let node = |&(key, parent, self_ns): &(u64, usize, f64)| RecordedNode {
+        let node = |&(key, parent, self_cost): &(u64, usize, f64)| RecordedNode {
             parent,
             calls: 1.0,
-            self_ns,
+            self_cost,
             ..RecordedNode::root(key)
         };
         Recorded { nodes: nodes.iter().map(node).collect() }
@@ -110,7 +110,7 @@ mod tests {
         merged.add(&Sides { base: base.clone(), head });
         merged.add(&Sides { base: base.clone(), head: base });
         let found: Vec<_> =
-            merged.nodes.iter().map(|node| (node.key, node.parent, node.self_ns.head.clone())).collect();
+            merged.nodes.iter().map(|node| (node.key, node.parent, node.self_cost.head.clone())).collect();
         assert_eq!(
             found,
             [(ROOT, 0, vec![1.5, 1.0]), (7, 0, vec![2.5, 2.0]), (8, 0, vec![3.5, 3.0]), (9, 1, vec![4.5, 4.0])]
@@ -123,7 +123,7 @@ mod tests {
         let mut merged = Merged::default();
         merged.add(&Sides { base: tree(&[(ROOT, 0, 1.0)]), head: tree(&[(ROOT, 0, 1.0), (7, 0, 2.0)]) });
         merged.add(&Sides { base: tree(&[(ROOT, 0, 1.0), (7, 0, 2.5)]), head: tree(&[(ROOT, 0, 1.0)]) });
-        assert_eq!(merged.nodes[1].self_ns, Sides { base: vec![0.0, 2.5], head: vec![2.0, 0.0] });
+        assert_eq!(merged.nodes[1].self_cost, Sides { base: vec![0.0, 2.5], head: vec![2.0, 0.0] });
         assert_eq!(merged.nodes[1].calls, Sides { base: vec![0.0, 1.0], head: vec![1.0, 0.0] });
     }
 
@@ -132,6 +132,9 @@ mod tests {
         let mut merged = Merged::default();
         let twice = tree(&[(ROOT, 0, 1.0), (7, 0, 2.0), (7, 0, 3.0)]);
         merged.add(&Sides { base: twice.clone(), head: twice });
-        assert_eq!((merged.nodes.len(), merged.nodes[1].self_ns.base[0], merged.nodes[1].calls.base[0]), (2, 5.0, 2.0));
+        assert_eq!(
+            (merged.nodes.len(), merged.nodes[1].self_cost.base[0], merged.nodes[1].calls.base[0]),
+            (2, 5.0, 2.0)
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! Which functions are responsible for a difference, and what else changed that can be behind it.
 //!
 //! Input: tests that were measured ([`Question`]) and the pairing that they were measured in ([`Inquiry`]). Output: for each
-//! an explanation, or why there is none ([`explain`]). A pairing is built once more, with a probe in each function or with
-//! debug information; of each pair of processes both sides' calling-context trees
-//! ([`Recorded`](crate::measure::Recorded)) become one [`merged`](Merged) tree with the difference at each node, the
+//! an explanation, or why there is none ([`explain`]). What was measured is run in callgrind; where instructions
+//! do not account for the time, the pairing is built once more, with a probe in each function. Of each pair of processes both
+//! sides' calling-context trees ([`Recorded`](crate::measure::Recorded)) become one [`merged`](Merged) tree with the difference at each node, the
 //! [responsible functions](blame) and the [`causes`]. Apart from that what Zhou and Li make of the trees of all tests of one
 //! version: the [`ranking`], the [`forest`] and the [index](impact).
 //!
@@ -21,6 +21,7 @@ mod differences;
 mod forest;
 mod impact;
 pub mod instructions;
+mod leaks;
 mod merge;
 mod options;
 mod question;

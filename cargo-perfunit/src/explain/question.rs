@@ -1,10 +1,10 @@
 //! What is asked about tests, and what was found out.
 
 use super::options::Explaining;
-use crate::build::{self, BuiltSides, Job};
+use crate::build::{self, BuildFailure, BuiltSides, Job};
 use crate::git::Versions;
 use crate::measure::{Config, Measuring};
-use crate::model::{Explanation, Function, Mode, Outcome, TargetId, TestId, Unexplained, Warning};
+use crate::model::{BuiltWith, Explain, Explanation, Function, Mode, Outcome, TargetId, TestId, Unexplained, Warning};
 use crate::select::Selected;
 use crate::select::source::ChangedItem;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,8 @@ pub const LONGEST: Duration = Duration::from_secs(8);
 const FEWEST_PAIRS: usize = 6;
 /// From this factor on a test with probes is so much another one that instructions tell more.
 const DISTORTED: f64 = 4.0;
+/// What accounts for this part of a change is most of it: not all instructions take equally long.
+const ACCOUNTED: f64 = 0.5;
 
 /// The pairing that questions are about, as it was measured, and how to answer them.
 #[derive(Clone, Copy)]
@@ -31,11 +33,40 @@ pub struct Inquiry<'a> {
     pub measuring: &'a Measuring,
     /// When the whole run has to end.
     pub deadline: Option<Instant>,
+    /// When explaining has to end that nobody asked for.
+    pub unasked_until: Option<Instant>,
 }
 
+/// Explaining that nobody asked for may take as long as measuring took, and this.
+const UNASKED: Duration = Duration::from_secs(3);
+
 impl Inquiry<'_> {
-    pub fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    /// The same, after tests were measured for so long.
+    #[must_use]
+    pub fn after(self, measuring: Duration) -> Self {
+        let is_unasked = self.explaining.explain == Explain::Auto;
+        Self { unasked_until: is_unasked.then(|| Instant::now() + measuring.max(UNASKED)), ..self }
+    }
+
+    /// When to end.
+    pub fn end(&self) -> Option<Instant> {
+        self.deadline.into_iter().chain(self.unasked_until).min()
+    }
+
+    /// Why no time is left, if so.
+    pub fn over(&self) -> Option<Unexplained> {
+        let is_over = |end: Option<Instant>| end.is_some_and(|end| Instant::now() >= end);
+        match (is_over(self.deadline), is_over(self.unasked_until)) {
+            (true, _) => Some(Unexplained::BudgetUsed { by_measuring: false }),
+            (false, true) => Some(Unexplained::LongerThanMeasuring { instructions: None }),
+            (false, false) => None,
+        }
+    }
+
+    /// Why there are no executables to explain with.
+    pub fn not_built(&self, with: BuiltWith, failure: &BuildFailure) -> Unexplained {
+        let error = || Unexplained::DoesNotBuild { with, error: failure.first_error().to_owned() };
+        if failure.stopped { self.over().unwrap_or(Unexplained::NoTimeLeft) } else { error() }
     }
 
     /// How to run processes for explanations, each test for so long at most.
@@ -56,7 +87,7 @@ impl Inquiry<'_> {
     /// What to build once more of these targets.
     pub fn job<'b>(&'b self, targets: &'b BTreeSet<TargetId>) -> Job<'b> {
         let Selected { workspace, packages, .. } = self.selected;
-        Job { options: self.build, workspace, packages, targets }
+        Job { options: self.build, workspace, packages, targets, deadline: self.end() }
     }
 
     /// What happened to a function's source.
@@ -90,13 +121,18 @@ pub struct Answers {
 
 impl Question {
     /// Time of a call of both versions, s.
-    fn pair_seconds(&self) -> f64 {
+    pub fn pair_seconds(&self) -> f64 {
         self.base_ns * (2.0 + self.change) / 1e9
     }
 
     /// Whether fewer pairs fit an explanation than it needs.
     pub fn is_too_long(&self) -> bool {
         FEWEST_PAIRS as f64 * self.pair_seconds() > LONGEST.as_secs_f64()
+    }
+
+    /// Whether this change of instructions, a fraction, is behind most of the change in time.
+    fn is_accounted_for(&self, instructions: Option<f64>) -> bool {
+        instructions.is_some_and(|more| (1.0 + more).ln() / (1.0 + self.change).ln() >= ACCOUNTED)
     }
 
     pub fn too_long(&self) -> Unexplained {
@@ -118,30 +154,46 @@ impl Question {
 }
 
 impl Answers {
-    /// Whether instructions might tell more: nobody is named, or the probes make the test another one.
-    pub fn is_open(&self, question: &Question) -> bool {
-        match self.tests.get(&question.test) {
-            Some(Ok(found)) => found.blamed.is_empty() || found.distortion >= DISTORTED,
-            Some(Err(_)) => true,
-            None => false,
-        }
+    /// Whether a test needs no other engine: its instructions account for the change in time, and whoever executes more of
+    /// them has changed, or something else has that can be behind it.
+    pub fn settle(&self, question: &Question) -> bool {
+        let Some(Ok(found)) = self.tests.get(&question.test) else { return false };
+        let has_changed = found.blamed.first().is_some_and(|first| first.changed.is_some())
+            || found.causes.first().is_some_and(|cause| cause.share >= ACCOUNTED);
+        question.is_accounted_for(found.instructions) && has_changed
     }
 
-    /// Takes over what names somebody for a difference in the direction of the one in time.
-    pub fn improve(&mut self, questions: &[Question], others: &Answers) {
-        for Question { test, change, .. } in questions {
-            let Some(Ok(other)) = others.tests.get(test) else { continue };
-            if !other.blamed.is_empty() && other.change.estimate.signum() == change.signum() {
-                let before = self.tests.get(test).and_then(|answer| answer.as_ref().ok());
-                let seconds = other.seconds + before.map_or(0.0, |before| before.seconds);
-                self.tests.insert(test.clone(), Ok(Explanation { seconds, ..other.clone() }));
+    /// Takes over what timing functions told of tests whose instructions did not tell enough.
+    pub fn take_timed(&mut self, questions: &[Question], mut timed: Self) {
+        for question in questions {
+            let Some(answer) = timed.tests.remove(&question.test) else { continue };
+            let counted = self.tests.get(&question.test).and_then(|answer| answer.as_ref().ok());
+            let instructions = counted.and_then(|found| found.instructions);
+            let names = counted.is_some_and(|found| {
+                !found.blamed.is_empty() && found.change.estimate.signum() == question.change.signum()
+            });
+            let is_worse = match &answer {
+                Ok(found) => found.blamed.is_empty() || found.distortion >= DISTORTED,
+                Err(_) => question.is_accounted_for(instructions),
+            };
+            if names && is_worse {
+                continue;
             }
+            let answer = match answer {
+                Ok(found) => Ok(Explanation { instructions, ..found }),
+                Err(Unexplained::LongerThanMeasuring { .. }) => Err(Unexplained::LongerThanMeasuring { instructions }),
+                Err(why) => Err(why),
+            };
+            self.tests.insert(question.test.clone(), answer);
         }
+        self.warnings.extend(timed.warnings);
     }
 
     /// Nothing is explained, for one reason.
     pub fn none(questions: &[Question], why: Unexplained) -> Self {
         let tests = questions.iter().map(|question| (question.test.clone(), Err(why.clone()))).collect();
-        Self { warnings: vec![Warning::NothingExplained { why }], tests }
+        // What nobody asked for is not missed: each test says it of itself.
+        let is_missed = !matches!(why, Unexplained::LongerThanMeasuring { .. });
+        Self { warnings: is_missed.then_some(Warning::NothingExplained { why }).into_iter().collect(), tests }
     }
 }

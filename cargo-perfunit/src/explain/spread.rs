@@ -1,7 +1,7 @@
 //! The largest, the mean and the smallest of what a function takes in several tests: by these a large share of a tiny
 //! test is told from a large share of a long one.
 
-/// Over tests, ns per run.
+/// Over tests, per run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     pub max: f64,

@@ -53,7 +53,12 @@ impl Inputs<'_> {
                 base: change.base.clone(),
                 head: change.head.clone(),
             },
-            packages: depending_on(self.graph, &change.name),
+            packages: {
+                // Engines that tell the functions of others apart attribute to the package itself.
+                let mut packages = depending_on(self.graph, &change.name);
+                packages.insert(change.name.clone());
+                packages
+            },
             function: None,
         });
         suspects.collect()

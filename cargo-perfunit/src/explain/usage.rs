@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 pub(super) struct Usage {
     /// How often it is called.
     pub calls: f64,
-    /// Time in itself, ns.
-    pub self_ns: f64,
-    /// Time in it and in everything that it calls, ns; where it calls itself, the outer call has it all.
-    pub total_ns: f64,
+    /// Of itself.
+    pub self_cost: f64,
+    /// Of it and of everything that it calls; where it calls itself, the outer call has it all.
+    pub total_cost: f64,
 }
 
 /// By function, in their order.
@@ -24,9 +24,9 @@ pub(super) fn usages(profile: &Profile) -> BTreeMap<&Function, Usage> {
         let Some(function) = node.function else { continue };
         let usage = found.entry(&profile.functions[function]).or_default();
         usage.calls += node.calls;
-        usage.self_ns += node.self_ns;
+        usage.self_cost += node.self_cost;
         if !is_inside_itself(profile, &callers, index) {
-            usage.total_ns += node.total_ns;
+            usage.total_cost += node.total_cost;
         }
     }
     found
@@ -42,7 +42,11 @@ fn is_inside_itself(profile: &Profile, callers: &[Option<usize>], index: usize) 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::model::{ProfileNode, TargetId, TargetKind, TestId};
+    use crate::model::{Engine, ProfileNode, Profiles, TargetId, TargetKind, TestId};
+
+    pub fn timed<const N: usize>(tests: [Profile; N]) -> Profiles {
+        Profiles { engine: Engine::Probes, tests: tests.into() }
+    }
 
     /// A function `a::b` of `src/a.rs`; its line is the length of its name.
     pub fn function(name: &str) -> Function {
@@ -54,7 +58,8 @@ pub(super) mod tests {
     pub fn profile(test: &str, own: f64, tree: &str) -> Profile {
         let mut ways = vec![String::new()];
         let mut functions: Vec<Function> = Vec::new();
-        let node = |function, calls, self_ns| ProfileNode { function, calls, self_ns, total_ns: 0.0, children: vec![] };
+        let node =
+            |function, calls, self_cost| ProfileNode { function, calls, self_cost, total_cost: 0.0, children: vec![] };
         let mut nodes = vec![node(None, 0.0, own)];
         for entry in tree.split(", ").filter(|entry| !entry.is_empty()) {
             let [way, calls, ns] = entry.split(' ').collect::<Vec<_>>()[..] else { panic!("{entry}") };
@@ -73,8 +78,8 @@ pub(super) mod tests {
         let target = TargetId { package: "p".into(), kind: TargetKind::Lib, name: "p".into() };
         let mut profile = Profile { test: TestId { target, name: test.into() }, functions, nodes };
         for index in (0..profile.nodes.len()).rev() {
-            let below: f64 = profile.nodes[index].children.iter().map(|child| profile.nodes[*child].total_ns).sum();
-            profile.nodes[index].total_ns = profile.nodes[index].self_ns + below;
+            let below: f64 = profile.nodes[index].children.iter().map(|child| profile.nodes[*child].total_cost).sum();
+            profile.nodes[index].total_cost = profile.nodes[index].self_cost + below;
         }
         profile
     }
@@ -83,9 +88,9 @@ pub(super) mod tests {
     fn places_add_up_and_recursion_does_not_count_twice() {
         let profile = profile("t", 1.0, "a 1 10, a>b 2 5, a>b>a 3 2, b 1 4");
         let found: Vec<_> = usages(&profile).into_iter().map(|(function, usage)| (&*function.name, usage)).collect();
-        let a = Usage { calls: 4.0, self_ns: 12.0, total_ns: 17.0 };
-        let b = Usage { calls: 3.0, self_ns: 9.0, total_ns: 11.0 };
+        let a = Usage { calls: 4.0, self_cost: 12.0, total_cost: 17.0 };
+        let b = Usage { calls: 3.0, self_cost: 9.0, total_cost: 11.0 };
         assert_eq!(found, [("a", a), ("b", b)]);
-        assert!((profile.total_ns() - 22.0).abs() < 1e-9);
+        assert!((profile.total_cost() - 22.0).abs() < 1e-9);
     }
 }

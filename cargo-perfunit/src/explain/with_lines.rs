@@ -1,29 +1,50 @@
-//! A pairing built once more, with debug information.
+//! What debug information says of the code of a pairing: that of the measured executables, or of the same built once more.
 //!
-//! In the tree of the measured build and with its files: only what rustc is told to write beside the code is another.
+//! The measured build keeps debug information in its objects, and its link drops it. The same link without that option has
+//! the same code at the same addresses. Where the objects hold none, the pairing is built again in the tree of the measured
+//! build and with its files: only what rustc is told to write beside the code is another.
 
 use super::question::Inquiry;
+use super::renamed::renamed;
 use super::source_files::{sources, text};
 use crate::build::shadow::Injections;
-use crate::build::{Attempt, BuildFailure, Builder, Inlining, Next, Place, SideBuild, Variant};
-use crate::error::Result;
+use crate::build::{
+    self, Attempt, BuildFailure, Builder, Next, Place, SideBuild, TestExecutable, Variant,
+    relink_with_debug_information,
+};
+use crate::error::{Result, apart};
 use crate::git::FileSet;
 use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::Selected;
+use crate::select::code::{self, Inlining, Operations, UnreadableExecutable};
 use crate::select::source::{InputKind, extents};
-use std::collections::BTreeSet;
+use crate::system::fs;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-/// Both sides with debug information.
+/// Both sides, with what is known of their code.
 #[derive(Debug)]
-pub struct Lined {
-    pub sides: Sides<SideBuild>,
+pub struct Lined<'a> {
+    /// What is run: borrowed if it is what was measured.
+    pub sides: Cow<'a, Sides<SideBuild>>,
+    pub described: BTreeMap<TargetId, std::result::Result<Sides<Described>, UnreadableExecutable>>,
     /// The folder that they were built in.
     pub tree: PathBuf,
     /// Where functions are written, by file of the build.
     pub written: Sides<Vec<Written>>,
+    /// Head's keys of functions that base knows by another key, with that.
+    pub renamed: BTreeMap<u64, u64>,
     /// Packages whose functions are told apart although nobody knows where they are written.
     pub packages: BTreeSet<String>,
+}
+
+/// An executable's code, by function.
+#[derive(Debug, Clone)]
+pub struct Described {
+    pub inlining: Rc<Inlining>,
+    pub operations: Rc<Operations>,
 }
 
 /// A function of the source.
@@ -36,28 +57,105 @@ pub struct Written {
     pub function: Option<Function>,
 }
 
-/// Builds the targets of both sides with debug information, or says why that cannot be done.
-pub fn build(
+impl Described {
+    fn read(executable: &[u8]) -> std::result::Result<Self, UnreadableExecutable> {
+        let inlining = Inlining::read(executable)?;
+        Ok(Self { inlining: Rc::new(inlining), operations: Rc::new(Operations::read(executable)) })
+    }
+
+    /// Whether functions of the project are among those that it tells of.
+    fn knows(&self, tree: &Path) -> bool {
+        self.inlining.origins.iter().any(|origin| origin.file.starts_with(tree))
+    }
+}
+
+/// The executables of a target on both sides.
+pub fn executables<'b>(sides: &'b Sides<SideBuild>, target: &TargetId) -> Option<Sides<&'b TestExecutable>> {
+    let find = |side: Side| sides.get(side).executables.iter().find(|executable| executable.target == *target);
+    Some(Sides { base: find(Side::Base)?, head: find(Side::Head)? })
+}
+
+/// What was measured, linked again in a folder with its debug information; `None` where the objects hold none, or the
+/// linker makes other code.
+pub fn measured<'a>(
     builder: &mut Builder<'_>,
-    inquiry: &Inquiry<'_>,
+    inquiry: &Inquiry<'a>,
     targets: &BTreeSet<TargetId>,
-) -> Result<std::result::Result<Lined, Unexplained>> {
+    folder: &Path,
+) -> Result<Option<Lined<'a>>> {
+    let tree = builder.root(Place::Measured)?;
+    let mut described = BTreeMap::new();
+    for target in targets {
+        let Some(executables) = executables(&inquiry.built.sides, target) else { continue };
+        let Some(found) = linked_again(executables, folder)? else { return Ok(None) };
+        if !found.base.knows(&tree) || !found.head.knows(&tree) {
+            return Ok(None);
+        }
+        described.insert(target.clone(), Ok(found));
+    }
+    Ok(Some(lined(inquiry, tree, Cow::Borrowed(&inquiry.built.sides), described)))
+}
+
+fn linked_again(executables: Sides<&TestExecutable>, folder: &Path) -> Result<Option<Sides<Described>>> {
+    fs::remove_dir_all(folder)?;
+    let output = |side: Side| folder.join(side.to_string());
+    let start = |side: Side, executable: &TestExecutable| match &executable.link {
+        Some(link) => Ok(apart(relink_with_debug_information(link, &output(side)))?.ok()),
+        None => Ok(None),
+    };
+    let links = executables.try_map(start)?;
+    let mut described = Vec::new();
+    for (side, link) in [(Side::Base, links.base), (Side::Head, links.head)] {
+        let Some(link) = link else { continue };
+        if apart(link.finish())?.is_err() {
+            continue;
+        }
+        let (linked, measured) = (fs::read(&output(side))?, fs::read(&executables.get(side).path)?);
+        if code::is_same_code(&measured, &linked).unwrap_or(false) {
+            described.extend(Described::read(&linked).ok());
+        }
+    }
+    fs::remove_dir_all(folder)?;
+    Ok(<[Described; 2]>::try_from(described).ok().map(|[base, head]| Sides { base, head }))
+}
+
+/// Builds the targets of both sides with debug information, or says why that cannot be done.
+pub fn build<'a>(
+    builder: &mut Builder<'_>,
+    inquiry: &Inquiry<'a>,
+    targets: &BTreeSet<TargetId>,
+) -> Result<std::result::Result<Lined<'a>, Unexplained>> {
     let sides = match builder.both_sides(&inquiry.job(targets), &mut WithLines(inquiry))? {
         Ok(both) => both.sides,
-        Err(failure) => {
-            let (with, error) = (BuiltWith::DebugInformation, failure.first_error().to_owned());
-            return Ok(Err(Unexplained::DoesNotBuild { with, error }));
-        }
+        Err(failure) => return Ok(Err(inquiry.not_built(BuiltWith::DebugInformation, &failure))),
     };
     // Tests find the data files of the version that they are from, as when they were measured.
     builder.checkout(Place::Measured, inquiry.built.pairing.data(), &inquiry.built.injections)?;
     let tree = builder.root(Place::Measured)?;
-    Ok(Ok(Lined {
-        sides,
-        written: Sides { base: Side::Base, head: Side::Head }.map(|side| written(inquiry, &tree, side)),
-        tree,
-        packages: packages(inquiry.selected),
-    }))
+    let mut described = BTreeMap::new();
+    for target in targets {
+        let Some(executables) = executables(&sides, target) else { continue };
+        let bytes = executables.try_map(|_, executable| fs::read(&executable.path))?;
+        let found =
+            Described::read(&bytes.base).and_then(|base| Ok(Sides { base, head: Described::read(&bytes.head)? }));
+        described.insert(target.clone(), found);
+    }
+    Ok(Ok(lined(inquiry, tree, Cow::Owned(sides), described)))
+}
+
+fn lined<'a>(
+    inquiry: &Inquiry<'a>,
+    tree: PathBuf,
+    sides: Cow<'a, Sides<SideBuild>>,
+    described: BTreeMap<TargetId, std::result::Result<Sides<Described>, UnreadableExecutable>>,
+) -> Lined<'a> {
+    let written = Sides { base: Side::Base, head: Side::Head }.map(|side| written(inquiry, &tree, side));
+    let known = written.as_ref().map(|written| {
+        let functions = written.iter().filter_map(|written| Some((written.key, written.function.clone()?)));
+        functions.collect::<BTreeMap<_, _>>()
+    });
+    let (renamed, packages) = (renamed(&known), packages(inquiry.selected));
+    Lined { sides, described, tree, written, renamed, packages }
 }
 
 /// The measured files, for a build that tells what was inlined where.
@@ -69,7 +167,7 @@ impl Attempt for WithLines<'_> {
     }
 
     fn variant(&self) -> Variant {
-        Variant { inlining: Inlining::Told, ..self.0.built.variant }
+        Variant { inlining: build::Inlining::Told, ..self.0.built.variant }
     }
 
     fn order(&self) -> [Side; 2] {

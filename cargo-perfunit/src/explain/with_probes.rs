@@ -65,10 +65,7 @@ pub fn build(
     let mut attempt = WithProbes { inquiry, place, without, instrumented };
     let sides = match builder.both_sides(&inquiry.job(targets), &mut attempt)? {
         Ok(both) => both.sides,
-        Err(failure) => {
-            let (with, error) = (BuiltWith::Probes, failure.first_error().to_owned());
-            return Ok(Err(Unexplained::DoesNotBuild { with, error }));
-        }
+        Err(failure) => return Ok(Err(inquiry.not_built(BuiltWith::Probes, &failure))),
     };
     let Instrumentation { files, mut functions, without_probe } = attempt.instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.

@@ -209,6 +209,11 @@ impl Bench {
         self.temporary.base.with_file_name("traced")
     }
 
+    /// Folder for executables with debug information.
+    pub fn lined(&self) -> PathBuf {
+        self.temporary.base.with_file_name("lined")
+    }
+
     /// Folder for executables with other layouts.
     pub fn layouts(&self) -> PathBuf {
         self.temporary.base.with_file_name("layouts")

@@ -19,13 +19,13 @@ pub struct RecordedNode {
     /// Those of them that it made itself, directly or by way of what it calls, while it was active.
     pub recursions: f64,
     /// Time in itself in one run, ns.
-    pub self_ns: f64,
+    pub self_cost: f64,
 }
 
 impl RecordedNode {
     /// A node that nobody calls and that takes no time.
     pub fn root(key: u64) -> Self {
-        Self { key, parent: 0, calls: 0.0, recursions: 0.0, self_ns: 0.0 }
+        Self { key, parent: 0, calls: 0.0, recursions: 0.0, self_cost: 0.0 }
     }
 }
 
@@ -44,7 +44,7 @@ impl Recorded {
     }
 
     /// Time of one run, ns.
-    pub fn total_ns(&self) -> f64 {
-        self.nodes.iter().map(|node| node.self_ns).sum()
+    pub fn total_cost(&self) -> f64 {
+        self.nodes.iter().map(|node| node.self_cost).sum()
     }
 }

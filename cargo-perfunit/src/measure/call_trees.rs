@@ -174,7 +174,7 @@ fn tree(nodes: &[Node], calls: &[f64], recursions: &[f64], self_ticks: &[f64], n
     for (index, node) in nodes.iter().enumerate().skip(1) {
         let key = node.key.load(Relaxed);
         let recorded = match key {
-            ROOT if found.is_empty() => RecordedNode { self_ns: self_ticks[index] * ns, ..RecordedNode::root(ROOT) },
+            ROOT if found.is_empty() => RecordedNode { self_cost: self_ticks[index] * ns, ..RecordedNode::root(ROOT) },
             // What a thread does outside of probes is mostly waiting.
             ROOT => RecordedNode::root(THREADS),
             _ => RecordedNode {
@@ -182,7 +182,7 @@ fn tree(nodes: &[Node], calls: &[f64], recursions: &[f64], self_ticks: &[f64], n
                 parent: places[node.parent.load(Relaxed) as usize],
                 calls: calls[index],
                 recursions: recursions[index],
-                self_ns: self_ticks[index] * ns,
+                self_cost: self_ticks[index] * ns,
             },
         };
         places[index] = found.len();

@@ -286,7 +286,7 @@ pub(super) fn why_failed(end: &SideEnd) -> String {
 }
 
 /// All that callgrind counted for a part.
-fn total(part: &str) -> Option<u64> {
+pub(super) fn total(part: &str) -> Option<u64> {
     part.lines().find_map(|line| line.strip_prefix("totals:"))?.trim().parse().ok()
 }
 

@@ -3,7 +3,7 @@
 use super::bench::{Bench, Config};
 use super::gauge::Gauge;
 use super::lockstep::{self, Task};
-use super::meter::why_failed;
+use super::meter::{total, why_failed};
 use super::running::Pads;
 use super::screen;
 use super::subject::Subject;
@@ -17,12 +17,12 @@ use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
 use std::time::Instant;
 
-/// Later calls of each process: with those of two processes as many as an interval needs.
-const CALLS: u64 = 2;
+/// Later calls of a process: as many as an interval needs.
+const CALLS: u64 = 4;
 /// All calls of a process.
 pub const CALLS_PER_PROCESS: u64 = 1 + SETTLING_CALLS + CALLS;
-/// Processes of each side, with other random numbers: what a test draws differs between them, and nothing else does.
-const PROCESSES: usize = 2;
+/// Calls of one version that differ by more than this part may differ more with other random numbers.
+const EQUAL: f64 = 0.001;
 
 /// callgrind's output for later calls of a test, counterparts of both sides beside each other: equal seeds, equal
 /// addresses, the n-th call of the process. Or why there is none.
@@ -35,14 +35,25 @@ pub fn profiles(
     let mut random = fastrand::Rng::with_seed(config.seed);
     let trial = Trial { bench, config, programs: subject.programs(sides) };
     let (settled, _) = steady(screen::settle(&trial, &mut random))?;
-    let mut counterparts = Vec::new();
-    for _ in 0..PROCESSES {
+    let mut counterparts: Vec<Sides<String>> = Vec::new();
+    // Every process takes valgrind most of a second to start.
+    while counterparts.is_empty() || (counterparts.len() == CALLS as usize && vary(&counterparts)) {
         let pads = settled.draw(&mut random);
         let base = one(&trial, Side::Base, pads)?;
         let head = one(&trial, Side::Head, pads)?;
         counterparts.extend(base.into_iter().zip(head).map(|(base, head)| Sides { base, head }));
     }
     Ok(counterparts)
+}
+
+/// Whether calls of one version differ.
+fn vary(counterparts: &[Sides<String>]) -> bool {
+    let of = |side: Side| counterparts.iter().filter_map(move |calls| total(calls.get(side))).map(|count| count as f64);
+    Side::BOTH.into_iter().any(|side| {
+        let (least, most) =
+            of(side).fold((f64::INFINITY, 0.0), |(least, most), count| (count.min(least), count.max(most)));
+        most > least * (1.0 + EQUAL)
+    })
 }
 
 fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady> {
@@ -71,4 +82,16 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady
     };
     let parts: std::io::Result<Vec<String>> = later.map(part).collect();
     parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_random_numbers_are_tried_where_calls_differ() {
+        let calls = |base: u64, head: u64| Sides { base, head }.map(|count| format!("0x1 1\ntotals: {count}\n"));
+        assert!(!vary(&[calls(7_000, 9_000), calls(7_001, 9_000)]));
+        assert!(vary(&[calls(7_000, 9_000), calls(7_000, 9_100)]));
+    }
 }

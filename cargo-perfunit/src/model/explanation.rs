@@ -1,6 +1,6 @@
 //! Why a test got slower or faster: the responsible functions, and the call tree that shows it.
 //!
-//! All times are nanoseconds for one run of the test body, all calls for one run, too.
+//! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
 
 use super::{Cause, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained};
 use schemars::JsonSchema;
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 /// Head minus base, with the ends of its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Best estimate, ns.
+    /// Best estimate.
     #[serde(deserialize_with = "super::float::one")]
     pub estimate: f64,
-    /// Lower end, ns.
+    /// Lower end.
     #[serde(deserialize_with = "super::float::one")]
     pub low: f64,
-    /// Upper end, ns.
+    /// Upper end.
     #[serde(deserialize_with = "super::float::one")]
     pub high: f64,
 }
@@ -49,15 +49,15 @@ pub struct CallNode {
     /// How often it was called.
     #[serde(deserialize_with = "super::float::sides")]
     pub calls: Sides<f64>,
-    /// Time in it and in what it calls that carries no probe.
+    /// Of it and of what it calls that is not told apart.
     #[serde(deserialize_with = "super::float::sides")]
-    pub self_ns: Sides<f64>,
-    /// Time in it and in everything that it calls.
+    pub self_cost: Sides<f64>,
+    /// Of it and of everything that it calls.
     #[serde(deserialize_with = "super::float::sides")]
-    pub total_ns: Sides<f64>,
-    /// Difference of the time in itself.
+    pub total_cost: Sides<f64>,
+    /// Difference of `self_cost`.
     pub self_change: Difference,
-    /// Difference of the time in all.
+    /// Difference of `total_cost`.
     pub total_change: Difference,
     /// Indices in [`Explanation::nodes`] of what it calls, those with the largest difference first.
     pub children: Vec<usize>,
@@ -81,7 +81,7 @@ pub struct Blamed {
     pub blame: Blame,
     /// The part of the difference that is attributed to it.
     pub change: Difference,
-    /// The same as a fraction of the test's difference; more than 1 where others have become faster.
+    /// The same as a fraction of the test's difference; where others have become faster, of all that became slower.
     #[serde(deserialize_with = "super::float::one")]
     pub share: f64,
     /// How often it is called.
@@ -93,13 +93,17 @@ pub struct Blamed {
     pub calls_each: Option<Sides<f64>>,
     /// What changed in its source, in words; `None` if nothing did.
     pub changed: Option<String>,
+    /// Its callers with unchanged source whose own time is part of `change`, because calls are too short to be timed apart;
+    /// `None` for the test itself.
+    #[serde(default)]
+    pub not_apart: Vec<Option<usize>>,
 }
 
 /// Why one test got slower or faster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     pub test: TestId,
-    /// What is counted: with [`Engine::Callgrind`] all that is said to be ns here is instructions.
+    /// What is counted, and the unit of all costs: ns, or instructions.
     pub engine: Engine,
     /// How it was found out.
     pub strategy: Strategy,
@@ -108,17 +112,17 @@ pub struct Explanation {
     pub seconds: f64,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
-    /// Time of one run with probes, their calibrated cost subtracted, ns.
+    /// Cost of one run, the calibrated cost of probes subtracted.
     #[serde(deserialize_with = "super::float::sides")]
-    pub ns: Sides<f64>,
+    pub cost: Sides<f64>,
     /// Difference of these.
     pub change: Difference,
     /// How many times as long base takes with probes as without, cost subtracted.
     #[serde(deserialize_with = "super::float::one")]
     pub distortion: f64,
-    /// What the probes cost in one run, ns: an upper bound of the bias that may be left.
+    /// What the probes cost in one run: an upper bound of the bias that may be left.
     #[serde(deserialize_with = "super::float::sides")]
-    pub probe_cost_ns: Sides<f64>,
+    pub probe_cost: Sides<f64>,
     /// The functions of the tree.
     pub functions: Vec<Function>,
     /// The tree; the first is the test.
@@ -133,6 +137,9 @@ pub struct Explanation {
     pub code_changed: Option<bool>,
     /// Head's functions that carry no probe, by reason: their time is their callers'.
     pub without_probe: BTreeMap<String, usize>,
+    /// Head's change of the executed instructions, as a fraction of base, where callgrind counted them.
+    #[serde(default)]
+    pub instructions: Option<f64>,
     pub notes: Vec<ExplanationNote>,
 }
 

@@ -54,7 +54,7 @@ pub use metric::{
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
 pub use outcome::{Measured, Outcome, Run, Selection, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
-pub use profile::{Profile, ProfileNode};
+pub use profile::{Profile, ProfileNode, Profiles};
 pub use reason::{NotCaptured, Reason};
 pub use repeat::Repeat;
 pub use sample::Sample;

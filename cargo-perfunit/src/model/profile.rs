@@ -1,9 +1,16 @@
 //! Where the time of one test goes, on one version: the half of an explanation that needs no other version.
 //!
-//! All times are nanoseconds for one run of the test body, all calls for one run, too.
+//! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
 
-use super::{Explanation, Function, Side, TestId};
+use super::{Engine, Explanation, Function, Side, TestId};
 use serde::{Deserialize, Serialize};
+
+/// Tests that were profiled by one engine: costs of two cannot be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profiles {
+    pub engine: Engine,
+    pub tests: Vec<Profile>,
+}
 
 /// The call tree of one test on one version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,18 +29,18 @@ pub struct ProfileNode {
     pub function: Option<usize>,
     /// How often it was called.
     pub calls: f64,
-    /// Time in it and in what it calls that carries no probe, ns.
-    pub self_ns: f64,
-    /// Time in it and in everything that it calls, ns.
-    pub total_ns: f64,
+    /// Of it and of what it calls that is not told apart.
+    pub self_cost: f64,
+    /// Of it and of everything that it calls.
+    pub total_cost: f64,
     /// Indices in [`Profile::nodes`] of what it calls.
     pub children: Vec<usize>,
 }
 
 impl Profile {
-    /// Time of one run, ns; 0 for an empty tree.
-    pub fn total_ns(&self) -> f64 {
-        self.nodes.first().map_or(0.0, |root| root.total_ns)
+    /// Cost of one run; 0 for an empty tree.
+    pub fn total_cost(&self) -> f64 {
+        self.nodes.first().map_or(0.0, |root| root.total_cost)
     }
 
     /// The tree from callers to what they call, each node with the node that calls it (the test has none). A node that
@@ -48,15 +55,23 @@ impl Profile {
         found
     }
 
-    /// Sets the time in all from the times in themselves, so that shares of it never add up to more than 1.
+    /// Sets the cost of all from the costs of themselves, so that shares of it never add up to more than 1.
     fn add_up(&mut self) {
-        let mut totals: Vec<f64> = self.nodes.iter().map(|node| node.self_ns).collect();
+        let mut totals: Vec<f64> = self.nodes.iter().map(|node| node.self_cost).collect();
         for (index, caller) in self.walk().into_iter().rev() {
-            self.nodes[index].total_ns = totals[index];
+            self.nodes[index].total_cost = totals[index];
             if let Some(caller) = caller {
                 totals[caller] += totals[index];
             }
         }
+    }
+}
+
+impl Profiles {
+    /// What one version does in those that were explained by this engine.
+    pub fn of<'a>(engine: Engine, found: impl IntoIterator<Item = &'a Explanation>, side: Side) -> Self {
+        let found = found.into_iter().filter(|explanation| explanation.engine == engine);
+        Self { engine, tests: found.map(|explanation| explanation.profile(side)).collect() }
     }
 }
 
@@ -68,7 +83,7 @@ impl Explanation {
         let is_there = |index: usize| {
             let node = &self.nodes[index];
             // Threads are called by nobody.
-            index == 0 || *node.calls.get(side) > 0.0 || *node.total_ns.get(side) > 0.0
+            index == 0 || *node.calls.get(side) > 0.0 || *node.total_cost.get(side) > 0.0
         };
         let kept: Vec<usize> = (0..self.nodes.len()).filter(|index| is_there(*index)).collect();
         let place = |index: &usize| kept.binary_search(index).ok();
@@ -77,8 +92,8 @@ impl Explanation {
             ProfileNode {
                 function: node.function,
                 calls: *node.calls.get(side),
-                self_ns: node.self_ns.get(side).max(0.0),
-                total_ns: 0.0,
+                self_cost: node.self_cost.get(side).max(0.0),
+                total_cost: 0.0,
                 children: node.children.iter().filter_map(place).collect(),
             }
         });
@@ -91,19 +106,19 @@ impl Explanation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CallNode, Difference, Engine, Sides, Strategy, TargetId, TargetKind};
+    use super::super::{CallNode, Difference, Sides, Strategy, TargetId, TargetKind};
     use super::*;
     use std::collections::BTreeMap;
 
     const NONE: Difference = Difference { estimate: 0.0, low: 0.0, high: 0.0 };
 
-    fn node(function: Option<usize>, calls: [f64; 2], self_ns: [f64; 2], children: &[usize]) -> CallNode {
+    fn node(function: Option<usize>, calls: [f64; 2], self_cost: [f64; 2], children: &[usize]) -> CallNode {
         let sides = |[base, head]: [f64; 2]| Sides { base, head };
         CallNode {
             function,
             calls: sides(calls),
-            self_ns: sides(self_ns),
-            total_ns: sides(self_ns),
+            self_cost: sides(self_cost),
+            total_cost: sides(self_cost),
             self_change: NONE,
             total_change: NONE,
             children: children.to_vec(),
@@ -118,15 +133,16 @@ mod tests {
             strategy: Strategy::Complete,
             seconds: 1.5,
             pairs: 8,
-            ns: Sides { base: 1.0, head: 1.0 },
+            cost: Sides { base: 1.0, head: 1.0 },
             change: NONE,
             distortion: 1.0,
-            probe_cost_ns: Sides { base: 0.0, head: 0.0 },
+            probe_cost: Sides { base: 0.0, head: 0.0 },
             functions: Vec::new(),
             nodes,
             blamed: Vec::new(),
             causes: Vec::new(),
             code_changed: None,
+            instructions: None,
             without_probe: BTreeMap::new(),
             notes: Vec::new(),
         }
@@ -142,12 +158,21 @@ mod tests {
         ]);
         let told = |side: Side| -> Vec<_> {
             let nodes = explanation.profile(side).nodes.into_iter();
-            nodes.map(|node| (node.function, node.self_ns, node.total_ns, node.children)).collect()
+            nodes.map(|node| (node.function, node.self_cost, node.total_cost, node.children)).collect()
         };
         let base = [(None, 5.0, 8.0, vec![2, 1]), (Some(0), 3.0, 3.0, vec![]), (Some(1), 0.0, 0.0, vec![])];
         assert_eq!(told(Side::Base), base);
         let head = [(None, 6.0, 11.0, vec![1]), (Some(1), 4.0, 5.0, vec![2]), (Some(2), 1.0, 1.0, vec![])];
         assert_eq!(told(Side::Head), head);
+    }
+
+    #[test]
+    fn profiles_are_of_one_engine() {
+        let timed = explanation(vec![node(None, [0.0, 0.0], [5.0, 6.0], &[])]);
+        let counted = Explanation { engine: Engine::Callgrind, ..explanation(Vec::new()) };
+        let profiles = |engine| Profiles::of(engine, [&timed, &counted], Side::Head).tests;
+        assert_eq!(profiles(Engine::Probes), [timed.profile(Side::Head)]);
+        assert_eq!(profiles(Engine::Callgrind), [counted.profile(Side::Head)]);
     }
 
     #[test]

@@ -31,6 +31,11 @@ pub enum Unexplained {
     BudgetUsed {
         by_measuring: bool,
     },
+    /// Nobody asked for it, and it would take longer than measuring did; head's change of instructions, where these were
+    /// counted and do not account for the time.
+    LongerThanMeasuring {
+        instructions: Option<f64>,
+    },
     /// The build that explaining needs fails.
     DoesNotBuild {
         with: BuiltWith,

@@ -15,7 +15,9 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
     let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("cause: {line}"));
     let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
-    let notes = explanation.notes.iter().map(ToString::to_string).chain(nobody.map(|why| why.to_string()));
+    let nobody = nobody.map(|why| why.to_string());
+    let notes = explanation.notes.iter().map(ToString::to_string);
+    let notes = evidence(explanation).into_iter().chain(notes).chain(nobody);
     let notes = notes.map(|note| format!("note: {}", format::one_line(&note))).collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {
         // The functions that are named did not change.
@@ -47,14 +49,39 @@ fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {
     let function = &explanation.functions[blamed.function];
     let [change, low, high] = [blamed.change.estimate, blamed.change.low, blamed.change.high]
         .map(|cost| signed(cost, explanation.engine, glyphs));
-    let unit = unit(explanation.engine);
     let share = 100.0 * blamed.share;
     let how = how(explanation, blamed);
     let source = blamed.changed.as_ref().map_or_else(|| "source unchanged".to_owned(), Clone::clone);
     format!(
-        "responsible: {}: {change}{unit} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
-        place(function)
+        "responsible: {}{}: {change} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
+        place(function),
+        not_apart(explanation, blamed)
     )
+}
+
+/// Whose own time is part of it: `, or its caller f`.
+pub(super) fn not_apart(explanation: &Explanation, blamed: &Blamed) -> String {
+    let name = |caller: &Option<usize>| match caller {
+        Some(function) => format::one_line(&explanation.functions[*function].name),
+        None => "the test".to_owned(),
+    };
+    match &blamed.not_apart[..] {
+        [] => String::new(),
+        [caller] => format!(", or its caller {} (calls are too short to be timed apart)", name(caller)),
+        callers => {
+            let names: Vec<String> = callers.iter().map(name).collect();
+            format!(", or one of its callers {} (calls are too short to be timed apart)", names.join(", "))
+        }
+    }
+}
+
+/// By what it was decided, where both were looked at.
+pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
+    let change = format::percent(explanation.instructions?);
+    Some(match explanation.engine {
+        Engine::Probes => format!("attributed by time: executed instructions ({change}) do not account for it"),
+        Engine::Callgrind => format!("attributed by executed instructions ({change})"),
+    })
 }
 
 pub(super) fn place(function: &Function) -> String {
@@ -104,14 +131,6 @@ pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
 }
 
-/// The unit that a number of this engine still lacks.
-pub(super) fn unit(engine: Engine) -> &'static str {
-    match engine {
-        Engine::Probes => "",
-        Engine::Callgrind => " instructions",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,8 +141,16 @@ mod tests {
     fn blamed() -> Explanation {
         let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let calls = Sides { base: 3.0, head: 3.0 };
-        let blamed =
-            Blamed { function: 1, blame: Blame::ItsOwn, change, share: 1.0, calls, calls_each: None, changed: None };
+        let blamed = Blamed {
+            function: 1,
+            blame: Blame::ItsOwn,
+            change,
+            share: 1.0,
+            calls,
+            calls_each: None,
+            changed: None,
+            not_apart: Vec::new(),
+        };
         Explanation { blamed: vec![blamed], ..explanation() }
     }
 

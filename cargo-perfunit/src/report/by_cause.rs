@@ -126,6 +126,7 @@ mod tests {
             calls,
             calls_each: None,
             changed,
+            not_apart: Vec::new(),
         };
         let explanation = Some(Explanation { blamed: vec![blamed], ..explanation() });
         Outcome { explanation, ..slower(name, change, reaches) }

@@ -9,10 +9,10 @@ const LEAST_PART: f64 = 0.01;
 
 /// The callees of a node that are worth showing, and how many are not.
 pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize) {
-    let least = LEAST_PART * explanation.ns.base.max(explanation.ns.head);
+    let least = LEAST_PART * explanation.cost.base.max(explanation.cost.head);
     let matters = |child: &&usize| {
         let child = &explanation.nodes[**child];
-        child.total_change.is_certain() || child.total_ns.base.max(child.total_ns.head) >= least
+        child.total_change.is_certain() || child.total_cost.base.max(child.total_cost.head) >= least
     };
     let shown: Vec<usize> = node.children.iter().filter(matters).copied().collect();
     let folded = node.children.len() - shown.len();
@@ -46,7 +46,10 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
                 open.extend((folded > 0).then_some((depth + 1, Err(folded))));
                 open.extend(shown.into_iter().rev().map(|child| (depth + 1, Ok(child))));
             }
-            Err(folded) => lines.push(format!("{:>37}  {}({folded} more)", "", "  ".repeat(depth))),
+            Err(folded) => {
+                let place = 3 * format::cost_width(explanation.engine) + 10;
+                lines.push(format!("{:>place$}  {}({folded} more)", "", "  ".repeat(depth)));
+            }
         }
     }
     lines.extend(without_probe(explanation));
@@ -54,7 +57,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
 }
 
 fn line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs) -> String {
-    let Sides { base, head } = node.total_ns.map(|cost| format::cost(cost, explanation.engine, glyphs));
+    let Sides { base, head } = node.total_cost.map(|cost| format::cost(cost, explanation.engine, glyphs));
     let change = change(explanation, node, glyphs).unwrap_or_default();
     let name = match node.function {
         None => "(the test)".to_owned(),
@@ -64,5 +67,7 @@ fn line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs
             format!("{} {calls}", place(&explanation.functions[function]))
         }
     };
-    format!("{base:>9} {} {head:>9} {change:>12}  {}{}", glyphs.arrow(), "  ".repeat(depth), name)
+    let width = format::cost_width(explanation.engine);
+    let of_change = width + 3;
+    format!("{base:>width$} {} {head:>width$} {change:>of_change$}  {}{}", glyphs.arrow(), "  ".repeat(depth), name)
 }

@@ -41,6 +41,9 @@ pub struct Explanation {
     pub nodes: Vec<Node>,
     /// Head's functions without a probe, by reason.
     pub without_probe: BTreeMap<String, usize>,
+    /// Head's change of the executed instructions, as a fraction of base; null unless callgrind counted them.
+    #[serde(default)]
+    pub instructions: Option<f64>,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -64,6 +67,10 @@ pub struct Blamed {
     pub calls_each: Option<Sides<Option<f64>>>,
     /// What happened to its source, in words; null if nothing did.
     pub changed: Option<String>,
+    /// Its callers with unchanged source whose own time is part of `difference`, because calls are too short to be timed
+    /// apart: indices in `functions`, null for the test.
+    #[serde(default)]
+    pub not_apart: Vec<Option<usize>>,
 }
 
 /// Something besides the functions with probes that changed.
@@ -99,28 +106,37 @@ pub struct Node {
 
 impl From<&model::Explanation> for Explanation {
     fn from(explanation: &model::Explanation) -> Self {
-        let (engine, unit) = match explanation.engine {
-            Engine::Probes => ("probes", "ns"),
-            Engine::Callgrind => ("callgrind", "instructions"),
+        let engine = match explanation.engine {
+            Engine::Probes => "probes",
+            Engine::Callgrind => "callgrind",
         };
         Self {
             engine: engine.to_owned(),
-            unit: unit.to_owned(),
+            unit: unit(explanation.engine).to_owned(),
             strategy: strategy(explanation.strategy).to_owned(),
             seconds: finite(explanation.seconds),
             pairs: explanation.pairs,
-            cost: finite_sides(explanation.ns),
+            cost: finite_sides(explanation.cost),
             difference: explanation.change.into(),
             distortion: finite(explanation.distortion),
-            probe_cost: finite_sides(explanation.probe_cost_ns),
+            probe_cost: finite_sides(explanation.probe_cost),
             blamed: explanation.blamed.iter().map(Blamed::from).collect(),
             causes: explanation.causes.iter().map(Cause::from).collect(),
             code_changed: explanation.code_changed,
             functions: explanation.functions.clone(),
             nodes: explanation.nodes.iter().map(Node::from).collect(),
+            instructions: explanation.instructions.and_then(finite),
             without_probe: explanation.without_probe.clone(),
             notes: explanation.notes.iter().map(ToString::to_string).collect(),
         }
+    }
+}
+
+/// The unit of costs.
+pub(super) fn unit(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Probes => "ns",
+        Engine::Callgrind => "instructions",
     }
 }
 
@@ -147,6 +163,7 @@ impl From<&model::Blamed> for Blamed {
             callee,
             calls_each: blamed.calls_each.map(finite_sides),
             changed: blamed.changed.clone(),
+            not_apart: blamed.not_apart.clone(),
         }
     }
 }
@@ -162,8 +179,8 @@ impl From<&CallNode> for Node {
         Self {
             function: node.function,
             calls: finite_sides(node.calls),
-            self_cost: finite_sides(node.self_ns),
-            total_cost: finite_sides(node.total_ns),
+            self_cost: finite_sides(node.self_cost),
+            total_cost: finite_sides(node.total_cost),
             self_difference: node.self_change.into(),
             total_difference: node.total_change.into(),
             children: node.children.clone(),

@@ -2,7 +2,7 @@
 //! longer than on base, blue where it takes less. What only base does has no width in it.
 
 use crate::error::Result;
-use crate::model::{Explanation, Sides};
+use crate::model::{Engine, Explanation, Sides};
 use std::fmt::Write;
 
 /// Figures of folded stacks are whole numbers; in ps they tell functions of a few ns apart.
@@ -18,16 +18,19 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
     use inferno::flamegraph::{self, Options};
 
     let failed = |error: String| Error::new(ExitCode::Internal, format!("cannot draw a flamegraph: {error}"));
-    let is_long = explanation.ns.head >= LONG_NS;
     // inferno's own factor would make the percentages of the differences wrong.
-    let (unit, per_ns) = if is_long { ("ns", 1.0) } else { ("ps", PS_PER_NS) };
-    let stacks = stacks(explanation, per_ns);
+    let (unit, factor, what) = match explanation.engine {
+        Engine::Callgrind => ("instructions", 1.0, "instructions"),
+        Engine::Probes if explanation.cost.head >= LONG_NS => ("ns", 1.0, "time"),
+        Engine::Probes => ("ps", PS_PER_NS, "time"),
+    };
+    let stacks = stacks(explanation, factor);
     if stacks.is_empty() {
-        return Err(Error::setup(format!("there is no time to draw in {}", explanation.test)));
+        return Err(Error::setup(format!("there is nothing to draw in {}", explanation.test)));
     }
     let mut options = Options::default();
     options.title = explanation.test.to_string();
-    options.subtitle = Some("width: time on head; red: more self time than on base; blue: less".to_owned());
+    options.subtitle = Some(format!("width: {what} on head; red: more self {what} than on base; blue: less"));
     unit.clone_into(&mut options.count_name);
     let mut image = Vec::new();
     flamegraph::from_lines(&mut options, stacks.lines(), &mut image).map_err(|error| failed(error.to_string()))?;
@@ -43,18 +46,23 @@ pub fn svg(_: &Explanation) -> Result<String> {
         .hint("`cargo install cargo-perfunit --features flamegraph` builds it with inferno, which is under the CDDL"))
 }
 
-/// A line for each place of the call tree: the functions on the way to it, then its own time on base and on head in ps.
+/// A line for each place of the call tree: the functions on the way to it, then its own time on base and on head in ps, or its
+/// instructions.
 /// Any tool for differential flamegraphs reads it.
 pub fn folded(explanation: &Explanation) -> String {
-    stacks(explanation, PS_PER_NS)
+    let factor = match explanation.engine {
+        Engine::Probes => PS_PER_NS,
+        Engine::Callgrind => 1.0,
+    };
+    stacks(explanation, factor)
 }
 
-fn stacks(explanation: &Explanation, per_ns: f64) -> String {
+fn stacks(explanation: &Explanation, factor: f64) -> String {
     let mut text = String::new();
     let mut open = vec![(0, frame(&explanation.test.name))];
     while let Some((index, way)) = open.pop() {
         let Some(node) = explanation.nodes.get(index) else { break };
-        let Sides { base, head } = node.self_ns.map(|ns| (ns.max(0.0) * per_ns).round() as u64);
+        let Sides { base, head } = node.self_cost.map(|cost| (cost.max(0.0) * factor).round() as u64);
         if base > 0 || head > 0 {
             // Writing into a string cannot fail.
             let _ = writeln!(text, "{way} {base} {head}");
@@ -90,6 +98,12 @@ mod tests {
                 "parser::tests::long;parser::Parser::line;lexer::word 500000 900000"
             ]
         );
+    }
+
+    #[test]
+    fn instructions_are_counted_whole() {
+        let folded = folded(&Explanation { engine: Engine::Callgrind, ..explanation() });
+        assert_eq!(folded.lines().next(), Some("parser::tests::long 100 110"));
     }
 
     #[cfg(feature = "flamegraph")]

@@ -1,4 +1,4 @@
-//! The trees of all tests in one, each node with its share of the time, folded where little passes.
+//! The trees of all tests in one, each node with its share of the cost, folded where that is little.
 
 use super::format;
 use super::impact;
@@ -8,7 +8,7 @@ use super::wire::finite;
 use crate::explain::Forest;
 use serde::{Deserialize, Serialize};
 
-/// Nodes below which less than this part of the time passes are folded.
+/// Nodes with less than this part of the cost are folded.
 const LEAST_SHARE: f64 = 0.01;
 
 /// A line for each node that is worth one, callers first; nothing for a forest without tests.
@@ -29,7 +29,8 @@ fn add(forest: &Forest, index: usize, depth: usize, screen: &mut Screen) {
         add(forest, child, depth + 1, screen);
     }
     if !folded.is_empty() {
-        let more = format!("{:>25}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
+        let place = format::cost_width(forest.engine) + 16;
+        let more = format!("{:>place$}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
         screen.line(&Text::default().pad(INDENT).with(DIM, more));
     }
 }
@@ -37,8 +38,9 @@ fn add(forest: &Forest, index: usize, depth: usize, screen: &mut Screen) {
 fn line(forest: &Forest, index: usize, depth: usize, screen: &Screen) -> Text {
     let node = &forest.nodes[index];
     let share = format!("{:.1} %", 100.0 * node.share);
-    let time = format::duration(node.total_ns, screen.glyphs());
-    let figures = format!("{share:>7} {time:>9}  {:>5}  {}", node.tests, "  ".repeat(depth));
+    let time = format::cost(node.total_cost, forest.engine, screen.glyphs());
+    let width = format::cost_width(forest.engine);
+    let figures = format!("{share:>7} {time:>width$}  {:>5}  {}", node.tests, "  ".repeat(depth));
     let name = match node.function {
         Some(function) => {
             impact::name(&forest.functions[function]).with(DIM, format!(" {}", impact::calls(node.calls)))
@@ -58,11 +60,11 @@ pub struct Node {
     pub tests: usize,
     /// Calls, over one run of each test.
     pub calls: Option<f64>,
-    /// Time in itself, ns, over one run of each test.
-    pub self_ns: Option<f64>,
-    /// Time in all, ns, over one run of each test.
-    pub total_ns: Option<f64>,
-    /// `total_ns` as a part of that of all tests.
+    /// Of itself, over one run of each test.
+    pub self_cost: Option<f64>,
+    /// Of all, over one run of each test.
+    pub total_cost: Option<f64>,
+    /// `total_cost` as a part of that of all tests.
     pub share: Option<f64>,
     pub children: Vec<usize>,
 }
@@ -73,8 +75,8 @@ pub fn nodes(forest: &Forest) -> Vec<Node> {
         function: node.function,
         tests: node.tests,
         calls: finite(node.calls),
-        self_ns: finite(node.self_ns),
-        total_ns: finite(node.total_ns),
+        self_cost: finite(node.self_cost),
+        total_cost: finite(node.total_cost),
         share: finite(node.share),
         children: node.children.clone(),
     });

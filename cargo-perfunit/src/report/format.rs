@@ -62,7 +62,15 @@ pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     match engine {
         Engine::Probes => duration(cost, glyphs),
         // Fractions come from means over calls that differ.
-        Engine::Callgrind => large_count(cost.round()),
+        Engine::Callgrind => format!("{} instr", large_count(cost.round())),
+    }
+}
+
+/// Letters of a [`cost`] in a column.
+pub fn cost_width(engine: Engine) -> usize {
+    match engine {
+        Engine::Probes => 9,
+        Engine::Callgrind => 12,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which tests a function matters to: bars for people, a list for programs (described in `docs/json.md`).
 
+use super::explained;
 use super::format::{self, Glyphs};
 use super::gauge::gauge;
 use super::screen::{INDENT, Screen};
@@ -7,7 +8,7 @@ use super::style::{DIM, GOOD, STRONG, Text, test_id};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
 use crate::explain::{self, FunctionImpact, TestImpact};
-use crate::model::Function;
+use crate::model::{Engine, Function};
 use serde::{Deserialize, Serialize};
 
 /// Tests shown of each function unless everything is asked for.
@@ -22,34 +23,45 @@ pub fn text(impact: &explain::Impact, options: &TextOptions) -> String {
         screen.status("Several", STRONG, &Text::plain(text));
     }
     for function in &impact.functions {
-        write(function, options, &mut screen);
+        write(function, impact.engine, options, &mut screen);
     }
     screen.finish()
 }
 
-fn write(found: &FunctionImpact, options: &TextOptions, screen: &mut Screen) {
-    screen.status("Function", GOOD, &name(&found.function).and(": ").join(summary(found, screen.glyphs())));
+fn write(found: &FunctionImpact, engine: Engine, options: &TextOptions, screen: &mut Screen) {
+    screen.status("Function", GOOD, &name(&found.function).and(": ").join(summary(found, engine, screen.glyphs())));
+    let width = format::cost_width(engine);
     let header =
-        format!("{:>7}  {:>8}  {:<20} {:>9}  {:>8}", "self", "callees", "of the test's time", "per run", "calls");
+        format!("{:>7}  {:>8}  {:<20} {:>width$}  {:>8}", "self", "callees", of_the_test(engine), "per run", "calls");
     screen.line(&Text::default().pad(INDENT).with(DIM, header));
     let shown = if options.verbose { found.tests.len() } else { SHOWN };
     for test in found.tests.iter().take(shown) {
-        screen.line(&row(test, screen.glyphs()));
+        screen.line(&row(test, engine, screen.glyphs()));
     }
     screen.more(INDENT, found.tests.len().saturating_sub(shown));
 }
 
-fn summary(found: &FunctionImpact, glyphs: Glyphs) -> Text {
-    let [max, mean, min] = [found.ns.max, found.ns.mean, found.ns.min].map(|ns| format::duration(ns, glyphs));
+/// What shares are parts of.
+pub(super) fn of_the_test(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Probes => "of the test's time",
+        Engine::Callgrind => "of its instructions",
+    }
+}
+
+fn summary(found: &FunctionImpact, engine: Engine, glyphs: Glyphs) -> Text {
+    let [max, mean, min] =
+        [found.cost.max, found.cost.mean, found.cost.min].map(|cost| format::cost(cost, engine, glyphs));
     let tests = format::count(found.tests.len(), "test");
     let spread = if found.tests.len() > 1 { format!(", {min} to {max} per run, mean {mean}") } else { String::new() };
     Text::plain(tests).and(spread)
 }
 
-fn row(test: &TestImpact, glyphs: Glyphs) -> Text {
+fn row(test: &TestImpact, engine: Engine, glyphs: Glyphs) -> Text {
     let share = |share: f64| format!("{:.1} %", 100.0 * share);
     let figures = format!("{:>7}  {:>8}  ", share(test.self_share), share(test.children_share));
-    let costs = format!(" {:>9}  {:>8}  ", format::duration(test.ns, glyphs), calls(test.calls));
+    let width = format::cost_width(engine);
+    let costs = format!(" {:>width$}  {:>8}  ", format::cost(test.cost, engine, glyphs), calls(test.calls));
     let bar = gauge(test.self_share, test.children_share, glyphs);
     Text::default().pad(INDENT).and(figures).join(bar).and(costs).join(test_id(&test.test))
 }
@@ -67,12 +79,14 @@ pub(super) fn calls(calls: f64) -> String {
 /// The answer as a document.
 pub fn json(impact: &explain::Impact) -> String {
     let functions = impact.functions.iter().map(FunctionTests::from).collect();
-    pretty(&Document { schema_version: SCHEMA_VERSION, functions })
+    pretty(&Document { schema_version: SCHEMA_VERSION, unit: explained::unit(impact.engine).to_owned(), functions })
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     pub schema_version: u32,
+    /// Of all costs: `ns` or `instructions`.
+    pub unit: String,
     /// The functions with the path that was asked for.
     pub functions: Vec<FunctionTests>,
 }
@@ -81,13 +95,13 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FunctionTests {
     pub function: Function,
-    /// Time in it and in all that it calls, over its tests.
-    pub ns: Spread,
+    /// Of it and of all that it calls, over its tests.
+    pub cost: Spread,
     /// Its tests, those first to whose time it contributes the largest part.
     pub tests: Vec<TestShare>,
 }
 
-/// A time over tests, ns per run.
+/// A cost over tests, per run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     pub max: Option<f64>,
@@ -100,12 +114,12 @@ pub struct Spread {
 pub struct TestShare {
     #[serde(flatten)]
     pub test: Test,
-    /// Part of the test's time in the function itself.
+    /// Part of the test's cost in the function itself.
     pub self_share: Option<f64>,
-    /// Part of the test's time in what the function calls.
+    /// Part of the test's cost in what the function calls.
     pub children_share: Option<f64>,
-    /// Time in it and in all that it calls, one run.
-    pub ns: Option<f64>,
+    /// Of it and of all that it calls, one run.
+    pub cost: Option<f64>,
     /// Calls in one run.
     pub calls: Option<f64>,
 }
@@ -120,7 +134,7 @@ impl From<explain::Spread> for Spread {
 impl From<&FunctionImpact> for FunctionTests {
     fn from(found: &FunctionImpact) -> Self {
         let tests = found.tests.iter().map(TestShare::from).collect();
-        Self { function: found.function.clone(), ns: found.ns.into(), tests }
+        Self { function: found.function.clone(), cost: found.cost.into(), tests }
     }
 }
 
@@ -130,7 +144,7 @@ impl From<&TestImpact> for TestShare {
             test: Test::from(&test.test),
             self_share: finite(test.self_share),
             children_share: finite(test.children_share),
-            ns: finite(test.ns),
+            cost: finite(test.cost),
             calls: finite(test.calls),
         }
     }
@@ -140,7 +154,7 @@ impl From<&TestImpact> for TestShare {
 mod tests {
     use super::*;
     use crate::explain::impact;
-    use crate::model::Side;
+    use crate::model::{Explanation, Profiles, Side};
     use crate::report::format::without_escapes;
     use crate::report::samples::explanation;
 
@@ -148,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_function_has_a_bar_for_each_test() {
-        let found = impact(&[explanation().profile(Side::Base)], "Parser::line").unwrap();
+        let found = impact(&Profiles::of(Engine::Probes, [&explanation()], Side::Base), "Parser::line").unwrap();
         let expected = "    Function  parser::Parser::line (src/parser.rs:88): 1 test
                  self   callees  of the test's time     per run     calls
                40.0 %    50.0 %  ########----------      900 ns        x1  mycrate parser::tests::long
@@ -157,20 +171,34 @@ mod tests {
     }
 
     #[test]
+    fn instructions_are_no_time() {
+        let counted = Explanation { engine: Engine::Callgrind, ..explanation() };
+        let found = impact(&Profiles::of(Engine::Callgrind, [&counted], Side::Base), "Parser::line").unwrap();
+        let shown = without_escapes(&text(&found, &ASCII));
+        assert!(shown.contains("of its instructions") && shown.contains(" 900 instr "), "{shown}");
+        assert!(!shown.contains(" ns ") && !shown.contains("time"), "{shown}");
+        let document: Document = serde_json::from_str(&json(&found)).unwrap();
+        assert_eq!(document.unit, "instructions");
+    }
+
+    #[test]
     fn several_functions_are_told_apart_by_their_places() {
         let mut profile = explanation().profile(Side::Head);
         profile.functions[1] = Function { name: "other::Parser::line".into(), ..profile.functions[1].clone() };
-        let shown = without_escapes(&text(&impact(&[profile], "line").unwrap(), &ASCII));
+        let shown = without_escapes(&text(
+            &impact(&Profiles { engine: Engine::Probes, tests: vec![profile] }, "line").unwrap(),
+            &ASCII,
+        ));
         assert!(shown.contains("2 functions match this path"), "{shown}");
         assert!(shown.contains("(src/parser.rs:88)") && shown.contains("(src/lexer.rs:12)"), "{shown}");
     }
 
     #[test]
     fn the_document_can_be_read_again() {
-        let found = impact(&[explanation().profile(Side::Base)], "Parser::line").unwrap();
+        let found = impact(&Profiles::of(Engine::Probes, [&explanation()], Side::Base), "Parser::line").unwrap();
         let document: Document = serde_json::from_str(&json(&found)).unwrap();
         let [function] = &document.functions[..] else { panic!("{document:?}") };
-        assert_eq!(function.ns, Spread { max: Some(900.0), mean: Some(900.0), min: Some(900.0) });
+        assert_eq!(function.cost, Spread { max: Some(900.0), mean: Some(900.0), min: Some(900.0) });
         assert_eq!(
             (function.tests[0].self_share, function.tests[0].test.name.as_str()),
             (Some(0.4), "parser::tests::long")

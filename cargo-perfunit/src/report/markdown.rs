@@ -7,6 +7,7 @@
 mod escape;
 
 use self::escape::{code, plain};
+use super::blame;
 use super::by_cause::{self, Responsible};
 use super::caveats;
 use super::counts::Unmeasured;
@@ -218,7 +219,8 @@ fn responsible(explanation: &Explanation) -> Option<String> {
     let place = code(&format!("{}:{}", function.file, function.line));
     let share = format!("{:.0} % of the change", 100.0 * blamed.share);
     let source = if blamed.changed.is_some() { "" } else { ", source unchanged" };
-    Some(format!("{} ({place}), {share}{source}", code(&function.name)))
+    let apart = plain(&blame::not_apart(explanation, blamed));
+    Some(format!("{} ({place}){apart}, {share}{source}", code(&function.name)))
 }
 
 /// What is below a line that unfolds it.

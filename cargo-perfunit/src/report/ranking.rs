@@ -1,5 +1,6 @@
 //! Hot functions over all tests, by the score of Zhou and Li: lines for people, a list for programs.
 
+use super::explained;
 use super::forest;
 use super::format;
 use super::impact::{self, Spread};
@@ -8,7 +9,7 @@ use super::style::{DIM, STRONG, Text};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, finite, pretty};
 use crate::explain::{Forest, Ranked};
-use crate::model::Function;
+use crate::model::{Engine, Function};
 use serde::{Deserialize, Serialize};
 
 /// Functions shown unless everything is asked for.
@@ -20,14 +21,15 @@ pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String
     let tests = trees.nodes.first().map_or(0, |root| root.tests);
     let text = format!("{} of {}", format::count(ranking.len(), "function"), format::count(tests, "test"));
     screen.status("Hot", STRONG, &Text::plain(text));
+    let width = format::cost_width(trees.engine);
     let header = format!(
-        "{:>6} {:>6} {:>9}  {:>9} {:>9} {:>9}  {:>5}  function",
+        "{:>6} {:>6} {:>9}  {:>width$} {:>width$} {:>width$}  {:>5}  function",
         "score", "R", "deviation", "max", "mean", "min", "tests"
     );
     screen.line(&Text::default().pad(INDENT).with(DIM, header));
     let shown = if options.verbose { ranking.len() } else { SHOWN };
     for ranked in ranking.iter().take(shown) {
-        let row = row(ranked, &screen);
+        let row = row(ranked, trees.engine, &screen);
         screen.line(&row);
     }
     screen.more(INDENT, ranking.len().saturating_sub(shown));
@@ -35,12 +37,12 @@ pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String
     screen.finish()
 }
 
-fn row(ranked: &Ranked, screen: &Screen) -> Text {
-    let [max, mean, min] =
-        [ranked.self_ns.max, ranked.self_ns.mean, ranked.self_ns.min].map(|ns| format::duration(ns, screen.glyphs()));
-    let score = ranked.score;
+fn row(ranked: &Ranked, engine: Engine, screen: &Screen) -> Text {
+    let [max, mean, min] = [ranked.self_cost.max, ranked.self_cost.mean, ranked.self_cost.min]
+        .map(|cost| format::cost(cost, engine, screen.glyphs()));
+    let (score, width) = (ranked.score, format::cost_width(engine));
     let figures = format!(
-        "{:>6.3} {:>6.3} {:>9.3}  {max:>9} {mean:>9} {min:>9}  {:>5}  ",
+        "{:>6.3} {:>6.3} {:>9.3}  {max:>width$} {mean:>width$} {min:>width$}  {:>5}  ",
         score.score, score.distance, score.deviation, ranked.tests
     );
     Text::default().pad(INDENT).and(figures).join(impact::name(&ranked.function))
@@ -50,6 +52,7 @@ fn row(ranked: &Ranked, screen: &Screen) -> Text {
 pub fn json(ranking: &[Ranked], trees: &Forest) -> String {
     let document = Document {
         schema_version: SCHEMA_VERSION,
+        unit: explained::unit(trees.engine).to_owned(),
         ranking: ranking.iter().map(Place::from).collect(),
         functions: trees.functions.clone(),
         nodes: forest::nodes(trees),
@@ -60,6 +63,8 @@ pub fn json(ranking: &[Ranked], trees: &Forest) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     pub schema_version: u32,
+    /// Of all costs: `ns` or `instructions`.
+    pub unit: String,
     /// The functions, the hottest first.
     pub ranking: Vec<Place>,
     /// The functions of the tree.
@@ -74,12 +79,12 @@ pub struct Place {
     pub function: Function,
     /// R less the deviation.
     pub score: Option<f64>,
-    /// R: the quadratic mean of the shares of its own time in the tests that call it.
+    /// R: the quadratic mean of the shares of its own cost in the tests that call it.
     pub r: Option<f64>,
     /// Standard deviation of these shares.
     pub deviation: Option<f64>,
-    /// Its own time over these tests, ns per run.
-    pub self_ns: Spread,
+    /// Its own cost over these tests, per run.
+    pub self_cost: Spread,
     /// How many tests call it.
     pub tests: usize,
 }
@@ -91,7 +96,7 @@ impl From<&Ranked> for Place {
             score: finite(ranked.score.score),
             r: finite(ranked.score.distance),
             deviation: finite(ranked.score.deviation),
-            self_ns: ranked.self_ns.into(),
+            self_cost: ranked.self_cost.into(),
             tests: ranked.tests,
         }
     }
@@ -101,16 +106,16 @@ impl From<&Ranked> for Place {
 mod tests {
     use super::*;
     use crate::explain::{forest, ranking};
-    use crate::model::{Profile, Side};
+    use crate::model::{Profiles, Side};
     use crate::report::format::without_escapes;
     use crate::report::samples::explanation;
 
     const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
 
-    fn profiles() -> [Profile; 2] {
-        let mut other = explanation().profile(Side::Base);
+    fn profiles() -> Profiles {
+        let mut other = explanation();
         other.test.name = "parser::tests::short".into();
-        [explanation().profile(Side::Base), other]
+        Profiles::of(Engine::Probes, [&explanation(), &other], Side::Base)
     }
 
     #[test]

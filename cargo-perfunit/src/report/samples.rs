@@ -131,11 +131,11 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
 /// A test of 1 us whose helper takes 400 ns more.
 pub fn explanation() -> Explanation {
     let unknown = Difference { estimate: 0.0, low: 0.0, high: 0.0 };
-    let node = |function, calls, self_ns: [f64; 2], total_ns: [f64; 2], children: &[usize]| CallNode {
+    let node = |function, calls, self_cost: [f64; 2], total_cost: [f64; 2], children: &[usize]| CallNode {
         function,
         calls: Sides { base: calls, head: calls },
-        self_ns: Sides { base: self_ns[0], head: self_ns[1] },
-        total_ns: Sides { base: total_ns[0], head: total_ns[1] },
+        self_cost: Sides { base: self_cost[0], head: self_cost[1] },
+        total_cost: Sides { base: total_cost[0], head: total_cost[1] },
         self_change: unknown,
         total_change: unknown,
         children: children.to_vec(),
@@ -152,10 +152,10 @@ pub fn explanation() -> Explanation {
         strategy: Strategy::Complete,
         seconds: 1.5,
         pairs: 16,
-        ns: Sides { base: 1_000.0, head: 1_410.0 },
+        cost: Sides { base: 1_000.0, head: 1_410.0 },
         change: Difference { estimate: 410.0, low: 400.0, high: 420.0 },
         distortion: 1.0,
-        probe_cost_ns: Sides { base: 40.0, head: 40.0 },
+        probe_cost: Sides { base: 40.0, head: 40.0 },
         functions: vec![
             function("src/parser.rs", 88, "parser::Parser::line"),
             function("src/lexer.rs", 12, "lexer::word"),
@@ -168,6 +168,7 @@ pub fn explanation() -> Explanation {
         blamed: Vec::new(),
         causes: Vec::new(),
         code_changed: None,
+        instructions: None,
         without_probe: BTreeMap::new(),
         notes: Vec::new(),
     }
@@ -270,7 +271,8 @@ pub fn whole() -> Run {
     let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
     let calls = Sides { base: 1.0, head: 3.0 };
     let (blame, calls_each) = (Blame::CallsOf(0), Some(calls));
-    let blamed = Blamed { function: 1, blame, change, share: 1.02, calls, calls_each, changed: None };
+    let blamed =
+        Blamed { function: 1, blame, change, share: 0.98, calls, calls_each, changed: None, not_apart: Vec::new() };
     let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
     let causes = vec![Cause { changed, share: 0.31 }];
     let outcome = &mut run.outcomes[2];

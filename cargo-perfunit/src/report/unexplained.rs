@@ -1,5 +1,6 @@
 //! Why no function is named, in words.
 
+use super::format;
 use crate::model::{BuiltWith, Engine, ExplanationNote, Unexplained};
 use std::fmt::{Display, Formatter, Result};
 
@@ -25,6 +26,14 @@ impl Display for Unexplained {
             ),
             Self::BudgetUsed { by_measuring: true } => f.write_str("the budget was used up by measuring"),
             Self::BudgetUsed { by_measuring: false } => f.write_str("the budget was used up"),
+            Self::LongerThanMeasuring { instructions } => {
+                if let Some(change) = instructions {
+                    write!(f, "executed instructions ({}) do not account for it; ", format::percent(*change))?;
+                }
+                f.write_str(
+                    "timing its functions would take longer than measuring did, `cargo perfunit explain` does it",
+                )
+            }
             Self::DoesNotBuild { with, error } => write!(f, "it does not build with {with}: {error}"),
             Self::TargetNotBuilt { with } => write!(f, "its target was not built with {with}"),
             Self::NoTimeLeft => f.write_str("no time was left"),

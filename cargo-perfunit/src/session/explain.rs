@@ -9,8 +9,8 @@ use crate::build::Builder;
 use crate::error::{Error, Result};
 use crate::explain::{Answers, Explaining, Goal, Question, check};
 use crate::model::{
-    Explain, Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Unexplained, Verdict, VersionName,
-    Warning,
+    Engine, Explain, Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Unexplained, Verdict,
+    VersionName, Warning,
 };
 use crate::select::select;
 use crate::system::suggest;
@@ -37,10 +37,19 @@ pub struct ExplainRequest {
     pub budget: Option<Duration>,
 }
 
+impl ExplainRequest {
+    /// By what to find out where costs are: time, unless something else is asked for.
+    fn profiled_by(&self) -> Engine {
+        self.explaining.engine.unwrap_or(Engine::Probes)
+    }
+}
+
 /// Where the time of tests goes.
 #[derive(Debug)]
 pub struct Profiles {
     pub versions: Sides<VersionName>,
+    /// What all were profiled by.
+    pub engine: Engine,
     /// By test, both versions.
     pub tests: Vec<Explanation>,
     /// What the user should know.
@@ -56,12 +65,13 @@ pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanati
 
 /// Where the time of tests of the last run goes: of those that are named, or of all that were measured.
 pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
+    let engine = request.profiled_by();
     let (record, chosen, answers) = ask(request, Goal::Profile, terminal)?;
     let mut tests = Vec::new();
     let mut warnings = answers.warnings;
     for outcome in chosen.into_iter().map(|index| &record.run.outcomes[index]) {
         let test = &outcome.test;
-        match (record.profile(test), answers.tests.get(test)) {
+        match (record.profile(test, engine), answers.tests.get(test)) {
             _ if Question::about(outcome).is_none() => {}
             (Some(found), _) => tests.push(found.clone()),
             (None, Some(Err(why))) => {
@@ -73,7 +83,7 @@ pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles
             }
         }
     }
-    Ok(Profiles { versions: versions(record), tests, warnings })
+    Ok(Profiles { versions: versions(record), engine, tests, warnings })
 }
 
 fn versions(record: Record) -> Sides<VersionName> {
@@ -87,9 +97,10 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     let ours = home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     let (path, mut record) = runs::last(&ours)?;
     let chosen = choose(&record, request, goal)?;
+    let engine = request.profiled_by();
     let is_known = |outcome: &&Outcome| match goal {
         Goal::Blame => !request.again && outcome.explanation.is_some(),
-        Goal::Profile => record.profile(&outcome.test).is_some(),
+        Goal::Profile => record.profile(&outcome.test, engine).is_some(),
     };
     let open = chosen.iter().map(|index| &record.run.outcomes[*index]).filter(|outcome| !is_known(outcome));
     let open: Vec<Question> = open.filter_map(Question::about).collect();

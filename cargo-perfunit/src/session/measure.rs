@@ -67,6 +67,7 @@ pub fn run_pairing(
     tests: Vec<Candidate>,
     others: usize,
 ) -> Result<Measured> {
+    let began = Instant::now();
     let Session { context, options, .. } = session;
     let mut bench = Bench::open(&context.ours)?;
     let mut warnings = Vec::new();
@@ -93,7 +94,7 @@ pub fn run_pairing(
     // Explaining has a bench of its own.
     drop(bench);
     let started = Instant::now();
-    warnings.extend(explain_outcomes(builder, &session.inquiry(built), &mut outcomes));
+    warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
     Ok(Measured { outcomes, environment, warnings, explaining: started.elapsed() })
 }
 

@@ -99,7 +99,12 @@ fn build(
         return recipe.follow(&session.context.ours, pairing, &roots, variant);
     }
     let Selected { workspace, packages, .. } = selected;
-    builder.pairing(&Job { options: &options.build, workspace, packages, targets }, pairing, roots, variant)
+    builder.pairing(
+        &Job { options: &options.build, workspace, packages, targets, deadline: None },
+        pairing,
+        roots,
+        variant,
+    )
 }
 
 impl Prepared {

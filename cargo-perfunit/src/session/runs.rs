@@ -3,7 +3,7 @@
 
 use super::options::Options;
 use crate::error::{Error, Result};
-use crate::model::{Explanation, Run, Sides, Strategy, TestId};
+use crate::model::{Engine, Explanation, Run, Sides, Strategy, TestId};
 use crate::system::date;
 use crate::system::fs;
 use serde::{Deserialize, Serialize};
@@ -58,13 +58,14 @@ impl Record {
         }
     }
 
-    /// Where the time of a test goes, all functions timed.
-    pub fn profile(&self, test: &TestId) -> Option<&Explanation> {
+    /// Where the cost of a test is in this engine's unit, all functions told apart.
+    pub fn profile(&self, test: &TestId, engine: Engine) -> Option<&Explanation> {
         let explained = || {
             let outcome = self.run.outcomes.iter().find(|outcome| outcome.test == *test)?;
             outcome.explanation.as_ref().filter(|found| found.strategy == Strategy::Complete)
         };
-        self.profiles.get(test).or_else(explained)
+        let is_meant = |found: &&Explanation| found.engine == engine;
+        self.profiles.get(test).filter(is_meant).or_else(|| explained().filter(is_meant))
     }
 }
 

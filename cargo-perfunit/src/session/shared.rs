@@ -61,6 +61,7 @@ impl<'a> Session<'a> {
             explaining: self.options.explaining,
             measuring: &self.options.measuring,
             deadline: self.deadline,
+            unasked_until: None,
         }
     }
 }

@@ -13,6 +13,9 @@ use std::fmt::Write;
 /// How often a caller calls a helper more: enough to show, and not more than fits a test.
 const MORE_CALLS: std::ops::RangeInclusive<u32> = 2..=9;
 
+/// Rounds of about a nanosecond that a leaf gets: as many as a probe takes at most, and mostly fewer.
+const LEAF_ROUNDS: std::ops::RangeInclusive<u32> = 2..=16;
+
 /// What injections are drawn from.
 pub struct Pool {
     /// Functions of the workspace.
@@ -41,6 +44,7 @@ impl Pool {
     pub fn draw(&self, kind: Kind, most: usize, random: &mut Rng) -> Vec<Injection> {
         let mut found = match kind {
             Kind::Busy => self.busy(random),
+            Kind::Leaf => self.leaf(random),
             Kind::Twice | Kind::Oftener => self.calls(kind, random),
             Kind::Dependency => self.dependency(random),
             Kind::Two => self.two(random),
@@ -58,6 +62,27 @@ impl Pool {
         self.functions.iter().map(injection).collect()
     }
 
+    /// A few rounds in functions without calls of their own that others call from a loop.
+    fn leaf(&self, random: &mut Rng) -> Vec<Injection> {
+        let looped: BTreeSet<&str> = self
+            .functions
+            .iter()
+            .flat_map(|function| &function.calls)
+            .filter(|call| call.is_in_loop)
+            .map(|call| call.callee.as_str())
+            .collect();
+        let is_leaf = |function: &&Function| {
+            let calls_ours = |call: &Call| self.functions.iter().any(|other| other.name == call.callee);
+            looped.contains(function.name.as_str()) && !function.calls.iter().any(calls_ours)
+        };
+        let injection = |function: &Function| {
+            let rounds = random.u32(LEAF_ROUNDS);
+            let changes = vec![(function.start..function.start, spin::turns(rounds))];
+            Injection::of(Kind::Leaf, function, format!("{rounds} rounds"), changes)
+        };
+        self.functions.iter().filter(is_leaf).map(injection).collect()
+    }
+
     /// A busy loop of one of the lengths.
     fn spinning(&self, function: &Function, random: &mut Rng) -> (String, Changes) {
         let ns = self.times[random.usize(..self.times.len())];
@@ -72,7 +97,7 @@ impl Pool {
         for function in &self.functions {
             // Who calls itself twice does so at every depth.
             let is_meant = |call: &&Call| repeatable.contains(call.callee.as_str()) && call.callee != function.name;
-            for Call { callee, range } in function.calls.iter().filter(is_meant) {
+            for Call { callee, range, .. } in function.calls.iter().filter(is_meant) {
                 let call = &self.texts[&function.path][range.clone()];
                 let (effect, again) = match kind {
                     Kind::Oftener => {

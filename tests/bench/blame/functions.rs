@@ -48,6 +48,8 @@ pub struct Call {
     pub callee: String,
     /// The bytes of the whole expression.
     pub range: Range<usize>,
+    /// It is made in each turn of a loop, or by a closure, which iterators call as often.
+    pub is_in_loop: bool,
 }
 
 /// The functions of a file that are no tests' own. Left out are const ones, which no probe can time, and those that
@@ -60,7 +62,7 @@ pub fn functions(path: &str, text: &str) -> Vec<Function> {
     let Ok(file) = syn::parse_str::<syn::File>(text) else { return Vec::new() };
     let probed = source::instrument(text, &source::Place { package: "", path }, &|_| true);
     let trivial = probed.sites.iter().filter(|site| site.trivial).map(|site| site.line).collect();
-    let mut finder = Finder { path, text, trivial, found: Vec::new(), inside: Vec::new() };
+    let mut finder = Finder { path, text, trivial, found: Vec::new(), inside: Vec::new(), loops: Vec::new() };
     finder.visit_file(&file);
     finder.found
 }
@@ -73,6 +75,8 @@ struct Finder<'a> {
     found: Vec<Function>,
     /// The functions around the code that is visited, the innermost last.
     inside: Vec<Function>,
+    /// The loops in each of these around that code.
+    loops: Vec<usize>,
 }
 
 impl Finder<'_> {
@@ -93,13 +97,16 @@ impl Finder<'_> {
             is_repeatable: signature.inputs.iter().all(is_repeatable),
             is_trivial: self.trivial.contains(&line),
         });
+        self.loops.push(0);
         visit::visit_block(self, block);
+        self.loops.pop();
         self.found.extend(self.inside.pop());
     }
 
     fn call(&mut self, callee: String, expression: &Expr) {
         if let Some(function) = self.inside.last_mut() {
-            function.calls.push(Call { callee, range: expression.span().byte_range() });
+            let is_in_loop = self.loops.last().is_some_and(|loops| *loops > 0);
+            function.calls.push(Call { callee, range: expression.span().byte_range(), is_in_loop });
         }
     }
 }
@@ -148,7 +155,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Expr::MethodCall(call) => self.call(call.method.to_string(), expression),
             _ => {}
         }
+        let repeats = matches!(expression, Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) | Expr::Closure(_));
+        let turn = usize::from(repeats);
+        self.loops.iter_mut().last().into_iter().for_each(|loops| *loops += turn);
         visit::visit_expr(self, expression);
+        self.loops.iter_mut().last().into_iter().for_each(|loops| *loops -= turn);
     }
 }
 

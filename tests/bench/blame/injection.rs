@@ -11,6 +11,8 @@ use std::fmt;
 pub enum Kind {
     /// A busy loop at the start of a function.
     Busy,
+    /// A small function that calls no other and is called from a loop does some ns more at each call.
+    Leaf,
     /// A call of another function is made twice; to blame is who calls.
     Twice,
     /// The same, several times and in a loop.
@@ -23,7 +25,7 @@ pub enum Kind {
 
 impl Kind {
     /// In the order in which they are tried.
-    pub const ALL: [Self; 5] = [Self::Busy, Self::Twice, Self::Oftener, Self::Dependency, Self::Two];
+    pub const ALL: [Self; 6] = [Self::Busy, Self::Leaf, Self::Twice, Self::Oftener, Self::Dependency, Self::Two];
 
     /// The word on the command line.
     pub fn word(self) -> String {

@@ -33,3 +33,8 @@ pub fn statement(rounds: u64) -> String {
          core::sync::atomic::Ordering::SeqCst) + 1 < {rounds} {{}} }}"
     )
 }
+
+/// A loop of so many turns, for the start of a function, that no compiler unrolls or leaves out: some cycles each.
+pub fn turns(rounds: u32) -> String {
+    format!(" {{ let mut left = {rounds}u32; while core::hint::black_box(left) > 0 {{ left -= 1; }} }}")
+}

@@ -5,7 +5,7 @@ use super::injection::Kind;
 use super::told::{Row, Told};
 use std::collections::BTreeSet;
 
-/// A row for each kind, for busy loops by their length, and for all.
+/// A row for each kind, for loops by their length, and for all.
 pub fn table(rows: &[Row]) -> String {
     let mut lines = vec![
         "| injection | made | flagging | slower tests | explained | right first | in three | nobody named | wrong first | median s | max s |"
@@ -18,7 +18,7 @@ pub fn table(rows: &[Row]) -> String {
         let mut effects: Vec<&str> = of_kind.iter().map(|row| row.effect.as_str()).collect();
         effects.sort_by_key(|effect| (effect.len(), effect.to_owned()));
         effects.dedup();
-        for effect in effects.into_iter().filter(|_| kind == Kind::Busy) {
+        for effect in effects.into_iter().filter(|_| matches!(kind, Kind::Busy | Kind::Leaf)) {
             let rows: Vec<&Row> = of_kind.iter().filter(|row| row.effect == effect).copied().collect();
             lines.push(line(&format!("{}, {effect}", kind.word()), &rows));
         }

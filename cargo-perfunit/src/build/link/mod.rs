@@ -18,5 +18,5 @@ pub(super) use carry::{carry, carry_binary};
 pub(super) use place::{place_for, users_linker};
 pub(super) use record::LIBRARIES;
 pub use record::{InputKind, LinkRecord};
-pub use relink::{Position, Relink, relink};
+pub use relink::{Position, Relink, relink, relink_with_debug_information};
 pub use role::{is_link, link};

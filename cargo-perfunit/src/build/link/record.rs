@@ -227,6 +227,12 @@ impl LinkRecord {
         Ok((!same).then_some(Uncompared::LinkerScripts))
     }
 
+    /// Leaves out the options that drop debug information: the inputs hold more of it than the executable.
+    pub(super) fn keep_debug_information(&mut self) {
+        const DROPPING: [&str; 4] = ["--strip-debug", "--strip-all", "-S", "-s"];
+        self.arguments.retain(|argument| argument.names.is_some() || !DROPPING.contains(&argument.text.as_str()));
+    }
+
     /// The command that does the link again, from the kept files, to another place.
     pub fn command(&self, output: &Path) -> Command {
         let mut command = Command::new(&self.linker);
@@ -396,6 +402,16 @@ mod tests {
         assert_eq!(read.inputs(), [dir.path().join("a.o")]);
         LinkRecord { version: VERSION + 1, ..record }.save(dir.path()).unwrap();
         assert!(LinkRecord::load(dir.path()).unwrap_err().message().contains("its form is"));
+    }
+
+    #[test]
+    fn debug_information_can_be_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = record(dir.path(), ONE, &["--strip-debug", "--gc-sections"]);
+        let stripped = record.options();
+        record.keep_debug_information();
+        let (kept, dropped): (Vec<_>, Vec<_>) = stripped.into_iter().partition(|option| option != "--strip-debug");
+        assert_eq!((record.options(), dropped.len()), (kept, 1));
     }
 
     #[test]

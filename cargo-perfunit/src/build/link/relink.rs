@@ -30,7 +30,17 @@ pub struct Relink {
 
 /// Starts the link again from the kept files, with `more` behind its options; or says why this linker cannot do that.
 pub fn relink(link: &Path, output: &Path, position: Position, more: &[OsString]) -> Tried<Relink, NoLayout> {
-    let record = LinkRecord::load(link)?;
+    start(LinkRecord::load(link)?, output, position, more)
+}
+
+/// Starts the same link, with the debug information that the inputs hold: of the same code at the same addresses.
+pub fn relink_with_debug_information(link: &Path, output: &Path) -> Tried<Relink, NoLayout> {
+    let mut record = LinkRecord::load(link)?;
+    record.keep_debug_information();
+    start(record, output, Position::AsBuilt, &[])
+}
+
+fn start(record: LinkRecord, output: &Path, position: Position, more: &[OsString]) -> Tried<Relink, NoLayout> {
     if let Some(why) = record.incomplete() {
         return Err(Stop::Because(NoLayout::Incomplete { why: why.to_owned() }));
     }

@@ -43,7 +43,7 @@ pub struct MeasuringArguments {
     pub per_test_budget: Option<Duration>,
     /// Find the responsible functions [default: auto].
     ///
-    /// This needs separate builds, with a probe in each function. `cargo perfunit explain` does it later.
+    /// By executed instructions, or by time, in separate builds. `cargo perfunit explain` does it later.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub explain: Option<Explain>,
     /// What to count to find the responsible functions [default: auto].

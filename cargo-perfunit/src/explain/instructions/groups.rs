@@ -5,13 +5,14 @@ use super::owners::{Owner, Owners};
 use super::profile::{Call, Counted};
 use crate::select::code::{Inlining, Operations};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// An executable and whose its functions are.
 pub struct Code {
     /// Its path, as callgrind writes it.
     object: String,
-    inlining: Inlining,
-    operations: Operations,
+    inlining: Rc<Inlining>,
+    operations: Rc<Operations>,
     /// By origin of the debug information.
     of_origin: Vec<Owner>,
     owners: Owners,
@@ -19,7 +20,7 @@ pub struct Code {
 
 impl Code {
     /// Settles whose everything is.
-    pub fn new(object: String, inlining: Inlining, operations: Operations, mut owners: Owners) -> Self {
+    pub fn new(object: String, inlining: Rc<Inlining>, operations: Rc<Operations>, mut owners: Owners) -> Self {
         let of_origin = inlining.origins.iter().map(|origin| owners.of_origin(origin)).collect();
         Self { object, inlining, operations, of_origin, owners }
     }

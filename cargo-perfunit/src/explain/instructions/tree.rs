@@ -47,7 +47,7 @@ pub fn tree(profile: &Profile, code: &mut Code, runs: f64) -> Recorded {
     let mut nodes = growing.nodes;
     for node in &mut nodes {
         node.calls /= runs;
-        node.self_ns /= runs;
+        node.self_cost /= runs;
     }
     Recorded { nodes }
 }
@@ -108,7 +108,7 @@ impl Growing<'_> {
                 let (caller, calls) =
                     if index == 0 { (node, calls) } else { (parts[part.caller], part.entries as f64 * share) };
                 let place = self.place(part.owner, caller, calls);
-                self.nodes[place].self_ns += part.own as f64 * share;
+                self.nodes[place].self_cost += part.own as f64 * share;
                 parts.push(place);
             }
             for (part, call) in &group.calls {
@@ -133,7 +133,7 @@ impl Growing<'_> {
         }
         if inclusive < self.least {
             let place = self.place(self.groups[call.callee].parts[0].owner, node, calls);
-            self.nodes[place].self_ns += inclusive;
+            self.nodes[place].self_cost += inclusive;
             return;
         }
         self.enter(call.callee, node, inclusive / entered as f64, calls);
@@ -189,6 +189,7 @@ mod tests {
     use super::*;
     use crate::select::code::{Inlining, Operations};
     use std::fmt::Write;
+    use std::rc::Rc;
 
     /// Functions as `caller own, callee calls inclusive, ...`; those with names of one letter are the crate's own.
     fn profile(functions: &[&str]) -> Profile {
@@ -210,7 +211,7 @@ mod tests {
     fn ways(functions: &[&str]) -> Vec<String> {
         let mut owners = Owners::default();
         owners.add_crate("p");
-        let mut code = Code::new("/test".to_owned(), Inlining::default(), Operations::default(), owners);
+        let mut code = Code::new("/test".to_owned(), Rc::<Inlining>::default(), Rc::<Operations>::default(), owners);
         let Recorded { nodes } = tree(&profile(functions), &mut code, 1.0);
         let names = code.functions();
         let mut ways: Vec<String> = Vec::new();
@@ -222,7 +223,7 @@ mod tests {
             };
             ways.push(if index == 0 { name } else { format!("{}>{name}", ways[node.parent]) });
         }
-        let figures = ways.iter().zip(&nodes).map(|(way, node)| format!("{way} {} {}", node.calls, node.self_ns));
+        let figures = ways.iter().zip(&nodes).map(|(way, node)| format!("{way} {} {}", node.calls, node.self_cost));
         let mut found: Vec<String> = figures.collect();
         found.sort();
         found

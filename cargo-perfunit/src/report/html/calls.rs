@@ -49,7 +49,7 @@ fn node(explanation: &Explanation, index: usize, depth: usize) -> Markup {
 fn line(explanation: &Explanation, index: usize) -> Markup {
     let node = &explanation.nodes[index];
     let function = node.function.map(|function| &explanation.functions[function]);
-    let Sides { base, head } = node.total_ns.map(|cost| format::cost(cost, explanation.engine, Glyphs::Unicode));
+    let Sides { base, head } = node.total_cost.map(|cost| format::cost(cost, explanation.engine, Glyphs::Unicode));
     let class = if node.total_change.estimate < 0.0 { "faster" } else { "slower" };
     html! {
         @match function {
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn what_takes_no_time_is_counted() {
         let mut explanation = explanation();
-        explanation.nodes[2].total_ns = Sides { base: 1.0, head: 1.0 };
+        explanation.nodes[2].total_cost = Sides { base: 1.0, head: 1.0 };
         explanation.without_probe.insert("const fn".into(), 2);
         let tree = tree(&explanation).0;
         assert!(tree.contains(">1 more<") && !tree.contains("lexer::word"), "{tree}");

@@ -22,8 +22,8 @@ pub fn section(explanation: &Explanation) -> Markup {
         @if is_outer { (causes) }
         (blamed(explanation))
         @if !is_outer { (causes) }
-        @for note in &explanation.notes {
-            p.note { (sentence(&one_line(&note.to_string()))) }
+        @for note in blame::evidence(explanation).into_iter().chain(explanation.notes.iter().map(ToString::to_string)) {
+            p.note { (sentence(&one_line(&note))) }
         }
         (flame::picture(explanation))
         (calls::tree(explanation))
@@ -41,10 +41,9 @@ fn found(explanation: &Explanation) -> String {
         Engine::Callgrind => "A run executes",
     };
     format!(
-        "{what} {} instead of {}{}: {} [{}, {}].",
-        cost(explanation.ns.head),
-        cost(explanation.ns.base),
-        blame::unit(explanation.engine),
+        "{what} {} instead of {}: {} [{}, {}].",
+        cost(explanation.cost.head),
+        cost(explanation.cost.base),
         signed(change.estimate),
         signed(change.low),
         signed(change.high)
@@ -76,7 +75,7 @@ fn function(explanation: &Explanation, blamed: &Blamed) -> Markup {
         code { (one_line(&function.name)) } " "
         span.place { (one_line(&function.file)) ":" (function.line) } " "
         b class=(if change.estimate < 0.0 { "faster" } else { "slower" }) { (estimate) }
-        (blame::unit(explanation.engine)) " [" (low) ", " (high) "], "
+        (blame::not_apart(explanation, blamed)) " [" (low) ", " (high) "], "
         (format!("{:.0}", 100.0 * blamed.share)) " % of the difference: " (blame::how(explanation, blamed)) ". "
         @match &blamed.changed {
             Some(changed) => { span.hunk { (sentence(&one_line(changed))) } }
@@ -117,8 +116,16 @@ mod tests {
         let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let calls = Sides { base: 3.0, head: 3.0 };
         let changed = Some("changed fn word (src/lexer.rs:12)".to_owned());
-        let blamed =
-            Blamed { function: 1, blame: Blame::ItsOwn, change, share: 0.98, calls, calls_each: None, changed };
+        let blamed = Blamed {
+            function: 1,
+            blame: Blame::ItsOwn,
+            change,
+            share: 0.98,
+            calls,
+            calls_each: None,
+            changed,
+            not_apart: Vec::new(),
+        };
         Explanation { blamed: vec![blamed], ..explanation() }
     }
 
@@ -145,7 +152,11 @@ mod tests {
     #[test]
     fn callgrind_counts_instructions() {
         let text = written(&Explanation { engine: Engine::Callgrind, ..blamed() });
-        assert!(text.contains("A run executes 1410 instead of 1000 instructions: +410 [+400, +420]."), "{text}");
-        assert!(!text.contains(" ns"), "{text}");
+        assert!(
+            text.contains("A run executes 1410 instr instead of 1000 instr: +410 instr [+400 instr, +420 instr]."),
+            "{text}"
+        );
+        assert!(text.contains("Width: instructions on head"), "{text}");
+        assert!(!text.contains(" ns") && !text.contains("self time"), "{text}");
     }
 }

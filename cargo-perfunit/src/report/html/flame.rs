@@ -2,7 +2,7 @@
 //! base, blue where it takes less. What only base does has no width in it.
 
 use super::percent;
-use crate::model::{CallNode, Explanation};
+use crate::model::{CallNode, Engine, Explanation};
 use crate::report::format::{self, Glyphs};
 use maud::{Markup, html};
 
@@ -27,6 +27,10 @@ struct Frame {
 /// The picture; nothing if head has no time to show.
 pub fn picture(explanation: &Explanation) -> Markup {
     let frames = frames(explanation);
+    let what = match explanation.engine {
+        Engine::Probes => "time",
+        Engine::Callgrind => "instructions",
+    };
     let deepest = frames.iter().map(|frame| frame.depth).max();
     let largest = frames.iter().map(|frame| certain_change(&explanation.nodes[frame.node]).abs()).fold(0.0, f64::max);
     html! {
@@ -39,7 +43,7 @@ pub fn picture(explanation: &Explanation) -> Markup {
                     }
                 }
                 figcaption {
-                    "Width: time on head; ▲ red: more self time than on base; ▼ blue: less."
+                    "Width: " (what) " on head; ▲ red: more self " (what) " than on base; ▼ blue: less."
                     span.scripted {
                         " Click a frame to zoom in, the first one to zoom out."
                     }
@@ -73,7 +77,7 @@ fn frames(explanation: &Explanation) -> Vec<Frame> {
 /// Head's time of each node, made from the times in the functions themselves so that callees never take more than their
 /// caller: what was subtracted for the probes can leave less than no time.
 fn totals(explanation: &Explanation) -> Vec<f64> {
-    let mut totals: Vec<f64> = explanation.nodes.iter().map(|node| node.self_ns.head.max(0.0)).collect();
+    let mut totals: Vec<f64> = explanation.nodes.iter().map(|node| node.self_cost.head.max(0.0)).collect();
     let mut order = Vec::with_capacity(totals.len());
     let mut open: Vec<(usize, Option<usize>)> = if totals.is_empty() { Vec::new() } else { vec![(0, None)] };
     while let Some((index, caller)) = open.pop() {
@@ -118,9 +122,9 @@ fn draw(explanation: &Explanation, frame: &Frame, largest: f64) -> Markup {
 
 /// What the pointer brings up.
 fn title(explanation: &Explanation, node: &CallNode, name: &str) -> String {
-    let cost = |ns: f64| format::cost(ns, explanation.engine, Glyphs::Unicode);
-    let [base, head] = [node.self_ns.base, node.self_ns.head].map(cost);
-    format!("{}: {} on head; self {base} → {head}", format::one_line(name), cost(node.total_ns.head))
+    let cost = |cost: f64| format::cost(cost, explanation.engine, Glyphs::Unicode);
+    let [base, head] = [node.self_cost.base, node.self_cost.head].map(cost);
+    format!("{}: {} on head; self {base} → {head}", format::one_line(name), cost(node.total_cost.head))
 }
 
 /// The stronger the colour, the larger the part of the largest difference.
@@ -156,10 +160,10 @@ mod tests {
     fn neighbours_do_not_overlap_even_where_probes_were_subtracted() {
         let mut explanation = explanation();
         let mut extra = explanation.nodes[2].clone();
-        extra.self_ns = Sides { base: 100.0, head: -50.0 };
+        extra.self_cost = Sides { base: 100.0, head: -50.0 };
         explanation.nodes[1].children = vec![3, 2];
         explanation.nodes.push(extra.clone());
-        extra.self_ns = Sides { base: 100.0, head: 90.0 };
+        extra.self_cost = Sides { base: 100.0, head: 90.0 };
         explanation.nodes[1].children.push(4);
         explanation.nodes.push(extra);
         let frames = frames(&explanation);

@@ -2,7 +2,7 @@
 
 use super::inlining::UnreadableExecutable;
 use iced_x86::{Code as Operation, Decoder, DecoderOptions};
-use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
 use std::collections::BTreeMap;
 
 /// rustc writes into it where a debugger finds its printers, if there is debug information.
@@ -14,6 +14,17 @@ pub fn unlike(executable: &[u8], other: &[u8]) -> Result<Vec<String>, Unreadable
     let (ours, others) = (shapes(executable)?, shapes(other)?);
     let differs = |(name, shape): (&String, &Shape)| others.get(name).is_some_and(|other| other != shape);
     Ok(ours.iter().filter(|(name, shape)| differs((name, shape))).map(|(name, _)| name.clone()).collect())
+}
+
+/// Whether two executables hold the same machine code at the same addresses.
+pub fn is_same_code(executable: &[u8], other: &[u8]) -> Result<bool, UnreadableExecutable> {
+    let (one, two) = (object::File::parse(executable)?, object::File::parse(other)?);
+    Ok(code_sections(&one)? == code_sections(&two)?)
+}
+
+fn code_sections<'data>(file: &object::File<'data>) -> Result<Vec<(u64, &'data [u8])>, UnreadableExecutable> {
+    let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    Ok(code.map(|section| Ok((section.address(), section.data()?))).collect::<object::Result<_>>()?)
 }
 
 /// A function's bytes, less what the linker fills in.

@@ -43,7 +43,7 @@ mod trace;
 mod unit;
 mod unreadable;
 
-pub use alike::unlike;
+pub use alike::{is_same_code, unlike};
 pub use compare::{Changed, ChangedCode, Code, Comparison, NotFound, What, compare, compare_symbols};
 pub use functions::{FunctionCode, SourceName, functions};
 pub use inlining::{Frame, Inlining, Origin, UnreadableExecutable};

@@ -32,7 +32,7 @@ fn figures_that_are_no_numbers_read_back_as_such() {
     let nothing = f64::INFINITY;
     let outcome = &mut run.outcomes[2];
     let explanation = outcome.explanation.as_mut().unwrap();
-    (explanation.distortion, explanation.ns.base) = (nothing, nothing);
+    (explanation.distortion, explanation.cost.base) = (nothing, nothing);
     explanation.blamed[0].calls_each = Some(Sides { base: nothing, head: 1.0 });
     let measured = outcome.measured.as_mut().unwrap();
     *measured = Measured { head_ns: nothing, p_value: nothing, ..measured.clone() };
@@ -42,7 +42,7 @@ fn figures_that_are_no_numbers_read_back_as_such() {
     let path = keep(ours.path(), &mut record(run)).unwrap();
     let found = read(&path).unwrap().run;
     let explanation = found.outcomes[2].explanation.as_ref().unwrap();
-    assert!(explanation.distortion.is_nan() && explanation.ns.base.is_nan());
+    assert!(explanation.distortion.is_nan() && explanation.cost.base.is_nan());
     assert!(explanation.blamed[0].calls_each.unwrap().base.is_nan());
     let measured = found.outcomes[2].measured.as_ref().unwrap();
     assert!(measured.head_ns.is_nan() && measured.sample.batches.head.last().unwrap().is_nan());

@@ -31,10 +31,10 @@ pub fn uncovered(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) 
         starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
     };
     let uncovered = changed.into_iter().filter_map(|item| {
-        let named = names.sides.head.at(&item.path, item.line, item.kind)?;
+        let in_head = names.sides.head.at(&item.path, item.line, item.kind)?;
         let package = coverage.package(item)?;
-        let because = coverage.uncovered_because(item, named)?;
-        let Named { path, item, .. } = named;
+        let because = coverage.uncovered_because(item, in_head)?;
+        let Named { path, item, .. } = in_head;
         let function = Function { package, file: path.clone(), line: item.line, name: item.name.clone() };
         Some(Uncovered { function, because })
     });

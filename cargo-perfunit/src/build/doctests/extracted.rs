@@ -199,7 +199,7 @@ mod tests {
     }
 
     /// What rustdoc prints for one doc test with such attributes.
-    fn output(attributes: Value, crate_level: &str, wrapper: Value) -> String {
+    fn output(attributes: &Value, crate_level: &str, wrapper: &Value) -> String {
         let mut all = json!({
             "should_panic": false, "no_run": false, "ignore": "None", "test_harness": false, "compile_fail": false,
             "standalone_crate": false, "edition": null
@@ -214,29 +214,29 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(attributes: Value, crate_level: &str, expected: &NoDoctest) {
-        let text = output(attributes, crate_level, Value::Null);
+    fn check(attributes: &Value, crate_level: &str, expected: &NoDoctest) {
+        let text = output(attributes, crate_level, &Value::Null);
         let found = read(&text, "2021", "x86_64-unknown-linux-gnu").unwrap();
         assert_eq!(found[0].code.as_ref().unwrap_err(), expected);
     }
 
     #[test]
     fn what_fits_no_bundle_has_its_reason() {
-        check(json!({"ignore": "All"}), "", &NoDoctest::Ignored);
-        check(json!({"ignore": {"Some": ["wasm", "x86_64"]}}), "", &NoDoctest::Ignored);
-        check(json!({"no_run": true, "compile_fail": true}), "", &NoDoctest::CompileFail);
-        check(json!({"no_run": true}), "", &NoDoctest::NoRun);
-        check(json!({"standalone_crate": true}), "", &NoDoctest::StandaloneCrate);
-        check(json!({"edition": "2018"}), "", &NoDoctest::OtherEdition { edition: "2018".to_owned() });
+        check(&json!({"ignore": "All"}), "", &NoDoctest::Ignored);
+        check(&json!({"ignore": {"Some": ["wasm", "x86_64"]}}), "", &NoDoctest::Ignored);
+        check(&json!({"no_run": true, "compile_fail": true}), "", &NoDoctest::CompileFail);
+        check(&json!({"no_run": true}), "", &NoDoctest::NoRun);
+        check(&json!({"standalone_crate": true}), "", &NoDoctest::StandaloneCrate);
+        check(&json!({"edition": "2018"}), "", &NoDoctest::OtherEdition { edition: "2018".to_owned() });
         let what = "feature".to_owned();
-        check(json!({}), "#![allow(unused)]\n#![feature(test)]\n", &NoDoctest::CrateAttribute { what });
-        check(json!({}), "#[macro_use]\nextern crate demo;\n", &NoDoctest::MacroUse);
+        check(&json!({}), "#![allow(unused)]\n#![feature(test)]\n", &NoDoctest::CrateAttribute { what });
+        check(&json!({}), "#[macro_use]\nextern crate demo;\n", &NoDoctest::MacroUse);
     }
 
     #[test]
     fn a_doc_test_of_the_crates_own_edition_and_of_another_target_fits() {
         let attributes = json!({"edition": "2021", "ignore": {"Some": ["wasm"]}, "should_panic": true});
-        let text = output(attributes, "#![allow(unused)]\nextern crate r#demo;\n", json!({"returns_result": true}));
+        let text = output(&attributes, "#![allow(unused)]\nextern crate r#demo;\n", &json!({"returns_result": true}));
         let found = read(&text, "2021", "x86_64-unknown-linux-gnu").unwrap();
         let code = found[0].code.as_ref().unwrap();
         assert_eq!((found[0].name.as_str(), found[0].should_panic, code.main), ("f #1", true, Main::Fallible));

@@ -10,7 +10,7 @@ fn told(run: &Run) -> String {
 
 #[test]
 fn a_comment_reads_like_this() {
-    assert_data_eq!(told(&full()), str![[r#"
+    assert_data_eq!(told(&full()), str![[r"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
@@ -51,8 +51,8 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r#"
+"]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
@@ -97,7 +97,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
+"]].raw());
 }
 
 /// As GitHub makes it, without the cleaning that comes after.
@@ -299,7 +299,7 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
     run.head.dirty = false;
     assert_data_eq!(
         told(&run),
-        str![[r#"
+        str![[r"
 <!-- cargo-perfunit -->
 ### 1 test got worse
 
@@ -322,7 +322,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]]
+"]]
         .raw()
     );
 }

@@ -20,7 +20,7 @@ fn every_verdict_has_its_place() {
     check(
         &full(),
         WIDE,
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
 ────────────
@@ -41,7 +41,7 @@ Not measured  1 test: fails on both: no network
 ────────────
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
 }
 
@@ -52,7 +52,7 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
     check(
         &run,
         TextOptions { width: 116, unicode: false, ..WIDE },
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
 ------------
@@ -77,7 +77,7 @@ Not measured  1 test: fails on both: no network
      Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
               build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
 }
 
@@ -88,7 +88,7 @@ fn eighty_columns_put_figures_below_names() {
     check(
         &run,
         TextOptions { width: 80, ..WIDE },
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 4 measured
 ────────────
@@ -110,7 +110,7 @@ Not measured  doc tests of mycrate: run by rustdoc
      Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
               0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
 }
 
@@ -123,7 +123,7 @@ fn verbose_tells_everything_about_every_test() {
     check(
         &run,
         TextOptions { verbose: true, ..WIDE },
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
@@ -160,7 +160,7 @@ Not measured  1 test: fails on both: no network
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
 }
 

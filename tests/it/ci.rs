@@ -76,7 +76,7 @@ fn github_gets_annotations_a_summary_and_output_variables() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("summary"), "what was there\n").unwrap();
     let run = on_github(&project, folder.path(), &[]).expect(100);
-    assert!(run.stderr.contains("::error title=1 test slower::sample tests::mixes"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 test slower::sample tests::mixes"), "{}", run.stderr);
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let (summary, report) = (read("summary"), read("perfunit.md"));
     assert_eq!(summary, format!("what was there\n{report}"));

@@ -1,5 +1,6 @@
 //! Expected failures: what was wrong, where, what to do, and the exit code. Anything else is our bug (code 70).
 
+use crate::model::Side;
 use std::fmt;
 
 /// Exit codes, the ones of cargo-nextest where it has one. Documented in `docs/exit-codes.md`.
@@ -73,6 +74,15 @@ pub struct Error {
     code: ExitCode,
     message: String,
     hint: Option<String>,
+    broken: Option<Box<Broken>>,
+}
+
+/// A version that does not build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    pub side: Side,
+    /// What cargo said.
+    pub output: String,
 }
 
 /// The result of every stage.
@@ -118,7 +128,7 @@ pub fn apart<T, Why>(tried: Tried<T, Why>) -> Result<std::result::Result<T, Why>
 impl Error {
     /// A failure with its exit code; `message` is lowercase and names the path, revision or command.
     pub fn new(code: ExitCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: message.into(), hint: None, broken: None }
     }
 
     /// git, cargo metadata or the environment failed.
@@ -136,6 +146,18 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Adds which version does not build.
+    #[must_use]
+    pub fn broken(mut self, side: Side, output: impl Into<String>) -> Self {
+        self.broken = Some(Box::new(Broken { side, output: output.into() }));
+        self
+    }
+
+    /// The version that does not build, if it is that.
+    pub fn as_broken(&self) -> Option<&Broken> {
+        self.broken.as_deref()
     }
 
     pub fn code(&self) -> ExitCode {

@@ -34,6 +34,8 @@ pub mod report;
 
 pub mod session;
 
+pub mod history;
+
 pub mod calibrate;
 
 pub mod cli;

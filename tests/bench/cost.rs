@@ -149,6 +149,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
         threshold: Threshold::default(),
         alpha: 0.01,
         others: 0,
+        family: 1,
         seed: 1,
         placement: Placement::Natural,
         metering: None,

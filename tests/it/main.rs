@@ -21,6 +21,7 @@ mod features;
 mod filters;
 mod harmless;
 mod harness;
+mod history;
 mod hook;
 mod html;
 mod instructions;

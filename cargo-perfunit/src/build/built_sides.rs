@@ -12,7 +12,6 @@ use super::toolchain::Variant;
 use crate::error::{Error, ExitCode, Result};
 use crate::git::FileSet;
 use crate::model::{Side, Sides, TargetId, TestCodeDifference, Warning};
-use crate::system::term;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -132,8 +131,8 @@ impl Attempt for AsMeasured {
             return Ok(Next::BothSides);
         }
         let name = self.names.get(side);
-        term::eprint(&failure.output);
-        Err(Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build")).hint(match side {
+        let error = Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build"));
+        Err(error.broken(side, &failure.output).hint(match side {
             Side::Base => "cargo's errors are above; if that version itself is broken, compare with another: `cargo perfunit diff REV`",
             Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
         }))

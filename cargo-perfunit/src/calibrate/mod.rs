@@ -51,6 +51,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         threshold: Threshold::default(),
         alpha: terms.alpha,
         others: 0,
+        family: 1,
         seed: terms.seed,
         // The versions differ in a number that all of them read: their code lies at the same places.
         placement: Placement::Natural,

@@ -79,6 +79,9 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
             term::error("interrupted before anything was measured");
             return ExitCode::Interrupted;
         }
+        if let Some(broken) = error.as_broken() {
+            term::eprint(&broken.output);
+        }
         term::error(&error.to_string());
         error.code()
     })

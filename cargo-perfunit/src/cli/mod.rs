@@ -5,6 +5,7 @@
 
 mod archive;
 mod arguments;
+mod bisect;
 mod calibrate;
 mod ci;
 mod clean;
@@ -17,6 +18,7 @@ mod explain;
 mod github;
 mod hook;
 mod list;
+mod log;
 mod man;
 mod merge;
 mod output;
@@ -29,6 +31,7 @@ pub use man::{ENVIRONMENT, FILES};
 
 use crate::error::{ExitCode, Result};
 use archive::ArchiveArguments;
+use bisect::BisectArguments;
 use calibrate::CalibrateArguments;
 use ci::CiArguments;
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -40,6 +43,7 @@ use doctor::DoctorArguments;
 use explain::ExplainArguments;
 use hook::HookArguments;
 use list::ListArguments;
+use log::LogArguments;
 use man::ManArguments;
 use merge::MergeArguments;
 use report::ReportArguments;
@@ -105,6 +109,16 @@ pub enum Command {
     ///
     /// Arguments are those of `diff`. Both versions are built, nothing is measured.
     List(Box<ListArguments>),
+    /// Compare each commit of a range with the one before it.
+    ///
+    /// The youngest first, along first parents. Commits that do not build are skipped; what was found out is kept, so that
+    /// an interrupted call goes on where it stopped. The courses of tests that moved are the products of their steps.
+    Log(Box<LogArguments>),
+    /// Find the commit that made a test slower.
+    ///
+    /// Both ends are compared first. Then commits between them are compared until one is left, around those that do not
+    /// build or in which the test fails.
+    Bisect(Box<BisectArguments>),
     /// Report a saved run again: for people, for programs or for a pull request.
     ///
     /// Every `diff` saves its run below `target/perfunit/runs`: the last 20 of the last 30 days.
@@ -164,6 +178,8 @@ impl Arguments {
             Command::Diff(arguments) => arguments.run(),
             Command::Explain(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
+            Command::Log(arguments) => arguments.run(),
+            Command::Bisect(arguments) => arguments.run(),
             Command::Archive(arguments) => arguments.run(),
             Command::Merge(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),

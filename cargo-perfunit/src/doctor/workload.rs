@@ -99,6 +99,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         threshold: Threshold::default(),
         alpha: ALPHA,
         others: 0,
+        family: 1,
         seed: fastrand::u64(..),
         // One executable has one layout.
         placement: Placement::Natural,

@@ -78,6 +78,7 @@ impl Inquiry<'_> {
             threshold: self.measuring.threshold,
             alpha: ALPHA,
             others: 0,
+            family: 1,
             seed: self.measuring.seed,
             placement: self.measuring.placement,
             metering: None,

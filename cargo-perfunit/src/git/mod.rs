@@ -25,6 +25,7 @@ mod resolve;
 mod revision;
 mod submodule;
 mod versions;
+mod walk;
 
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -39,3 +40,4 @@ pub use pushed::{Pushed, PushedPair, PushedVersions};
 pub use request::Request;
 pub use resolve::{Comparison, Version};
 pub use versions::Versions;
+pub use walk::{Commits, Walk};

@@ -4,7 +4,7 @@ use crate::error::Error;
 use git2::ErrorCode;
 use std::path::Path;
 
-const FETCH_MORE: &str = "the clone is shallow: run `git fetch --unshallow`, in GitHub Actions set `fetch-depth: 0` for actions/checkout, \
+pub(super) const FETCH_MORE: &str = "the clone is shallow: run `git fetch --unshallow`, in GitHub Actions set `fetch-depth: 0` for actions/checkout, \
      in GitLab CI set `GIT_DEPTH: 0`";
 
 /// Any failure of libgit2 that has no better words.
@@ -66,6 +66,11 @@ pub(super) fn no_merge_base(base: &str, head: &str, shallow: bool) -> Error {
     } else {
         error.hint(format!("`{base}..{head}` compares the two commits as they are"))
     }
+}
+
+/// The commits of a range end where the clone does.
+pub(super) fn too_shallow() -> Error {
+    Error::setup("the range has commits that this clone does not have").hint(FETCH_MORE)
 }
 
 /// The parent of the only commit that there is.

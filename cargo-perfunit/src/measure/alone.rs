@@ -66,7 +66,8 @@ impl Alone<'_> {
 
     /// The level at which a verdict on single calls needs no confirmation.
     pub fn level(&self) -> f64 {
-        decide::confirmation_alpha(self.trial.config.alpha, self.trial.config.others)
+        let config = self.trial.config;
+        decide::confirmation_alpha(config.alpha, config.others * config.family)
     }
 
     /// What to say of a test that failed on one side only: the same, if it fails there each time and passes on the other

@@ -38,6 +38,8 @@ pub struct Config {
     /// Verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run gives at most besides those
     /// on the tests at hand, in other rounds and shards: all of them share one error rate.
     pub others: usize,
+    /// Runs that share the error rate, this one included.
+    pub family: usize,
     /// Seed of the random shifts and of what tests draw.
     pub seed: u64,
     /// Whether layouts are matched.

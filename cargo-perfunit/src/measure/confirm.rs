@@ -113,7 +113,7 @@ impl Confirmation<'_> {
     fn alpha(&self, screened: &[Screened]) -> f64 {
         let measured = self.subjects.iter().zip(screened).filter(|(_, screened)| screened.end.result.is_ok());
         let verdicts: usize = measured.map(|(subject, _)| verdicts_of_pairs(&self.gates(subject))).sum();
-        decide::confirmation_alpha(self.config.alpha, verdicts + self.config.others)
+        decide::confirmation_alpha(self.config.alpha, (verdicts + self.config.others) * self.config.family)
     }
 
     fn gates(&self, subject: &Subject<'_>) -> Vec<Metric> {

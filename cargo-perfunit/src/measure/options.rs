@@ -23,6 +23,9 @@ pub struct Measuring {
     /// Tests that other runs measure, with which this one shares its error rate.
     #[serde(default)]
     pub others: usize,
+    /// Runs that share one family-wise error rate, this one included; each has an equal part.
+    #[serde(default = "one")]
+    pub family: usize,
     /// Whether layouts are matched.
     pub placement: Placement,
     /// The metrics that decide the verdicts, each once.
@@ -45,6 +48,10 @@ impl Measuring {
     }
 }
 
+fn one() -> usize {
+    1
+}
+
 impl Default for Measuring {
     /// As without any option, but for the seed, which is then drawn.
     fn default() -> Self {
@@ -57,6 +64,7 @@ impl Default for Measuring {
             seed: 0,
             equal_seeds: true,
             others: 0,
+            family: one(),
             placement: Placement::default(),
             gates: vec![Metric::Time],
             instructions: Instructions::default(),

@@ -13,6 +13,7 @@ mod explanation;
 mod explanation_note;
 mod explanations;
 mod float;
+mod history;
 mod layout;
 mod listing;
 mod metric;
@@ -46,6 +47,9 @@ pub use environment::{Environment, Stages};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
+pub use history::{
+    Bisection, Commit, Course, Culprit, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
+};
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{

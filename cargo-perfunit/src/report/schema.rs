@@ -1,6 +1,6 @@
 //! What our JSON documents look like, as JSON Schema: published in `docs/schema`, made from the types that are written.
 
-use super::{calibration, doctor, explanations, json, list, saved};
+use super::{calibration, doctor, explanations, history, json, list, saved};
 use clap::ValueEnum;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -15,6 +15,10 @@ pub enum DocumentKind {
     List,
     /// Of `explain`.
     Explain,
+    /// Of `log`.
+    Log,
+    /// Of `bisect`.
+    Bisect,
     /// Of `report --list`.
     Runs,
     /// Of `doctor`.
@@ -29,6 +33,8 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::Diff => schema::<json::Document>("cargo perfunit diff"),
         DocumentKind::List => schema::<list::ListDocument>("cargo perfunit list"),
         DocumentKind::Explain => schema::<explanations::Document>("cargo perfunit explain"),
+        DocumentKind::Log => schema::<history::LogDocument>("cargo perfunit log"),
+        DocumentKind::Bisect => schema::<history::BisectDocument>("cargo perfunit bisect"),
         DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
         DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),
         DocumentKind::Calibrate => schema::<calibration::Document>("cargo perfunit calibrate"),

@@ -107,6 +107,7 @@ fn config(session: &Session<'_>, others: usize) -> Config {
         threshold: measuring.threshold,
         alpha: measuring.alpha,
         others: others * most_verdicts(session.options),
+        family: session.options.measuring.family,
         seed: measuring.seed,
         placement: measuring.placement,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),

@@ -13,6 +13,11 @@ pub fn stamp(moment: SystemTime) -> String {
     shown(moment, "%Y%m%dT%H%M%SZ")
 }
 
+/// `2026-11-21`, of seconds since 1970.
+pub fn day(seconds: i64) -> String {
+    Timestamp::from_second(seconds).unwrap_or_default().strftime("%Y-%m-%d").to_string()
+}
+
 fn shown(moment: SystemTime, format: &str) -> String {
     // A clock that shows a year of five digits is as good as none.
     Timestamp::try_from(moment).unwrap_or_default().strftime(format).to_string()

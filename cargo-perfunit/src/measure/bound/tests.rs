@@ -11,6 +11,7 @@ pub fn config() -> Config {
         threshold: Threshold::default(),
         alpha: 0.01,
         others: 1,
+        family: 1,
         seed: 0,
         placement: Placement::Matched,
         metering: Some(Metering { gates: vec![Metric::Time], ..Metering::default() }),

@@ -1,0 +1,18 @@
+//! Several commits: what each changed ([`log`]), and which one made a test slower ([`bisect`]).
+//!
+//! Input: options of a comparison and a range. Both compare pairs of commits by [`session::compare`](crate::session),
+//! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
+//! interruption loses one comparison at most. Times of different comparisons are never compared; only ratios are.
+
+mod bisect;
+mod comparing;
+mod course;
+mod log;
+#[cfg(test)]
+mod samples;
+mod search;
+mod store;
+
+pub use bisect::{BisectRequest, bisect};
+pub use course::courses;
+pub use log::{LogRequest, log};

@@ -1,0 +1,230 @@
+//! Histories and searches as JSON.
+
+use crate::model::{self, Bisection, Course, Culprit, History, Mode, Point, Skipped, StepOutcome, StepTest, Verdict};
+use crate::report::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The document of `log`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LogDocument {
+    /// Version of this format.
+    schema_version: u32,
+    /// The commit that the first one is compared with.
+    base: model::Commit,
+    /// Oldest first.
+    commits: Vec<Entry>,
+    /// Tests of which at least one step is slower or faster, the largest change first.
+    courses: Vec<CourseOf>,
+    /// At most the probability that any verdict is false.
+    family_wise_error: f64,
+    /// Whether commits are open.
+    interrupted: bool,
+}
+
+/// A commit, and what came of it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct Entry {
+    #[serde(flatten)]
+    commit: model::Commit,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+/// What came of a commit.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+enum Outcome {
+    /// Compared with an earlier commit.
+    Compared {
+        /// Its id: the commit before, or where that does not build the nearest one that does.
+        compared_with: String,
+        /// Tests in the targets that the change can reach.
+        found: usize,
+        /// Why no test can have changed.
+        nothing_because: Option<String>,
+        /// Tests that can have changed; the code of all others is equal.
+        tests: Vec<TestOf>,
+        /// Wall time, in seconds.
+        seconds: f64,
+    },
+    /// It does not build.
+    DoesNotBuild {
+        /// Cargo's first error.
+        error: String,
+    },
+    /// No commit before it builds.
+    NothingBefore,
+    /// The comparison ended with an error.
+    Failed {
+        /// The error.
+        error: String,
+    },
+    /// Not compared yet.
+    Open,
+}
+
+/// A test of a step.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct TestOf {
+    #[serde(flatten)]
+    test: Test,
+    verdict: Verdict,
+    /// The kind of reason, where there is no verdict or an inconclusive one.
+    reason: Option<String>,
+    /// Head against base, as fractions.
+    change: Option<Interval>,
+    /// Time of one run on base, in ns.
+    base_ns: Option<f64>,
+    /// The same on head.
+    head_ns: Option<f64>,
+    mode: Option<Mode>,
+    /// The responsible function.
+    function: Option<String>,
+}
+
+/// The course of a test.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct CourseOf {
+    #[serde(flatten)]
+    test: Test,
+    /// After each commit.
+    points: Vec<PointOf>,
+}
+
+/// Time after a commit as a multiple of that before the first.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct PointOf {
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    /// False where the step has no figures of the test.
+    known: bool,
+}
+
+/// The document of `bisect`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct BisectDocument {
+    /// Version of this format.
+    schema_version: u32,
+    #[serde(flatten)]
+    test: Test,
+    good: model::Commit,
+    bad: model::Commit,
+    /// From the good end to the bad one, as fractions.
+    change: Interval,
+    /// Commits after the good end.
+    commits: usize,
+    /// `found`, `open` or `lost`.
+    end: End,
+    /// With `found`, the commit, or several where all but the last cannot be compared; else what is left.
+    candidates: Vec<model::Commit>,
+    /// The test in the step that was found.
+    step: Option<TestOf>,
+    /// Whether other commits of the range made it slower, too.
+    several: bool,
+    /// Commits that could not be compared.
+    skipped: Vec<SkippedCommit>,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum End {
+    /// The change came with the candidate.
+    Found,
+    /// The budget or Ctrl-C ended the search.
+    Open,
+    /// No single commit made the test slower.
+    Lost,
+}
+
+/// A commit that could not be compared.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct SkippedCommit {
+    #[serde(flatten)]
+    commit: model::Commit,
+    /// Why.
+    why: String,
+}
+
+/// A history for programs.
+pub fn log_json(history: &History, courses: &[Course]) -> String {
+    pretty(&LogDocument {
+        schema_version: SCHEMA_VERSION,
+        base: history.base.clone(),
+        commits: history.entries.iter().map(entry).collect(),
+        courses: courses.iter().map(course).collect(),
+        family_wise_error: history.family_wise_error(),
+        interrupted: history.interrupted,
+    })
+}
+
+/// A search for programs.
+pub fn bisect_json(bisection: &Bisection) -> String {
+    let (end, candidates, step, several) = match &bisection.culprit {
+        Culprit::Commits { commits, test, several } => (End::Found, commits, Some(test_of(test)), *several),
+        Culprit::Open(commits) => (End::Open, commits, None, false),
+        Culprit::Lost(commits) => (End::Lost, commits, None, false),
+    };
+    let skipped = bisection.skipped.iter();
+    pretty(&BisectDocument {
+        schema_version: SCHEMA_VERSION,
+        test: Test::from(&bisection.test),
+        good: bisection.good.clone(),
+        bad: bisection.bad.clone(),
+        change: interval(bisection.change),
+        commits: bisection.commits,
+        end,
+        candidates: candidates.clone(),
+        step,
+        several,
+        skipped: skipped
+            .map(|(commit, why)| SkippedCommit { commit: commit.clone(), why: super::skipped(why) })
+            .collect(),
+    })
+}
+
+fn entry(entry: &model::Entry) -> Entry {
+    let outcome = match &entry.outcome {
+        StepOutcome::Compared(step) => Outcome::Compared {
+            compared_with: step.base.clone(),
+            found: step.found,
+            nothing_because: step.nothing_because.clone(),
+            tests: step.tests.iter().map(test_of).collect(),
+            seconds: step.seconds,
+        },
+        StepOutcome::Skipped(Skipped::DoesNotBuild { error }) => Outcome::DoesNotBuild { error: error.clone() },
+        StepOutcome::Skipped(Skipped::NothingBefore) => Outcome::NothingBefore,
+        StepOutcome::Skipped(Skipped::Failed { error }) => Outcome::Failed { error: error.clone() },
+        StepOutcome::Open => Outcome::Open,
+    };
+    Entry { commit: entry.commit.clone(), outcome }
+}
+
+fn test_of(found: &StepTest) -> TestOf {
+    TestOf {
+        test: Test::from(&found.test),
+        verdict: found.verdict,
+        reason: found.reason.clone(),
+        change: found.figures.map(|figures| interval(figures.change)),
+        base_ns: found.figures.and_then(|figures| finite(figures.base_ns)),
+        head_ns: found.figures.and_then(|figures| finite(figures.head_ns)),
+        mode: found.figures.map(|figures| figures.mode),
+        function: found.function.clone(),
+    }
+}
+
+fn interval(change: model::Change) -> Interval {
+    Interval { estimate: finite(change.estimate), low: finite(change.low), high: finite(change.high) }
+}
+
+fn course(course: &Course) -> CourseOf {
+    let point = |point: &Point| PointOf {
+        ratio: finite(point.ratio),
+        low: finite(point.low),
+        high: finite(point.high),
+        known: point.is_known,
+    };
+    CourseOf { test: Test::from(&course.test), points: course.points.iter().map(point).collect() }
+}

@@ -82,8 +82,10 @@ fn github_gets_annotations_a_summary_and_output_variables() {
     assert_eq!(summary, format!("what was there\n{report}"));
     assert!(report.starts_with("<!-- cargo-perfunit -->\n") && report.contains("tests::mixes"), "{report}");
     let path = folder.path().join("perfunit.md");
-    let expected =
-        format!("verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport={}\n", path.display());
+    let expected = format!(
+        "verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport={}\n",
+        path.display()
+    );
     assert_eq!(read("output"), expected);
 
     // Files that cannot be written are no reason to lose a run, or its verdict.

@@ -76,3 +76,23 @@ fn a_library_without_doc_tests_by_its_manifest_has_none() {
     let run = project.perfunit(["list", "HEAD~1", "--doc"]).expect(0);
     assert!(run.stdout.contains("the chosen packages have no test targets"), "{}", run.stdout);
 }
+
+/// A generic function that only its doc test calls.
+fn generic(rounds: u32) -> String {
+    format!(
+        "/// ```\n/// assert_eq!(sample::twice(2u32), 4);\n/// ```\n\
+         pub fn twice<T: Copy + std::ops::Add<Output = T>>(value: T) -> T {{\n    \
+         for round in 0..{rounds}u32 {{ std::hint::black_box(round); }}\n    value + value\n}}\n\
+         #[test]\nfn is_elsewhere() {{ assert_ne!(std::hint::black_box(1), 2); }}\n"
+    )
+}
+
+#[test]
+fn what_a_doc_test_may_execute_is_not_called_uncovered() {
+    let project = Project::library(&generic(10), &generic(500));
+    let uncovered = |more: &[&str]| {
+        let arguments = ["list", "HEAD~1", "--message-format", "json"].iter().chain(more);
+        project.perfunit(arguments).expect(0).json()["selection"]["uncovered"].as_array().unwrap().len()
+    };
+    assert_eq!((uncovered(&[]), uncovered(&["--doc"])), (1, 0));
+}

@@ -33,6 +33,9 @@ pub fn uncovered(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) 
     let uncovered = changed.into_iter().filter_map(|item| {
         let in_head = names.sides.head.at(&item.path, item.line, item.kind)?;
         let package = coverage.package(item)?;
+        if coverage.may_be_in_doc_test(&package) {
+            return None;
+        }
         let because = coverage.uncovered_because(item, in_head)?;
         let Named { path, item, .. } = in_head;
         let function = Function { package, file: path.clone(), line: item.line, name: item.name.clone() };
@@ -60,6 +63,14 @@ const CALLED_FROM_ELSEWHERE: [&str; 6] =
     ["no_mangle", "export_name", "link_section", "ctor", "global_allocator", "panic_handler"];
 
 impl Coverage<'_> {
+    /// Whether a doc test of the package can have changed: its text is none of the sources in which names are looked up.
+    fn may_be_in_doc_test(&self, package: &str) -> bool {
+        let mut chosen = self.found.iter().flat_map(|candidates| &candidates.chosen);
+        chosen.any(|candidate| {
+            candidate.test.target.kind == TargetKind::Doctest && candidate.test.target.package == package
+        })
+    }
+
     /// The package whose library or binary has the function, unless it is test code.
     fn package(&self, item: &ChangedItem) -> Option<String> {
         let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);

@@ -1,11 +1,10 @@
 //! `cargo perfunit bisect`.
 
-use super::arguments::{CommonArguments, MeasuringArguments, MessageFormat, explaining, text_options};
+use super::arguments::{CommonArguments, MeasuringArguments, MessageFormat, text_options};
 use crate::error::{Error, ExitCode, Result};
 use crate::history::{self, BisectRequest};
 use crate::model::Culprit;
 use crate::report;
-use crate::session::Options;
 use crate::system::interrupt;
 use crate::system::term;
 use clap::Args;
@@ -59,10 +58,7 @@ impl BisectArguments {
         }
         let test = self.common.base.clone().unwrap_or_default();
         let resolved = self.common.resolved(self.measuring.layer())?;
-        let options = Options {
-            explaining: explaining(&resolved.settings),
-            ..self.common.options(&resolved, self.measuring.measuring(&resolved.settings))?
-        };
+        let options = self.measuring.options(&self.common, &resolved)?;
         let (good, bad, store) = (self.good.clone(), self.bad.clone(), self.store.clone());
         let bisection = history::bisect(&BisectRequest { options, test, good, bad, store }, terminal)?;
         term::print(&match self.message_format {

@@ -1,6 +1,6 @@
 //! `cargo perfunit diff`.
 
-use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, explaining, folder};
+use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
 use super::output::RunOutput;
 use super::report_files::ReportFile;
 use crate::config::NoTests;
@@ -80,11 +80,10 @@ impl DiffArguments {
         let settings = &resolved.settings;
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
         let options = Options {
-            explaining: explaining(settings),
             archive: self.use_archive.clone(),
             output: self.output.clone(),
             results: self.results()?,
-            ..self.common.options(&resolved, typed.measuring(settings))?
+            ..typed.options(&self.common, &resolved)?
         };
         Ok(DiffRequest { options, output })
     }

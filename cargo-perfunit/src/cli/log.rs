@@ -1,11 +1,10 @@
 //! `cargo perfunit log`.
 
-use super::arguments::{CommonArguments, MeasuringArguments, explaining, text_options};
+use super::arguments::{CommonArguments, MeasuringArguments, text_options};
 use crate::error::{ExitCode, Result};
 use crate::git::Walk;
 use crate::history::{self, LogRequest};
 use crate::report;
-use crate::session::Options;
 use crate::system::interrupt;
 use crate::system::term;
 use clap::{Args, ValueEnum};
@@ -66,10 +65,7 @@ impl LogArguments {
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         let resolved = self.common.resolved(self.measuring.layer())?;
-        let options = Options {
-            explaining: explaining(&resolved.settings),
-            ..self.common.options(&resolved, self.measuring.measuring(&resolved.settings))?
-        };
+        let options = self.measuring.options(&self.common, &resolved)?;
         let most = self.max.map(|most| most as usize);
         let walk = Walk { range: self.common.base.clone(), most, paths: self.paths.clone() };
         let request = LogRequest { options, walk, store: self.store.clone() };

@@ -13,13 +13,14 @@ use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::{Measurement, Unit};
 use super::settled::Settled;
-use super::subject::{Ended, Figures, Observer, Subject};
+use super::subject::{Ended, Figures, Subject};
 use super::trial::Trial;
 use crate::build::SideBuild;
 use crate::decide;
 use crate::error::Result;
 use crate::model::{Metric, Reason, Sides};
 use crate::system::interrupt;
+use crate::system::progress::Progress;
 use std::time::Instant;
 
 /// Layouts that have to fit the budget: twice as many as the rule asks for at least.
@@ -46,7 +47,7 @@ pub(super) struct Confirmation<'a> {
     pub config: &'a Config,
     pub sides: &'a Sides<&'a SideBuild>,
     pub subjects: &'a [Subject<'a>],
-    pub observer: Observer<'a>,
+    pub progress: &'a Progress,
     pub layouts: Layouts,
     pub random: fastrand::Rng,
 }
@@ -77,13 +78,7 @@ impl Confirmation<'_> {
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
         let alpha = self.alpha(&screened);
         let mut open = self.open(&screened, alpha)?;
-        breadth_first(&mut open, |look, open| {
-            let goes_on = self.measure_to(look, open, alpha)?;
-            if goes_on {
-                self.tell(open, &screened[open.subject]);
-            }
-            Ok(goes_on)
-        })?;
+        breadth_first(&mut open, |look, open| self.measure_to(look, open, alpha))?;
         // What is said of first calls depends on what is said of later ones.
         open.sort_by_key(|open| open.question == Question::FirstCall);
         for Open { subject, question, config, measurement, .. } in open {
@@ -98,15 +93,6 @@ impl Confirmation<'_> {
             }
         }
         Ok(screened.into_iter().map(|screened| screened.end).collect())
-    }
-
-    /// Tells what was decided, unless the first call still has a say.
-    fn tell(&self, open: &Open, screened: &Screened) {
-        let over = open.measurement.as_ref().filter(|measurement| measurement.is_over());
-        if let (Some(measurement), Question::Pairs(places), None) = (over, open.question, &screened.first_call) {
-            let end = confirmed(&screened.end, measurement.clone().finish(), places);
-            (self.observer.decided)(&self.subjects[open.subject].test, &end);
-        }
     }
 
     /// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
@@ -175,7 +161,7 @@ impl Confirmation<'_> {
         };
         let Some(units) = measurement.units_at(look) else { return Ok(false) };
         self.bench.settle();
-        self.observer.progress.message(format!("{}, once more to be sure", subject.test));
+        self.progress.message(format!("{}, once more to be sure", subject.test));
         let mut programs = subject.programs(self.sides);
         let layouts = if measurement.unit() == Unit::Pair {
             programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);

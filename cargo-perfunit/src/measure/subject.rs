@@ -4,15 +4,6 @@ use super::running::Programs;
 use crate::build::{SideBuild, TestExecutable};
 use crate::config::Terms;
 use crate::model::{Capture, Measured, Metrics, Note, Reason, Sides, TestId, Verdict};
-use crate::system::progress::Progress;
-
-/// Whom to tell how far the measuring is.
-#[derive(Clone, Copy)]
-pub struct Observer<'a> {
-    pub progress: &'a Progress,
-    /// Called with what fresh pairs have decided, as soon as they have.
-    pub decided: &'a dyn Fn(&TestId, &Ended),
-}
 
 /// A test to measure.
 #[derive(Debug, Clone)]

@@ -8,12 +8,12 @@ use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::explain::explain_outcomes;
 use crate::measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
-    find_valgrind, gate, measure_all, verdicts_of_pairs,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Subject, cross_check, find_valgrind, gate,
+    measure_all, verdicts_of_pairs,
 };
 use crate::model::{
     Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Reason, Side,
-    Sides, TargetId, TestId, Warning,
+    Sides, TargetId, Warning,
 };
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
@@ -153,9 +153,7 @@ impl Round<'_> {
             })
             .collect();
         let progress = Progress::bar(self.session.context.terminal, "Measuring", subjects.len());
-        let decided = |_: &TestId, _: &Ended| {};
-        let observer = Observer { progress: &progress, decided: &decided };
-        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, observer)
+        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, &progress)
     }
 
     /// The tests that fail on the version whose data files are not there, and may not fail with them.

@@ -1,8 +1,10 @@
 //! How to measure, decide and explain.
 
-use crate::config::{self, Auto, Gates, Layer, Limit, Settings, Sourced, Time, Value};
+use super::comparing::CommonArguments;
+use crate::config::{self, Auto, Gates, Layer, Limit, Resolved, Settings, Sourced, Time, Value};
+use crate::error::Result;
 use crate::model::{Engine, Explain, Instructions, Metric, Placement, Strategy, Threshold};
-use crate::session::{Explaining, Measuring};
+use crate::session::{Explaining, Measuring, Options};
 use clap::Args;
 use std::time::Duration;
 
@@ -81,8 +83,14 @@ impl MeasuringArguments {
         }
     }
 
+    /// What to compare and how, with what was settled.
+    pub fn options(&self, common: &CommonArguments, resolved: &Resolved) -> Result<Options> {
+        let settings = &resolved.settings;
+        Ok(Options { explaining: explaining(settings), ..common.options(resolved, self.measuring(settings))? })
+    }
+
     /// How to measure and decide, with what was settled.
-    pub fn measuring(&self, settings: &Settings) -> Measuring {
+    fn measuring(&self, settings: &Settings) -> Measuring {
         Measuring {
             threshold: settings.threshold.value,
             timeout: settings.timeout.value.0,
@@ -99,7 +107,7 @@ impl MeasuringArguments {
 }
 
 /// How to find the responsible functions, with what was settled.
-pub fn explaining(settings: &Settings) -> Explaining {
+fn explaining(settings: &Settings) -> Explaining {
     Explaining {
         explain: settings.explain.value,
         engine: settings.engine.value.0,

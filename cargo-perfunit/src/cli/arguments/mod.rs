@@ -6,6 +6,6 @@ mod output;
 mod project;
 
 pub use comparing::CommonArguments;
-pub use measuring::{MeasuringArguments, explaining};
+pub use measuring::MeasuringArguments;
 pub use output::{MessageFormat, ReportingArguments, terminal, text_options};
 pub use project::{ConfigurationArguments, folder, place, real};

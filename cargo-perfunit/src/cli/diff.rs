@@ -1,12 +1,12 @@
 //! `cargo perfunit diff`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
-use super::output::RunOutput;
+use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
 use crate::config::NoTests;
 use crate::error::{ExitCode, Result};
 use crate::report::Format;
-use crate::session::{self, Options};
+use crate::session::Options;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ impl DiffArguments {
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         let DiffRequest { options, output } = self.resolve()?;
-        let run = session::diff(&options, terminal)?;
+        let run = output::diff(&options, terminal)?;
         Ok(output.conclude(&run, terminal))
     }
 

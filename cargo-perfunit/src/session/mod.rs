@@ -11,6 +11,7 @@ mod environment;
 mod explain;
 mod measure;
 mod merge;
+mod news;
 mod open;
 mod options;
 mod pairings;
@@ -26,6 +27,7 @@ pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
 pub use explain::{ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};
+pub use news::Announce;
 pub use open::{Lock, home, lock};
 pub use options::Options;
 pub use runs::Record;
@@ -45,14 +47,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Compares two versions, and keeps the run for `explain` and `report`.
-pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
+pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Run> {
     let _span = tracing::info_span!("diff").entered();
     check(options)?;
     if let Some(output) = &options.output {
         make_folder_of_results(output)?;
     }
     let options = &archived::adopt(options)?;
-    let Compared { run, contents, ours, lock: _lock } = compare(options, terminal, None)?;
+    let Compared { run, contents, ours, lock: _lock } = compare(options, terminal, None, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
     if let Some(output) = &options.output
         && let Err(error) = runs::save(&output.join(runs::FILE), &record)
@@ -94,7 +96,7 @@ fn check(options: &Options) -> Result<()> {
 }
 
 /// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
-pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Result<Compared> {
+pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
     let started = Instant::now();
     check(options)?;
     let Opened { context, mut versions, archive, warnings, lock } = open(options, terminal, held)?;
@@ -110,6 +112,7 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Re
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let deadline = options.measuring.budget.map(|budget| started + budget);
         let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
+        let session = session.announcing(announce);
         dealt = measure_all(&session, &mut builder, &mut run, started)?;
         run.interrupted = interrupt::requested();
     }

@@ -6,14 +6,13 @@
 use super::super::arguments::{folder, terminal};
 use super::super::diff::DiffRequest;
 use super::super::exit_code;
-use super::super::output::RunOutput;
+use super::super::output::{self, RunOutput};
 use super::check::{CheckArguments, only_manifest};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{LOCAL_VARIABLES, Pushed, PushedPair, PushedVersions, Repository};
 use crate::hook::OnFailure;
 use crate::model::Run;
 use crate::report::{format, push, text};
-use crate::session;
 use crate::system::interrupt;
 use crate::system::process;
 use crate::system::term::{self, ColorChoice, Terminal};
@@ -186,7 +185,7 @@ impl Push<'_> {
         }
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
-        let run = catch_unwind(AssertUnwindSafe(|| session::diff(&options, self.terminal)));
+        let run = catch_unwind(AssertUnwindSafe(|| output::diff(&options, self.terminal)));
         match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
             Ok(run) => Ok(self.conclude(names, pair, run, &output)),
             Err(_) if interrupt::by_clock() => {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use git2::{BranchType, Commit};
 
 /// The default branch of the remote, then the usual names.
-const DEFAULT_BRANCHES: [&str; 5] = [
+pub(super) const DEFAULT_BRANCHES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
     "refs/remotes/origin/master",

@@ -16,6 +16,7 @@ mod open;
 mod options;
 mod pairings;
 mod partition;
+mod positionals;
 mod repeat;
 pub mod runs;
 mod shared;
@@ -53,7 +54,7 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
     if let Some(output) = &options.output {
         make_folder_of_results(output)?;
     }
-    let options = &archived::adopt(options)?;
+    let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
     let Compared { run, contents, ours, lock: _lock } = compare(options, terminal, None, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
     if let Some(output) = &options.output
@@ -149,6 +150,7 @@ fn measure_all(
 /// `cargo perfunit list`: everything of `diff` but the measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
+    let options = &positionals::adopt(options, terminal)?;
     let Opened { context, mut versions, archive, mut warnings, lock: _lock } = open(options, terminal, None)?;
     let mut builder = Builder::open(&context, &versions)?;
     let mut selected = select(&mut builder, &versions, &options.wanted())?;

@@ -79,6 +79,11 @@ impl Progress {
         }
     }
 
+    /// What somebody who waits should know.
+    pub fn note(&self, word: &str, text: &str) {
+        self.suspended(|| self.terminal.status(word, text));
+    }
+
     /// What is being done now.
     pub fn message(&self, message: impl Into<String>) {
         self.change(|state| state.message = message.into());

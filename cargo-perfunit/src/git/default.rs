@@ -86,6 +86,12 @@ impl Repository {
         Some((label, upstream.get().peel_to_commit().ok()?))
     }
 
+    /// Its name, without that of the remote.
+    pub fn default_branch_name(&self) -> Option<String> {
+        let (label, _) = self.default_branch()?;
+        Some(label.strip_prefix("origin/").map_or(label.clone(), str::to_owned))
+    }
+
     fn default_branch(&self) -> Option<(String, Commit<'_>)> {
         DEFAULT_BRANCHES.iter().find_map(|name| {
             let reference = self.inner.find_reference(name).ok()?.resolve().ok()?;

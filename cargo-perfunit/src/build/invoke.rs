@@ -80,6 +80,12 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch:
         tracing::info!(folder = %build.folder.display(), "kept side reused");
         return Ok(Built::Done(build));
     }
+    if !request.target_dir.exists() {
+        let profile = &request.options.profile;
+        watch.progress.note("First build", &format!(
+            "dependencies, too, with the profile `{profile}`: about as long as after `cargo clean`; later runs build what changed"
+        ));
+    }
     watch.progress.begin(watch.name.as_str());
     in_place::put_back(request.ours)?;
     let notes = request.ours.join("capture");

@@ -44,7 +44,7 @@ pub struct LogArguments {
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub store: Option<PathBuf>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: LogFormat,
 }
 
@@ -53,6 +53,7 @@ pub struct LogArguments {
 pub enum LogFormat {
     /// A summary for people, each commit as it is known.
     #[default]
+    #[value(name = "text", alias = "human")]
     Human,
     /// One versioned JSON document.
     Json,

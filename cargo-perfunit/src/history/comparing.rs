@@ -101,7 +101,7 @@ impl Comparing {
         options.measuring.budget = left;
         options.measuring.family = self.family;
         options.measuring.per_test_budget *= self.effort;
-        match session::compare(&options, self.terminal, None) {
+        match session::compare(&options, self.terminal, None, &|_| {}) {
             Ok(compared) if is_cut_short(&compared.run) => Ok(Compared::Interrupted),
             Ok(compared) => {
                 let alpha = options.measuring.alpha / self.family as f64;

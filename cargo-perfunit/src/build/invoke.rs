@@ -21,7 +21,7 @@ use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -50,8 +50,8 @@ pub enum Built {
 /// Why a side does not build.
 #[derive(Debug, Default)]
 pub struct BuildFailure {
-    /// Root files (in the tree) of the targets with errors.
-    pub roots: BTreeSet<PathBuf>,
+    /// Root files (in the tree) of the targets with errors, with the first error of each.
+    pub roots: BTreeMap<PathBuf, String>,
     /// The files (in the tree) with the errors; of one in a macro also where the macro is called.
     pub files: BTreeSet<PathBuf>,
     /// True if only test targets failed, so that our capturing them may be the cause.
@@ -282,8 +282,8 @@ fn target_triple(options: &Options) -> Option<String> {
 #[derive(Debug, Default)]
 struct Messages {
     artifacts: Artifacts,
-    /// Root files of targets with errors.
-    roots: BTreeSet<PathBuf>,
+    /// Root files of targets with errors, with the first error of each.
+    roots: BTreeMap<PathBuf, String>,
     /// Files with errors, as rustc names them.
     files: BTreeSet<String>,
     /// The errors, as rustc renders them.
@@ -312,7 +312,8 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
                 messages.artifacts.traces.add_script(script.out_dir.into(), &script.package_id.repr);
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
-                messages.roots.insert(message.target.src_path.into());
+                let first = &message.message.message;
+                messages.roots.entry(message.target.src_path.into()).or_insert_with(|| first.clone());
                 let primary = message.message.spans.iter().filter(|span| span.is_primary);
                 messages.files.extend(primary.flat_map(places).map(|span| span.file_name.clone()));
                 messages.errors.push_str(&message.message.rendered.unwrap_or_default());
@@ -369,7 +370,8 @@ fn left(line: &str) -> Option<String> {
 fn only_tests(output: &str) -> bool {
     let plain = anstream::adapter::strip_str(output).to_string();
     let mut failures = plain.lines().filter(|line| line.contains("could not compile `")).peekable();
-    failures.peek().is_some() && failures.all(|line| line.contains(" test)") || line.contains("(test \""))
+    failures.peek().is_some()
+        && failures.all(|line| [" test)", "(test \"", "(bench \""].iter().any(|test| line.contains(test)))
 }
 
 #[cfg(test)]
@@ -387,6 +389,7 @@ mod tests {
     fn failures_of_test_targets_are_told_from_failures_of_the_code() {
         assert!(only_tests("error: could not compile `demo` (lib test) due to 1 previous error\n"));
         assert!(only_tests("error: could not compile `demo` (test \"it\") due to 2 previous errors\n"));
+        assert!(only_tests("error: could not compile `demo` (bench \"it\") due to 2 previous errors\n"));
         assert!(only_tests("error: could not compile `demo` (bin \"demo\" test) due to 2 previous errors\n"));
         assert!(!only_tests("error: could not compile `demo` (lib) due to 1 previous error\n"));
         assert!(!only_tests("error: failed to select a version for `x`\n"));

@@ -29,7 +29,7 @@ impl Case {
     }
 
     fn inject(&mut self, paths: &[&str]) -> Stats {
-        let injections = paths.iter().collect::<Injections>();
+        let injections = paths.iter().map(|path| (path, Injected::Macro)).collect::<Injections>();
         self.tree.checkout(&self.repository, &self.fixture.head_files(), &injections).unwrap()
     }
 

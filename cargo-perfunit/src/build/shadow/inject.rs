@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::git::{Entry, FileSet, Mode, Repository};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 /// Name of the cfg by which the rustc wrapper tells a file which crate root is being compiled.
@@ -40,13 +40,30 @@ pub fn root_key(place: &Path) -> String {
     crate::system::cache::hash(place.as_os_str().as_encoded_bytes())
 }
 
+/// What is appended to the root of a bench target whose harness is replaced. No code: the wrapper looks for it.
+const BENCH_LINE: &str = "// perfunit: its harness is replaced";
+
+/// Whether a crate root has [`BENCH_LINE`].
+pub fn is_bench(text: &[u8]) -> bool {
+    text.trim_ascii_end().ends_with(BENCH_LINE.as_bytes())
+}
+
+/// What is appended to a crate root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Injected {
+    /// [`injected_text`].
+    Macro,
+    /// [`BENCH_LINE`].
+    Bench,
+}
+
 /// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
 const MOST_LINKS: usize = 40;
 
-/// The crate roots that get [`injected_text`], relative to the root of the repository.
+/// The crate roots to which something is appended, relative to the root of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Injections {
-    paths: BTreeSet<PathBuf>,
+    roots: BTreeMap<PathBuf, Injected>,
 }
 
 impl Injections {
@@ -54,14 +71,27 @@ impl Injections {
         Injections::default()
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.paths.iter().map(PathBuf::as_path)
+    pub fn roots(&self) -> impl Iterator<Item = (&Path, Injected)> {
+        self.roots.iter().map(|(path, what)| (path.as_path(), *what))
+    }
+
+    /// What is appended to this crate root.
+    pub fn get(&self, root: &Path) -> Option<Injected> {
+        self.roots.get(root).copied()
+    }
+
+    /// Without these roots.
+    #[must_use]
+    pub fn without(&self, roots: &BTreeSet<String>) -> Injections {
+        let mut others = self.clone();
+        others.roots.retain(|path, _| !roots.iter().any(|root| Path::new(root) == path));
+        others
     }
 }
 
-impl<P: Into<PathBuf>> FromIterator<P> for Injections {
-    fn from_iter<I: IntoIterator<Item = P>>(paths: I) -> Injections {
-        Injections { paths: paths.into_iter().map(Into::into).collect() }
+impl<P: Into<PathBuf>> FromIterator<(P, Injected)> for Injections {
+    fn from_iter<I: IntoIterator<Item = (P, Injected)>>(roots: I) -> Injections {
+        Injections { roots: roots.into_iter().map(|(path, what)| (path.into(), what)).collect() }
     }
 }
 
@@ -71,10 +101,19 @@ impl<P: Into<PathBuf>> FromIterator<P> for Injections {
 /// of its modules. rustc looks for modules beside the path that it was given, so nothing else changes.
 ///
 /// `prefix` leads from the root of the tree to the repository.
-pub(super) fn injected(repository: &Repository, files: &FileSet, path: &Path, prefix: &Path) -> Result<Option<Entry>> {
+pub(super) fn injected(
+    repository: &Repository,
+    files: &FileSet,
+    (path, what): (&Path, Injected),
+    prefix: &Path,
+) -> Result<Option<Entry>> {
     let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
     let mut text = repository.read(entry, &source)?;
-    text.extend_from_slice(injected_text(&prefix.join(path)).as_bytes());
+    let more = match what {
+        Injected::Macro => injected_text(&prefix.join(path)),
+        Injected::Bench => format!("\n{BENCH_LINE}\n"),
+    };
+    text.extend_from_slice(more.as_bytes());
     Ok(Some(Entry { mode: entry.mode, ..Entry::snapshot(text) }))
 }
 

@@ -8,6 +8,7 @@
 mod builder;
 mod built_sides;
 mod capture_role;
+mod cargo_output;
 mod compiled;
 mod debug_information;
 mod dispatch_role;

@@ -130,6 +130,25 @@ fn offline_nothing_is_asked_for_on_the_network() {
 }
 
 #[test]
+fn toolchains_are_never_installed() {
+    let project = project();
+    let folder = project.path().join("target/programs");
+    fs::create_dir_all(&folder).unwrap();
+    let (compiler, seen) = (folder.join("rustc"), folder.join("seen"));
+    fs::write(
+        &compiler,
+        format!("#!/bin/sh\necho \"$RUSTUP_AUTO_INSTALL\" >> '{}'\nexec rustc \"$@\"\n", seen.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Project::tool(project.path());
+    command.args(["report", "--list"]).env("RUSTC", &compiler);
+    Run::of(command).expect(0);
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(!seen.is_empty() && seen.lines().all(|value| value == "0"), "{seen}");
+}
+
+#[test]
 fn members_that_the_change_reaches_and_that_are_not_selected_are_named() {
     let project = Project::empty();
     project.write(

@@ -83,7 +83,7 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch:
     if !request.target_dir.exists() {
         let profile = &request.options.profile;
         watch.progress.note("First build", &format!(
-            "dependencies, too, with the profile `{profile}`: about as long as after `cargo clean`; later runs build what changed"
+            "with the profile `{profile}`, dependencies included, takes as long as after `cargo clean`; later ones build what changed"
         ));
     }
     watch.progress.begin(watch.name.as_str());

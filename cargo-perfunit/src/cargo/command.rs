@@ -119,6 +119,8 @@ fn output(command: &mut Command) -> Result<String> {
     let words: Vec<_> =
         std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     let shown = words.join(" ");
+    // Nothing is ever installed by us; with `--offline` it must not be.
+    command.env("RUSTUP_AUTO_INSTALL", "0");
     let output = process::output(command).map_err(|error| {
         Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
     })?;

@@ -48,7 +48,7 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
-    Anchor, Bisection, Commit, Course, Culprit, Entry, History, Point, Release, Releases, Skipped, Span, Step,
+    Anchor, Bisection, Commit, Course, Culprit, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step,
     StepFigures, StepOutcome, StepTest,
 };
 pub use layout::{LayoutMatch, NoLayout};

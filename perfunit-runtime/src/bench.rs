@@ -63,12 +63,21 @@ fn fail(why: &str) -> ! {
 
 /// Lists a benchmark if that is what this process is for; else whether its body is wanted.
 pub fn is_wanted(name: &str) -> bool {
+    is_wanted_as(name, "false")
+}
+
+/// As [`is_wanted`], of one that is run on request only.
+pub fn is_wanted_if_ignored(name: &str) -> bool {
+    is_wanted_as(name, "true")
+}
+
+fn is_wanted_as(name: &str, ignored: &str) -> bool {
     let program = program();
     let name = program.unique(name);
     match &program.wanted {
         Wanted::List(file) => {
             let mut file = file;
-            if let Err(error) = writeln!(file, "{name}\tfalse\tfalse") {
+            if let Err(error) = writeln!(file, "{name}\t{ignored}\tfalse") {
                 fail(&format!("cannot write the list of benchmarks: {error}"));
             }
             false
@@ -91,6 +100,16 @@ impl Program {
         let free = free.unwrap_or(name);
         names.insert(free.clone());
         free
+    }
+}
+
+/// Divides so many runs into parts of a length.
+pub fn in_parts(runs: u64, length: u64, mut part: impl FnMut(usize)) {
+    let mut left = runs;
+    while left > 0 {
+        let some = length.clamp(1, left);
+        part(some as usize);
+        left -= some;
     }
 }
 

@@ -51,7 +51,7 @@ pub mod __private {
     /// For stand-ins of bench harnesses.
     #[cfg(target_os = "linux")]
     pub mod bench {
-        pub use crate::bench::{is_wanted, run, timed_by_itself, untimed};
+        pub use crate::bench::{in_parts, is_wanted, is_wanted_if_ignored, run, timed_by_itself, untimed};
     }
     #[cfg(target_os = "linux")]
     pub use crate::probe::{probed, Guard, Site};

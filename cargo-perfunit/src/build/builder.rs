@@ -237,8 +237,7 @@ impl<'a> Builder<'a> {
         });
         let repository = Rc::clone(&self.repository);
         let tree = &*self.tree(attempt.place())?;
-        let roots = injections.roots().map(|(path, _)| path.as_os_str().as_encoded_bytes());
-        let content_key = roots.fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish();
+        let content_key = injections.add_to(KeyBuilder::default().with(files.key())).finish();
         let packages_of_all = &job.workspace.packages;
         let package_folders = packages_of_all
             .iter()

@@ -5,6 +5,7 @@
 //! executable, in a folder named by its content; the environment decides nothing.
 
 use super::debug_information::DebugInformation;
+use super::embedded::LIBTEST;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use super::{doctests, link};
 use crate::build::shadow;
@@ -56,10 +57,9 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         Inlining::AsBuilt => DebugInformation::of_measured(arguments),
     };
     let kept = kept_arguments(arguments, debug_information);
-    let is_bench = call.cfg_test && !call.test && call.has_root(shadow::is_bench);
+    let is_bench = (call.cfg_test || call.test) && call.has_root(shadow::is_bench);
     if is_bench {
         command.args(with_stand_ins(kept, &config.stand_ins));
-        call.note_harness("bench")?;
     } else {
         command.args(kept);
     }
@@ -93,7 +93,10 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     if probes || call.test || call.cfg_test {
         add_our_crates(&mut command, &config, &call)?;
     }
-    if call.test {
+    if is_bench {
+        add_libtest(&mut command, &config, &call);
+        call.note_harness("bench")?;
+    } else if call.test {
         add_our_runner(&mut command, &config, &call)?;
     }
     for (name, value) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_BIN_EXE_")) {
@@ -134,6 +137,13 @@ fn add_our_runner(command: &mut Command, config: &WrapperConfig, call: &Call) ->
         command.args(["--extern", &library("perfunit_runner", runner)]);
     }
     call.note_harness(if config.runner.is_some() { "runner" } else { "libtest" })
+}
+
+/// Gives a bench target with the built-in harness our stand-in of that; `#[bench]` is unstable.
+fn add_libtest(command: &mut Command, config: &WrapperConfig, call: &Call) {
+    if let Some(libtest) = config.stand_ins.get(LIBTEST).filter(|_| call.test) {
+        command.env("RUSTC_BOOTSTRAP", "1").args(["--extern", &library(LIBTEST, libtest)]);
+    }
 }
 
 /// Arguments with our stand-ins in the place of the crates that they stand for.

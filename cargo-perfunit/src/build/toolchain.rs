@@ -107,11 +107,12 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
             // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
             let _ = make_runner(cargo, draft);
         }
+        make_macros(cargo, draft)?;
         for (name, sources) in STAND_INS {
             // Without it targets that use that harness keep their own.
             let _ = make_stand_in(cargo, draft, name, sources);
         }
-        make_macros(cargo, draft)
+        Ok(())
     })
 }
 
@@ -130,8 +131,11 @@ fn stand_ins(libraries: &Path) -> BTreeMap<String, PathBuf> {
 fn make_stand_in(cargo: &Cargo, draft: &Path, name: &str, sources: &[EmbeddedFile]) -> Result<()> {
     let folder = draft.join(name);
     write_sources(&folder, sources)?;
-    let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
-    let mut command = rustc(cargo, &folder, name, &[&RLIB[..], &["--extern", &runtime]].concat());
+    let library = |name: &str, file: &str| format!("{name}={}", draft.join(file).display());
+    let runtime = library("perfunit_runtime", RUNTIME_LIBRARY);
+    let macros = library("perfunit_macros", &macros_library());
+    let crates = ["--extern", &runtime, "--extern", &macros];
+    let mut command = rustc(cargo, &folder, name, &[&RLIB[..], &crates].concat());
     run(command.arg(folder.join("lib.rs")), name)
 }
 
@@ -140,7 +144,7 @@ pub fn parts_key() -> String {
     sources_key().finish()
 }
 
-/// Returns the folder `key` of `root`, made once: `last` is the file that `make` writes last.
+/// Returns the folder `key` of `root`, made once: `last` is a file that `make` leaves.
 fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     cache::private_dir(root)?;
     cache::trust(root)?;

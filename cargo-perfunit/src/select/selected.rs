@@ -101,20 +101,24 @@ impl Selected {
     /// For the report, before tests are known.
     pub fn summary(&self) -> Selection {
         let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
-        let is_wanted = |target: &TargetId| target.kind == TargetKind::Doctest;
-        let left_out = |package: &&Package| {
-            package.doctests && packages.contains(&package.name) && !self.in_scope.iter().any(is_wanted)
-        };
-        let doctests = self.workspace.packages.iter().filter(left_out);
+        let built = self.workspace.packages.iter().filter(|package| packages.contains(&package.name));
+        let is_asked = |kind| self.in_scope.iter().any(|target| target.kind == kind);
+        let (doctests, benches) = (is_asked(TargetKind::Doctest), is_asked(TargetKind::Bench));
+        let on_request = built.flat_map(|Package { name, targets, doctests: has_doctests, .. }| {
+            let has_benches = targets.iter().any(|target| target.id.kind == TargetKind::Bench);
+            let of_doc =
+                (*has_doctests && !doctests).then(|| format!("doc tests of {name}: measured on request (--doc)"));
+            let of_bench =
+                (has_benches && !benches).then(|| format!("benchmarks of {name}: measured on request (--benches)"));
+            of_doc.into_iter().chain(of_bench)
+        });
         Selection {
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff),
             effects: self.effects(),
             nothing_because: self.nothing_because.clone(),
-            unmeasured_targets: doctests
-                .map(|package| format!("doc tests of {}: measured on request (--doc)", package.name))
-                .collect(),
+            unmeasured_targets: on_request.collect(),
             ..Selection::default()
         }
     }

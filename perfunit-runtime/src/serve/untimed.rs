@@ -65,18 +65,19 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
         gauges.leave_out(&mut || result = work.take().map(|work| work()));
         return result.expect("it was called");
     }
+    // Of many short batches only wall time is looked at, and the kernel's counters take longer to read than many bodies.
+    let is_long = seat.page.batches.load(Relaxed) < FEW_BATCHES;
     let started = Instant::now();
-    let cpu_ns = sys::process_cpu_ns();
-    // Of many short batches only wall time is looked at, and this takes a while to read.
-    let is_long = (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed));
-    let delay_ns = if is_long { sys::run_delay_ns() } else { None };
+    let before = is_long.then(|| (sys::run_delay_ns(), sys::process_cpu_ns()));
     let result = work();
-    if let Some(before) = delay_ns {
-        let after = sys::run_delay_ns().unwrap_or(before);
-        DELAY_NS.fetch_add(after as i64 - before as i64, Relaxed);
-    }
-    CPU_NS.fetch_add(sys::process_cpu_ns() as i64 - cpu_ns as i64, Relaxed);
-    WALL_NS.fetch_add(started.elapsed().as_nanos() as i64, Relaxed);
+    let cpu_ns = before.map(|(delay_ns, cpu_ns)| {
+        let after = delay_ns.and_then(|before| Some((before, sys::run_delay_ns()?)));
+        after.map(|(before, after)| DELAY_NS.fetch_add(after as i64 - before as i64, Relaxed));
+        sys::process_cpu_ns() as i64 - cpu_ns as i64
+    });
+    let ns = started.elapsed().as_nanos() as i64;
+    CPU_NS.fetch_add(cpu_ns.unwrap_or(ns), Relaxed);
+    WALL_NS.fetch_add(ns, Relaxed);
     result
 }
 

@@ -33,14 +33,13 @@ pub enum BatchSize {
 impl BatchSize {
     /// As criterion divides so many runs.
     fn inputs(self, runs: u64) -> u64 {
-        let inputs = match self {
+        match self {
             BatchSize::SmallInput => runs.div_ceil(10),
             BatchSize::LargeInput => runs.div_ceil(1000),
             BatchSize::NumBatches(batches) => runs.div_ceil(batches.max(1)),
             BatchSize::NumIterations(inputs) => inputs,
             BatchSize::PerIteration | BatchSize::__NonExhaustive => 1,
-        };
-        inputs.max(1)
+        }
     }
 }
 
@@ -87,7 +86,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         let parts = RefCell::new((setup, routine));
         bench::run(&|runs| {
             let (setup, routine) = &mut *parts.borrow_mut();
-            in_batches(runs, size, |some| {
+            bench::in_parts(runs, size.inputs(runs), |some| {
                 let (inputs, mut outputs) = bench::untimed(|| (made(setup, some), Vec::with_capacity(some)));
                 outputs.extend(black_box(inputs).into_iter().map(|input| routine(input)));
                 bench::untimed(|| drop(black_box(outputs)));
@@ -106,7 +105,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         let parts = RefCell::new((setup, routine));
         bench::run(&|runs| {
             let (setup, routine) = &mut *parts.borrow_mut();
-            in_batches(runs, size, |some| {
+            bench::in_parts(runs, size.inputs(runs), |some| {
                 let (inputs, mut outputs) = bench::untimed(|| (made(setup, some), Vec::with_capacity(some)));
                 let mut inputs = black_box(inputs);
                 outputs.extend(inputs.iter_mut().map(|input| routine(input)));
@@ -119,13 +118,4 @@ impl<'a, M: Measurement> Bencher<'a, M> {
 
 fn made<I>(setup: &mut impl FnMut() -> I, some: usize) -> Vec<I> {
     (0..some).map(|_| setup()).collect()
-}
-
-fn in_batches(runs: u64, size: BatchSize, mut batch: impl FnMut(usize)) {
-    let (inputs, mut left) = (size.inputs(runs), runs);
-    while left > 0 {
-        let some = inputs.min(left);
-        batch(some as usize);
-        left -= some;
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::git::{Entry, FileSet, Mode, Repository};
+use crate::system::cache::KeyBuilder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -73,6 +74,15 @@ impl Injections {
 
     pub fn roots(&self) -> impl Iterator<Item = (&Path, Injected)> {
         self.roots.iter().map(|(path, what)| (path.as_path(), *what))
+    }
+
+    /// Adds the roots to a key, those that get the same one after the other.
+    pub fn add_to(&self, key: KeyBuilder) -> KeyBuilder {
+        let of = |key: KeyBuilder, wanted| {
+            let roots = self.roots().filter(|(_, what)| *what == wanted);
+            roots.fold(key, |key, (path, _)| key.with(path.as_os_str().as_encoded_bytes()))
+        };
+        of(of(key, Injected::Macro).with(BENCH_LINE), Injected::Bench)
     }
 
     /// What is appended to this crate root.
@@ -157,6 +167,22 @@ mod tests {
         assert_eq!(resolve("a/lib.rs", "../b.rs"), Some("b.rs".into()));
         assert_eq!(resolve("a/lib.rs", "../../b.rs"), None);
         assert_eq!(resolve("a/lib.rs", "/b.rs"), None);
+    }
+
+    #[test]
+    fn a_key_knows_which_root_gets_what() {
+        let key = |roots: &[(&str, Injected)]| {
+            roots.iter().copied().collect::<Injections>().add_to(KeyBuilder::default()).finish()
+        };
+        let (attribute, bench) = (Injected::Macro, Injected::Bench);
+        assert_ne!(key(&[("a", attribute), ("b", bench)]), key(&[("a", attribute), ("b", attribute)]));
+        assert_ne!(key(&[("a", bench)]), key(&[("a", attribute)]));
+    }
+
+    #[test]
+    fn a_replaced_harness_is_seen_at_the_end_of_the_root() {
+        assert!(is_bench(format!("fn main() {{}}\n{BENCH_LINE}\n").as_bytes()));
+        assert!(!is_bench(format!("{BENCH_LINE}\nfn main() {{}}\n").as_bytes()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod arguments;
 mod attributes;
 mod attribution;
 mod bad_input;
+mod benches;
 mod book;
 mod bound;
 mod calibrate;

@@ -64,7 +64,8 @@ fn left(line: &str) -> Option<String> {
 pub(super) fn only_tests(output: &str) -> bool {
     let plain = anstream::adapter::strip_str(output).to_string();
     let mut failures = plain.lines().filter(|line| line.contains("could not compile `")).peekable();
-    failures.peek().is_some() && failures.all(|line| line.contains(" test)") || line.contains("(test \""))
+    failures.peek().is_some()
+        && failures.all(|line| [" test)", "(test \"", "(bench \""].iter().any(|test| line.contains(test)))
 }
 
 #[cfg(test)]
@@ -91,6 +92,7 @@ mod tests {
     fn failures_of_test_targets_are_told_from_failures_of_the_code() {
         assert!(only_tests("error: could not compile `demo` (lib test) due to 1 previous error\n"));
         assert!(only_tests("error: could not compile `demo` (test \"it\") due to 2 previous errors\n"));
+        assert!(only_tests("error: could not compile `demo` (bench \"it\") due to 2 previous errors\n"));
         assert!(only_tests("error: could not compile `demo` (bin \"demo\" test) due to 2 previous errors\n"));
         assert!(!only_tests("error: could not compile `demo` (lib) due to 1 previous error\n"));
         assert!(!only_tests("error: failed to select a version for `x`\n"));

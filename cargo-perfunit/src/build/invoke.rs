@@ -22,7 +22,7 @@ use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -51,8 +51,8 @@ pub enum Built {
 /// Why a side does not build.
 #[derive(Debug, Default)]
 pub struct BuildFailure {
-    /// Root files (in the tree) of the targets with errors.
-    pub roots: BTreeSet<PathBuf>,
+    /// Root files (in the tree) of the targets with errors, with the first error of each.
+    pub roots: BTreeMap<PathBuf, String>,
     /// The files (in the tree) with the errors; of one in a macro also where the macro is called.
     pub files: BTreeSet<PathBuf>,
     /// True if only test targets failed, so that our capturing them may be the cause.
@@ -289,8 +289,8 @@ fn target_triple(options: &Options) -> Option<String> {
 #[derive(Debug, Default)]
 struct Messages {
     artifacts: Artifacts,
-    /// Root files of targets with errors.
-    roots: BTreeSet<PathBuf>,
+    /// Root files of targets with errors, with the first error of each.
+    roots: BTreeMap<PathBuf, String>,
     /// Files with errors, as rustc names them.
     files: BTreeSet<String>,
     /// The errors, as rustc renders them.
@@ -319,7 +319,8 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
                 messages.artifacts.traces.add_script(script.out_dir.into(), &script.package_id.repr);
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
-                messages.roots.insert(message.target.src_path.into());
+                let first = &message.message.message;
+                messages.roots.entry(message.target.src_path.into()).or_insert_with(|| first.clone());
                 let primary = message.message.spans.iter().filter(|span| span.is_primary);
                 messages.files.extend(primary.flat_map(places).map(|span| span.file_name.clone()));
                 messages.errors.push_str(&message.message.rendered.unwrap_or_default());

@@ -5,6 +5,7 @@
 //! nothing in a manifest or lock file is edited; what changes the machine code is part of the wrapper's path; a side
 //! that was built before is not built again.
 
+mod benches;
 mod builder;
 mod built_sides;
 mod capture_role;

@@ -98,9 +98,9 @@ impl LogArguments {
             export: self.export.clone(),
         };
         if self.by_tag {
-            self.releases(&request)?
+            self.releases(&request)?;
         } else {
-            self.commits(&request)?
+            self.commits(&request)?;
         }
         Ok(if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success })
     }

@@ -20,4 +20,3 @@ pub use bisect::{BisectRequest, bisect};
 pub use course::courses;
 pub use log::{LogRequest, Progress, log};
 pub use releases::releases;
-pub use store::Joined;

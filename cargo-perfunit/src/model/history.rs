@@ -234,6 +234,7 @@ pub struct Bisection {
 
 /// Which commit it was.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a search ends with one of them")]
 pub enum Culprit {
     /// One of these, the only one that can be compared last.
     Commits {
@@ -247,6 +248,30 @@ pub enum Culprit {
     Open(Vec<Commit>),
     /// The comparisons of these contradict the longer ones: no single one of them made the test slower.
     Lost(Vec<Commit>),
+}
+
+/// What joining the history of another machine brought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Steps and skipped commits that were not known.
+    pub new: usize,
+    /// The same in both.
+    pub same: usize,
+    /// Other figures for the same key: those that were here stay.
+    pub contradictions: usize,
+    /// Steps and skipped commits under these terms, which can be of use to who asks.
+    pub usable: usize,
+}
+
+impl Joined {
+    /// Counts one.
+    pub fn count(&mut self, is_new: bool, is_same: bool) {
+        match (is_new, is_same) {
+            (true, _) => self.new += 1,
+            (false, true) => self.same += 1,
+            (false, false) => self.contradictions += 1,
+        }
+    }
 }
 
 /// A test of which a step or a span is slower or faster.

@@ -48,7 +48,7 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
-    Anchor, Bisection, Commit, Course, Culprit, Entry, History, Point, Release, Releases, Skipped, Span, Step,
+    Anchor, Bisection, Commit, Course, Culprit, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step,
     StepFigures, StepOutcome, StepTest,
 };
 pub use layout::{LayoutMatch, NoLayout};
@@ -73,4 +73,4 @@ pub use unsteady::Unsteady;
 pub use verdict::{Mode, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};
-pub use workload::{Capture, Harness, NoDoctest, NotExtracted, Repeated};
+pub use workload::{Capture, Harness, NoBench, NoDoctest, NotExtracted, Repeated, Start};

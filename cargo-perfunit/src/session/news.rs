@@ -1,6 +1,6 @@
 //! Verdicts that are announced while others are still measured: each once, when nothing can change it any more.
 
-use crate::model::{Outcome, Reason, Side, TestId, Verdict};
+use crate::model::{Outcome, Reason, Side, TargetKind, TestId, Verdict};
 use crate::select::Names;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -44,7 +44,8 @@ pub fn may_be_for_old_code(outcome: &Outcome, names: &Names<'_>) -> bool {
 
 /// True for a test with code of its own that differs, and that is still there in head.
 pub fn has_new_code(test: &TestId, names: &Names<'_>) -> bool {
-    names.test(Side::Head, test).is_some() && names.changed_code(test).is_some()
+    let is_there = test.target.kind == TargetKind::Bench || names.test(Side::Head, test).is_some();
+    is_there && names.changed_code(test).is_some()
 }
 
 /// True for a test that fails on one side alone, and may not on that side's data files.

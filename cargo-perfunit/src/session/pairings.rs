@@ -94,7 +94,7 @@ fn build(
 ) -> Result<BuiltSides> {
     let Session { selected, options, .. } = session;
     // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
-    let roots = selected.tested_roots();
+    let roots = selected.injections();
     let variant = Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt };
     if let Some(recipe) = session.archive.recipe(pairing.tests_of, targets)? {
         return recipe.follow(&session.context.ours, pairing, &roots, variant);
@@ -364,13 +364,18 @@ fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTree
         if !first.built.targets.contains(*target) {
             return true;
         }
+        let is_touched = |files: &Files| files.keys().any(|path| touched(path));
+        if target.kind == TargetKind::Bench {
+            // Its benchmarks are not in the source by their names: any may be new.
+            return selected.target_files.get(*target).is_some_and(|sides| is_touched(&sides.head));
+        }
         if target.kind == TargetKind::Doctest {
             let mut excluded = first.candidates.excluded.iter().filter(|outcome| outcome.test.target == **target);
             return excluded.any(is_pending);
         }
         let Some(files) = selected.target_files.get(*target).map(|sides| &sides.head) else { return false };
         let known = first.candidates.names_in(target);
-        files.keys().any(|path| touched(path))
+        is_touched(files)
             && (first.candidates.excluded.iter().any(|outcome| outcome.test.target == **target && may_help(outcome))
                 || selected.diff.items.iter().any(|item| {
                     touched(&item.path) && may_be_new_test(item, target.kind, files, &|name| is_known(&known, name))

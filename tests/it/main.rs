@@ -1,5 +1,6 @@
 //! Black-box tests, one file for each subcommand, and the rules that the sources keep.
 
+mod arguments;
 mod attributes;
 mod attribution;
 mod bad_input;

@@ -10,6 +10,7 @@ mod builder;
 mod built_sides;
 mod bytes;
 mod capture_role;
+mod cargo_output;
 mod compiled;
 mod debug_information;
 mod dispatch_role;

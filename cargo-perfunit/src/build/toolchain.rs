@@ -227,7 +227,7 @@ fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
         run(command.current_dir(&folder), "perfunit-macros")
     };
     // What installed us has usually left syn in cargo's cache.
-    attempt(true).or_else(|_| attempt(false)).map_err(|error| {
+    attempt(true).or_else(|error| if cargo.offline { Err(error) } else { attempt(false) }).map_err(|error| {
         error.hint("the first run with a toolchain builds a proc macro and needs crates.io or a filled cargo cache")
     })?;
     let built = fs::read(&folder.join("target/release").join(macros_library()))?;

@@ -4,10 +4,13 @@
 //! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
 //! interruption loses one comparison at most. Times of different comparisons are never compared; only ratios are.
 
+mod anchor;
 mod bisect;
 mod comparing;
 mod course;
 mod log;
+mod releases;
+mod rows;
 #[cfg(test)]
 mod samples;
 mod search;
@@ -15,4 +18,5 @@ mod store;
 
 pub use bisect::{BisectRequest, bisect};
 pub use course::courses;
-pub use log::{LogRequest, log};
+pub use log::{LogRequest, Progress, log};
+pub use releases::releases;

@@ -48,7 +48,8 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
-    Bisection, Commit, Course, Culprit, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
+    Anchor, Bisection, Commit, Course, Culprit, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step,
+    StepFigures, StepOutcome, StepTest,
 };
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};

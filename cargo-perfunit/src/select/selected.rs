@@ -176,7 +176,10 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
     if wanted.all_tests || !selected.diff.is_empty() || !reaching.is_empty() {
         (selected.graph, selected.target_files) = graph(builder, versions, &selected.workspace, &selected.diff)?;
         selected.rules.heed_attributes(versions, &selected.workspace, &selected.target_files);
-        selected.reach();
+        let left_out = selected.reach();
+        if !left_out.is_empty() && !wanted.scope.workspace {
+            selected.warnings.push(Warning::PackagesLeftOut { packages: left_out.into_iter().collect() });
+        }
         selected.reach_by_rules(reaching);
     }
     if selected.targets.is_empty() {
@@ -197,14 +200,20 @@ impl Selected {
         }
     }
 
-    /// Takes the targets that the difference reaches, or all.
-    fn reach(&mut self) {
+    /// Takes the targets that the difference reaches, or all. Returns the members with tests that it reaches, too, and that
+    /// are in no selected package.
+    fn reach(&mut self) -> BTreeSet<String> {
         let Reached { targets: reached, mut nowhere } = reach::reach(&self.graph, &self.diff);
         let is_data =
             |path: &String| self.diff.inputs.iter().any(|input| input.path == *path && input.kind == InputKind::Data);
         nowhere.retain(is_data);
         self.nowhere = nowhere;
         self.data_files = data::files(&reached, &self.diff);
+        let members = self.workspace.packages.iter().filter(|package| package.member);
+        let others = members.filter(|package| !self.packages.contains(&package.name));
+        let is_reached =
+            |package: &&Package| package.targets.iter().any(|target| target.tested && reached.contains_key(&target.id));
+        let left_out = others.filter(is_reached).map(|package| package.name.clone()).collect();
         self.targets = if self.all_tests {
             let all = self.in_scope.iter();
             all.map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
@@ -213,6 +222,7 @@ impl Selected {
             let reached = reached.into_iter().filter(|(target, _)| self.in_scope.contains(target));
             reached.map(|(target, causes)| (target, first(causes))).collect()
         };
+        left_out
     }
 
     /// Takes besides the targets that changed data files reach by the configuration.

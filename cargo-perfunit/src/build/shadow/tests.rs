@@ -1,7 +1,6 @@
 //! Stories about a tree that becomes one version after the other.
 
-use super::inject::Injected;
-use super::{Injections, Stats, Tree, injected_text};
+use super::{Injected, Injections, Stats, Tree, injected_text};
 use crate::git::fixture::Fixture;
 use crate::git::{FileSet, Repository};
 use std::collections::BTreeMap;

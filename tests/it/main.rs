@@ -3,6 +3,7 @@
 mod attributes;
 mod attribution;
 mod bad_input;
+mod bisect;
 mod book;
 mod bound;
 mod calibrate;

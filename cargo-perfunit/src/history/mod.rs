@@ -4,15 +4,19 @@
 //! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
 //! interruption loses one comparison at most. Times of different comparisons are never compared; only ratios are.
 
+mod asking;
 mod bisect;
 mod comparing;
 mod course;
+mod ends;
+mod found;
+mod function;
 mod log;
 #[cfg(test)]
 mod samples;
 mod search;
 mod store;
 
-pub use bisect::{BisectRequest, bisect};
+pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;
 pub use log::{LogRequest, log};

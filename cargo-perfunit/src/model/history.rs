@@ -17,6 +17,13 @@ pub struct Commit {
     pub tags: Vec<String>,
 }
 
+impl Commit {
+    /// The first digits of its id.
+    pub fn short(&self) -> &str {
+        self.id.get(..7).unwrap_or(&self.id)
+    }
+}
+
 /// A commit of a range, with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -122,38 +129,6 @@ impl Step {
     pub fn moved(&self) -> impl Iterator<Item = &StepTest> {
         self.tests.iter().filter(|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster))
     }
-}
-
-/// Where a search for the commit that made a test slower ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bisection {
-    pub test: TestId,
-    pub good: Commit,
-    pub bad: Commit,
-    /// Between the ends.
-    pub change: Change,
-    /// Commits after the good end.
-    pub commits: usize,
-    pub culprit: Culprit,
-    /// Commits that could not be compared.
-    pub skipped: Vec<(Commit, Skipped)>,
-}
-
-/// Which commit it was.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Culprit {
-    /// One of these, the only one that can be compared last.
-    Commits {
-        commits: Vec<Commit>,
-        /// The test in the step from before the first to the last.
-        test: StepTest,
-        /// Whether other commits of the range made it slower, too.
-        several: bool,
-    },
-    /// The budget or Ctrl-C ended the search with these left.
-    Open(Vec<Commit>),
-    /// The comparisons of these contradict the longer ones: no single one of them made the test slower.
-    Lost(Vec<Commit>),
 }
 
 /// A test of which at least one step is slower or faster.

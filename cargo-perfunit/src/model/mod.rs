@@ -3,6 +3,7 @@
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
 pub mod as_list;
+mod bisection;
 mod bound;
 mod calibration;
 mod cause;
@@ -36,6 +37,7 @@ mod warning;
 mod why;
 mod workload;
 
+pub use bisection::{Bisection, Direction, FoundStep, FoundTest, Further, SourceChange, Unresolved, Unsearched};
 pub use bound::Bound;
 pub use calibration::{
     Calibration, Cell, Circumstances, Compared, DecisionRule, Level, Processes, Share, Tally, Terms,
@@ -47,9 +49,7 @@ pub use environment::{Environment, Stages};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
-pub use history::{
-    Bisection, Commit, Course, Culprit, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
-};
+pub use history::{Commit, Course, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest};
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{

@@ -1,12 +1,14 @@
 //! Several commits: what each changed, and which one made a test slower.
 
 mod bisection;
+mod bisection_markdown;
 mod csv;
 mod document;
 mod entry;
 mod summary;
 
 pub use bisection::text as bisection;
+pub use bisection_markdown::render as bisect_markdown;
 pub use csv::render as csv;
 pub use document::{BisectDocument, LogDocument, bisect_json, log_json};
 pub use entry::text as entry;

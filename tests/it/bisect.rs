@@ -3,6 +3,7 @@
 use crate::source;
 use crate::support::Project;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 
 const QUICK: [&str; 2] = ["--explain", "never"];
@@ -81,13 +82,15 @@ fn the_commit_is_named_with_its_function_and_its_difference() {
 #[test]
 fn a_search_builds_few_commits() {
     let project = history();
-    let arguments = ["of_second", "--good", "HEAD~7"];
-    let document = search(&project, &[&arguments[..], &QUICK].concat());
+    let arguments = ["bisect", "of_second", "--good", "HEAD~7", "--message-format", "json"];
+    let run = project.perfunit(arguments.iter().chain(&QUICK)).expect(0);
+    let document = run.json();
     assert_eq!(steps(&document), [["Commit 4", "Commit 5"]]);
     assert_eq!(document["skipped"][0]["subject"], "Commit 4");
-    let sides = fs::read_dir(project.path().join("target/perfunit/sides")).unwrap().count();
-    // ceil(log2 7) + 2; the one that does not build is not kept.
-    assert!(sides <= 5, "{sides} sides were built");
+    let built = run.stderr.lines().filter(|line| line.trim_start().starts_with("Building"));
+    let commits: BTreeSet<&str> = built.filter_map(|line| line.split(['(', ')']).nth(1)).collect();
+    // ceil(log2 7) + 2, the one that does not build included.
+    assert!((2..=5).contains(&commits.len()), "{}", run.stderr);
 }
 
 #[test]
@@ -101,14 +104,14 @@ fn all_steps_are_found_slower_and_faster() {
     let one = search(&project, &[&["of_first", "--good", "HEAD~7"][..], &QUICK].concat());
     assert_eq!((steps(&one).len(), &one["further"]["faster"]), (1, &Value::Bool(true)), "{one}");
 
-    let faster = search(&project, &[&["of_first", "--old", "HEAD~3", "--faster"][..], &QUICK].concat());
+    let faster = search(&project, &[&["of_first", "--old", "HEAD~2", "--faster"][..], &QUICK].concat());
     assert_eq!((steps(&faster), &faster["direction"]), (vec![vec!["Commit 6".to_owned()]], &"faster".into()));
 }
 
 #[test]
 fn the_tests_of_a_function_are_searched_together() {
     let project = history();
-    let document = search(&project, &["--function", "second", "--good", "HEAD~7", "--bad", "HEAD~2"]);
+    let document = search(&project, &["--function", "second", "--good", "HEAD~4", "--bad", "HEAD~2"]);
     let name = |test: &Value| test["name"].as_str().unwrap().to_owned();
     assert_eq!((name(&document), &document["function"]), ("tests::of_second".to_owned(), &"second".into()));
     let others: Vec<String> = document["others"].as_array().unwrap().iter().map(name).collect();
@@ -142,9 +145,9 @@ fn what_cannot_be_searched_is_refused() {
     refused(&[], 2, "<TEST>");
 
     // A test that the good end does not have.
-    project.write("src/lib.rs", two(3000, 2000).replace("fn of_first", "fn newer"));
+    project.write("src/lib.rs", two(1500, 2000).replace("first", "newest"));
     project.commit("Renamed");
-    refused(&["newer", "--good", "HEAD~1"], 2, "exists only at the bad end");
+    refused(&["of_newest", "--good", "HEAD~1"], 2, "exists only at the bad end");
     refused(&["of_first", "--good", "HEAD~1"], 2, "exists only at the good end");
 }
 

@@ -1,39 +1,50 @@
 //! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open.
 
-use crate::model::{Change, Course, History, Point, Step, StepOutcome, TestId, Verdict};
-use std::collections::BTreeMap;
+use crate::model::{Change, Course, History, Point, StepOutcome, StepTest, TestId, Verdict};
+use std::collections::HashMap;
 
 /// The courses of all tests that moved, those that changed most first.
 pub fn courses(history: &History) -> Vec<Course> {
-    let mut courses: BTreeMap<&TestId, Vec<Point>> = BTreeMap::new();
+    // By test, which of its steps are known; all others are of equal code.
+    let mut measured: HashMap<&TestId, Vec<(usize, &StepTest)>> = HashMap::new();
     for (_, step) in history.steps() {
         for found in step.moved() {
-            courses.entry(&found.test).or_default();
+            measured.entry(&found.test).or_default();
         }
     }
-    for (test, points) in &mut courses {
-        let mut at = Point::START;
-        for entry in &history.entries {
-            at = match &entry.outcome {
-                StepOutcome::Compared(step) => after(at, step, test),
-                // What the commit did shows in the next one that is compared.
-                StepOutcome::Skipped(_) | StepOutcome::Open => Point { moved: None, is_known: false, ..at },
-            };
-            points.push(at);
+    for (index, entry) in history.entries.iter().enumerate() {
+        let StepOutcome::Compared(step) = &entry.outcome else { continue };
+        for found in &step.tests {
+            if let Some(steps) = measured.get_mut(&found.test) {
+                steps.push((index, found));
+            }
         }
     }
-    let mut courses: Vec<Course> =
-        courses.into_iter().map(|(test, points)| Course { test: test.clone(), points }).collect();
+    let mut courses: Vec<Course> = measured.into_iter().map(|(test, steps)| course(history, test, &steps)).collect();
     let size = |course: &Course| course.total().estimate.ln_1p().abs();
-    courses.sort_by(|one, two| size(two).total_cmp(&size(one)));
+    courses.sort_by(|one, two| size(two).total_cmp(&size(one)).then_with(|| one.test.cmp(&two.test)));
     courses
 }
 
-fn after(at: Point, step: &Step, test: &TestId) -> Point {
-    let Some(found) = step.tests.iter().find(|found| found.test == *test) else {
-        // Nothing that it can execute differs.
-        return Point { moved: None, is_known: true, ..at };
-    };
+fn course(history: &History, test: &TestId, steps: &[(usize, &StepTest)]) -> Course {
+    let mut steps = steps.iter().peekable();
+    let mut points = Vec::with_capacity(history.entries.len());
+    let mut at = Point::START;
+    for (index, entry) in history.entries.iter().enumerate() {
+        let found = steps.next_if(|(of, _)| *of == index);
+        at = match (&entry.outcome, found) {
+            // What the commit did shows in the next one that is compared.
+            (StepOutcome::Skipped(_) | StepOutcome::Open, _) => Point { moved: None, is_known: false, ..at },
+            // Nothing that it can execute differs.
+            (StepOutcome::Compared(_), None) => Point { moved: None, is_known: true, ..at },
+            (StepOutcome::Compared(_), Some((_, found))) => after(at, found),
+        };
+        points.push(at);
+    }
+    Course { test: test.clone(), points }
+}
+
+fn after(at: Point, found: &StepTest) -> Point {
     let Some(figures) = found.figures else { return Point { moved: None, is_known: false, ..at } };
     let Change { estimate, low, high } = figures.change;
     // First calls and whole processes that could not be told apart have ends beyond -100 %.

@@ -26,11 +26,23 @@ pub fn text(entry: &Entry, options: &TextOptions) -> String {
     screen.finish()
 }
 
-fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
+/// The worst verdict of its tests, if it has any.
+pub fn worst(step: &Step) -> Option<Verdict> {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
     let worst = [Slower, Faster, Inconclusive, ChangedBelowThreshold, Same, NotMeasured];
-    let worst = worst.into_iter().find(|verdict| step.with(*verdict).next().is_some());
-    match worst {
+    worst.into_iter().find(|verdict| step.with(*verdict).next().is_some())
+}
+
+/// Slower and faster tests, the largest change first.
+pub fn moved(step: &Step) -> Vec<&StepTest> {
+    let mut moved: Vec<&StepTest> = step.moved().collect();
+    let size = |found: &StepTest| found.figures.map_or(0.0, |figures| figures.change.estimate.ln_1p().abs());
+    moved.sort_by(|one, two| size(two).total_cmp(&size(one)));
+    moved
+}
+
+fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
+    match worst(step) {
         Some(verdict) => {
             let (word, style) = figures::status(verdict, Words::OfTime);
             screen.status(word, style, name);
@@ -38,9 +50,7 @@ fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen
         None => screen.status("Unchanged", PLAIN, name),
     }
     screen.below(INDENT, &Text::new(DIM, counts(step)));
-    let mut moved: Vec<&StepTest> = step.moved().collect();
-    let size = |found: &StepTest| found.figures.map_or(0.0, |figures| figures.change.estimate.ln_1p().abs());
-    moved.sort_by(|one, two| size(two).total_cmp(&size(one)));
+    let moved = moved(step);
     let most = if options.verbose { moved.len() } else { SHOWN };
     for found in moved.iter().take(most) {
         screen.below(INDENT, &line(found, options));
@@ -49,7 +59,7 @@ fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen
 }
 
 /// How many tests, and what became of them.
-fn counts(step: &Step) -> String {
+pub fn counts(step: &Step) -> String {
     if step.tests.is_empty() {
         let because = step.nothing_because.as_deref().map(|because| format!(": {}", one_line(because)));
         return format!("no test can have changed{}", because.unwrap_or_default());

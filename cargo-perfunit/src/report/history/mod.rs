@@ -5,6 +5,9 @@ mod bisection_markdown;
 mod csv;
 mod document;
 mod entry;
+mod markdown;
+mod moves;
+mod sparkline;
 mod summary;
 
 pub use bisection::text as bisection;
@@ -12,12 +15,50 @@ pub use bisection_markdown::render as bisect_markdown;
 pub use csv::render as csv;
 pub use document::{BisectDocument, LogDocument, bisect_json, log_json};
 pub use entry::text as entry;
+pub(super) use entry::{counts, moved, worst};
+pub use markdown::render as markdown;
+pub(super) use moves::{Move, Moves};
 pub use summary::text as summary;
+pub(super) use summary::{Counts, error_rate};
 
 use super::format::{one_line, short_commit};
 use super::style::{DIM, Text};
-use crate::model::{Commit, Skipped};
+use super::text::TextOptions;
+use super::{HtmlOptions, html};
+use crate::model::{Commit, Course, History, Skipped};
 use crate::system::date;
+use clap::ValueEnum;
+
+/// What a history is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum HistoryFormat {
+    /// A summary for people.
+    #[default]
+    #[value(alias = "human")]
+    Text,
+    /// Commits and tests that moved, for an issue or release notes.
+    Markdown,
+    /// One versioned JSON document.
+    Json,
+    /// A row for each test of each commit.
+    Csv,
+    /// One page for a browser, with the courses of tests.
+    Html,
+}
+
+/// The report of a history; text comes with ANSI colours.
+pub fn render(history: &History, courses: &[Course], format: HistoryFormat, options: &TextOptions) -> String {
+    match format {
+        HistoryFormat::Text => {
+            let entries: String = history.entries.iter().rev().map(|one| entry(one, options)).collect();
+            entries + &summary(history, courses, options)
+        }
+        HistoryFormat::Markdown => markdown(history, courses),
+        HistoryFormat::Json => log_json(history, courses),
+        HistoryFormat::Csv => csv(history),
+        HistoryFormat::Html => html::history(history, courses, &HtmlOptions::default()),
+    }
+}
 
 /// Id, day, tags and subject.
 fn commit(commit: &Commit) -> Text {
@@ -27,7 +68,7 @@ fn commit(commit: &Commit) -> Text {
         .and(format!("{tags}{}", one_line(&commit.subject)))
 }
 
-fn skipped(why: &Skipped) -> String {
+pub(super) fn skipped(why: &Skipped) -> String {
     match why {
         Skipped::DoesNotBuild { error } => format!("does not build: {}", one_line(error)),
         Skipped::NothingBefore => "no commit before it in the range builds".to_owned(),

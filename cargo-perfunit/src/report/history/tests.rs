@@ -98,6 +98,34 @@ fn commits_and_summary_in_words() {
 }
 
 #[test]
+fn a_history_to_paste() {
+    let mut history = history();
+    history.base.tags = vec!["v1.0".to_owned()];
+    snapbox::assert_data_eq!(markdown(&history, &[course()]), snapbox::str![[r#"
+### `v1.0` to `0000004`
+
+4 commits: 1 with slower tests, 0 with faster ones, 1 in which no test can have changed, 1 skipped, 1 not compared yet.
+
+| test | course | change | interval | largest steps |
+|---|---|--:|---|---|
+| `p tests::long` | `██??` | **+12.0 %** | +11.0 % to +13.0 % | `0000001` +12.0 % |
+
+| commit | subject | result | tests |
+|---|---|---|---|
+| `0000001` 2023-11-14 | Parse lazily | slower | `p tests::long` +12.0 %: `Parser::line` |
+
+<details><summary>1 commit skipped</summary>
+
+- `0000003` Half, &#34;done&#34;: does not build&#58; error&#91;E0425&#93;&#58; no &#96;x&#96;
+
+</details>
+
+By `cargo perfunit log`: the probability that any of these verdicts is false is at most 0.50 %.
+
+"#]]);
+}
+
+#[test]
 fn a_table_has_a_row_for_each_test_and_commit() {
     snapbox::assert_data_eq!(
         csv(&history()),

@@ -11,7 +11,7 @@ use super::target_code::TargetCode;
 use crate::build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, Unlisted, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
-use crate::error::Result;
+use crate::error::{Result, Stop, Tried, apart};
 use crate::git::Versions;
 use crate::model::{
     Capture, Ignored, Metrics, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides, TargetId,
@@ -121,7 +121,7 @@ pub fn candidates(
             candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
             continue;
         }
-        let tests = match tests_of(&context.ours, executables)? {
+        let tests = match apart(tests_of(&context.ours, executables))? {
             Ok(tests) => tests,
             Err(why) => {
                 candidates
@@ -174,25 +174,22 @@ enum NoTests {
 }
 
 /// The tests of a target in both versions; or why a harness of its own does not tell.
-fn tests_of(
-    ours: &Path,
-    executables: Sides<Option<&TestExecutable>>,
-) -> Result<std::result::Result<Sides<Tests>, NoTests>> {
+fn tests_of(ours: &Path, executables: Sides<Option<&TestExecutable>>) -> Tried<Sides<Tests>, NoTests> {
     if let (Some(base), Some(head)) = (executables.base, executables.head)
         && base.harness.repeats() != head.harness.repeats()
     {
-        return Ok(Err(NoTests::OneVersionOnly));
+        return Err(Stop::Because(NoTests::OneVersionOnly));
     }
     let mut tests = Sides::<Tests>::default();
     for side in [Side::Head, Side::Base] {
         let Some(executable) = *executables.get(side) else { continue };
         let found = match list_tests(executable, ours)? {
             Ok(found) => found,
-            Err(why) => return Ok(Err(NoTests::Unlisted { why, side })),
+            Err(why) => return Err(Stop::Because(NoTests::Unlisted { why, side })),
         };
         *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
     }
-    Ok(Ok(tests))
+    Ok(tests)
 }
 
 impl Candidates {

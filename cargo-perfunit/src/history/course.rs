@@ -1,75 +1,139 @@
-//! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open.
+//! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open,
+//! until a direct comparison over several commits takes their place.
 
-use crate::model::{Change, Course, History, Point, StepOutcome, StepTest, TestId, Verdict};
-use std::collections::HashMap;
+use crate::model::{
+    Anchor, Change, Course, Entry, History, Point, Skipped, Span, Step, StepOutcome, StepTest, TestId, Verdict,
+};
+use std::collections::{BTreeSet, HashMap};
 
-/// The courses of all tests that moved, those that changed most first.
+/// The courses of all tests that moved in a step or over several, those that changed most first.
 pub fn courses(history: &History) -> Vec<Course> {
-    // By test, which of its steps are known; all others are of equal code.
-    let mut measured: HashMap<&TestId, Vec<(usize, &StepTest)>> = HashMap::new();
-    for (_, step) in history.steps() {
-        for found in step.moved() {
-            measured.entry(&found.test).or_default();
-        }
-    }
-    for (index, entry) in history.entries.iter().enumerate() {
-        let StepOutcome::Compared(step) = &entry.outcome else { continue };
-        for found in &step.tests {
-            if let Some(steps) = measured.get_mut(&found.test) {
-                steps.push((index, found));
-            }
-        }
-    }
-    let mut courses: Vec<Course> = measured.into_iter().map(|(test, steps)| course(history, test, &steps)).collect();
+    let steps = history.steps().map(|(_, step)| step);
+    let moved = steps.chain(history.spans.iter().map(|span| &span.step)).flat_map(Step::moved);
+    let tests: BTreeSet<&TestId> = moved.map(|found| &found.test).collect();
+    let known = Known::of(history, &tests);
+    let mut courses: Vec<Course> = tests.into_iter().map(|test| known.course(test)).collect();
     let size = |course: &Course| course.total().estimate.ln_1p().abs();
     courses.sort_by(|one, two| size(two).total_cmp(&size(one)).then_with(|| one.test.cmp(&two.test)));
     courses
 }
 
-fn course(history: &History, test: &TestId, steps: &[(usize, &StepTest)]) -> Course {
-    let mut steps = steps.iter().peekable();
-    let mut points = Vec::with_capacity(history.entries.len());
-    let mut at = Point::START;
-    for (index, entry) in history.entries.iter().enumerate() {
-        let found = steps.next_if(|(of, _)| *of == index);
-        at = match (&entry.outcome, found) {
-            // What the commit did shows in the next one that is compared.
-            (StepOutcome::Skipped(_) | StepOutcome::Open, _) => Point { moved: None, is_known: false, ..at },
-            // Nothing that it can execute differs.
-            (StepOutcome::Compared(_), None) => Point { moved: None, is_known: true, ..at },
-            (StepOutcome::Compared(_), Some((_, found))) => after(at, found),
-        };
-        points.push(at);
-    }
-    Course { test: test.clone(), points }
+/// What the steps and spans of a history say, so that a test is found without going through all others.
+struct Known<'a> {
+    history: &'a History,
+    /// By test, what came of it in each entry; nothing where its code is equal or the entry was not compared.
+    steps: HashMap<&'a TestId, Vec<Option<&'a StepTest>>>,
+    /// By the entry at which they end, each with the number of entries before its base.
+    spans: HashMap<usize, Vec<(&'a Span, usize)>>,
 }
 
-fn after(at: Point, found: &StepTest) -> Point {
-    let Some(figures) = found.figures else { return Point { moved: None, is_known: false, ..at } };
-    let Change { estimate, low, high } = figures.change;
+impl<'a> Known<'a> {
+    fn of(history: &'a History, tests: &BTreeSet<&'a TestId>) -> Self {
+        let none = vec![None; history.entries.len()];
+        let mut steps: HashMap<&TestId, Vec<_>> = tests.iter().map(|test| (*test, none.clone())).collect();
+        for (index, entry) in history.entries.iter().enumerate() {
+            for found in entry.step().into_iter().flat_map(|step| &step.tests) {
+                if let Some(of_test) = steps.get_mut(&found.test) {
+                    of_test[index] = Some(found);
+                }
+            }
+        }
+        let mut spans: HashMap<usize, Vec<(&Span, usize)>> = HashMap::new();
+        for span in &history.spans {
+            let ends = (history.place(&span.base.id), history.place(&span.head.id));
+            if let (Some(start), Some(end)) = ends
+                && start < end
+            {
+                spans.entry(end - 1).or_default().push((span, start));
+            }
+        }
+        Self { history, steps, spans }
+    }
+
+    fn course(&self, test: &TestId) -> Course {
+        let entries = &self.history.entries;
+        let found = &self.steps[test];
+        let mut points = vec![Point::START];
+        let mut anchors = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let mut at = after(points[index], entry, found[index]);
+            let ending = self.spans.get(&index).into_iter().flatten();
+            for (span, start, direct, verdict) in ending.filter_map(|(span, start)| direct(span, *start, test)) {
+                let steps = || entries[start..=index].iter().zip(&found[start..=index]);
+                anchors.push(Anchor {
+                    since: span.base.clone(),
+                    entry: index,
+                    verdict,
+                    direct,
+                    product: product(steps()),
+                    is_complete: self.history.left_out == 0 && steps().all(|(entry, found)| is_known(entry, *found)),
+                    has_moved: found[start..=index].iter().flatten().any(|found| moved(found).is_some()),
+                });
+                at = Point { moved: at.moved, is_known: true, is_anchored: true, ..times(points[start], direct) };
+            }
+            points.push(at);
+        }
+        points.remove(0);
+        Course { test: test.clone(), points, anchors }
+    }
+}
+
+/// What a span says about a test, if it was asked about it and has an answer.
+fn direct<'a>(span: &'a Span, start: usize, test: &TestId) -> Option<(&'a Span, usize, Change, Verdict)> {
+    if !span.tests.contains(test) {
+        return None;
+    }
+    match span.step.of(test) {
+        Some(found) => found.figures.map(|figures| (span, start, figures.change, found.verdict)),
+        // Its code is equal at both ends.
+        None => Some((span, start, Change { estimate: 0.0, low: 0.0, high: 0.0 }, Verdict::Same)),
+    }
+}
+
+/// The product of steps.
+fn product<'a>(steps: impl Iterator<Item = (&'a Entry, &'a Option<&'a StepTest>)>) -> Change {
+    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, (entry, found)| after(at, entry, *found));
+    Change { estimate: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
+}
+
+/// Whether the steps say what became of a test at a commit. One that does not build is part of the next step.
+fn is_known(entry: &Entry, found: Option<&StepTest>) -> bool {
+    match &entry.outcome {
+        StepOutcome::Compared(_) => found.is_none_or(|found| found.figures.is_some()),
+        StepOutcome::Skipped(why) => matches!(why, Skipped::DoesNotBuild { .. }),
+        StepOutcome::Open => false,
+    }
+}
+
+fn moved(found: &StepTest) -> Option<Verdict> {
+    Some(found.verdict).filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster))
+}
+
+fn after(at: Point, entry: &Entry, found: Option<&StepTest>) -> Point {
+    let still = Point { moved: None, is_anchored: false, ..at };
+    match (&entry.outcome, found) {
+        // What the commit did shows in the next one that is compared.
+        (StepOutcome::Skipped(_) | StepOutcome::Open, _) => Point { is_known: false, ..still },
+        // Nothing that it can execute differs.
+        (StepOutcome::Compared(_), None) => Point { is_known: true, ..still },
+        (StepOutcome::Compared(_), Some(found)) => match found.figures {
+            None => Point { is_known: false, ..still },
+            Some(figures) => Point { moved: moved(found), is_known: true, ..times(still, figures.change) },
+        },
+    }
+}
+
+fn times(at: Point, Change { estimate, low, high }: Change) -> Point {
     // First calls and whole processes that could not be told apart have ends beyond -100 %.
     let factor = |change: f64| (1.0 + change).max(0.0);
-    Point {
-        ratio: at.ratio * factor(estimate),
-        low: at.low * factor(low),
-        high: at.high * factor(high),
-        moved: Some(found.verdict).filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster)),
-        is_known: true,
-    }
+    Point { ratio: at.ratio * factor(estimate), low: at.low * factor(low), high: at.high * factor(high), ..at }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::samples;
-    use crate::model::{Commit, Entry, Skipped};
-
-    fn history(outcomes: Vec<StepOutcome>) -> History {
-        let commit = |id: usize| Commit { id: id.to_string(), subject: String::new(), seconds: 0, tags: Vec::new() };
-        let entries = outcomes.into_iter().enumerate();
-        let entries = entries.map(|(id, outcome)| Entry { commit: commit(id + 1), outcome }).collect();
-        History { base: commit(0), entries, note: None, interrupted: false }
-    }
+    use crate::history::samples::{commit, history};
 
     fn step(tests: &[(&str, Verdict, f64)]) -> StepOutcome {
         StepOutcome::Compared(samples::step("0", tests))
@@ -102,5 +166,60 @@ mod tests {
         ]);
         let names: Vec<String> = courses(&history).into_iter().map(|course| course.test.name).collect();
         assert_eq!(names, ["down", "up"]);
+    }
+
+    fn span(base: usize, head: usize, tests: &[(&str, Verdict, f64)], asked: &str) -> Span {
+        let step = samples::step(&base.to_string(), tests);
+        let tests = BTreeSet::from([samples::test(asked, Verdict::Same, 0.0).test]);
+        Span { base: commit(base), head: commit(head), tests, step }
+    }
+
+    fn per_mille(points: &[Point]) -> Vec<(f64, bool)> {
+        points.iter().map(|point| ((point.ratio * 1000.0).round(), point.is_anchored)).collect()
+    }
+
+    #[test]
+    fn small_steps_that_add_up_are_found_by_the_direct_comparison() {
+        let small = || step(&[("t", Verdict::Inconclusive, 0.015)]);
+        let mut history = history(vec![small(), step(&[]), small(), small()]);
+        assert_eq!(courses(&history), []);
+        history.spans = vec![span(0, 4, &[("t", Verdict::Slower, 0.04)], "t")];
+        let course = courses(&history).remove(0);
+        assert_eq!(per_mille(&course.points), [(1015.0, false), (1015.0, false), (1030.0, false), (1040.0, true)]);
+        let anchor = &course.anchors[0];
+        assert!(anchor.is_gradual() && !anchor.is_contradiction(), "{anchor:?}");
+        assert_eq!((anchor.entry, &*anchor.since.id), (3, "0"));
+        // The interval is that of the one comparison.
+        assert!((course.total().low - 0.03).abs() < 1e-9 && (course.total().high - 0.05).abs() < 1e-9);
+        assert!(anchor.product.high > 0.07, "{anchor:?}");
+    }
+
+    #[test]
+    fn a_direct_comparison_that_contradicts_the_steps_counts_and_is_marked() {
+        let mut history = history(vec![
+            step(&[("t", Verdict::Slower, 0.10)]),
+            step(&[("t", Verdict::Slower, 0.10)]),
+            step(&[("t", Verdict::Slower, 0.10)]),
+        ]);
+        // Equal code at both ends; another test was not asked about.
+        history.spans = vec![span(0, 2, &[], "t"), span(1, 3, &[], "u")];
+        let course = courses(&history).remove(0);
+        assert_eq!(per_mille(&course.points), [(1100.0, false), (1000.0, true), (1100.0, false)]);
+        assert_eq!(course.anchors.len(), 1);
+        assert!(course.anchors[0].is_contradiction() && !course.anchors[0].is_gradual());
+        // The steps do not have all of it: no contradiction.
+        history.left_out = 1;
+        assert!(!courses(&history)[0].anchors[0].is_contradiction());
+    }
+
+    #[test]
+    fn an_anchor_begins_where_its_first_commit_stands() {
+        let mut history = history(vec![
+            step(&[("t", Verdict::Slower, 0.5)]),
+            step(&[("t", Verdict::Same, 0.0)]),
+            step(&[("t", Verdict::Same, 0.0)]),
+        ]);
+        history.spans = vec![span(1, 3, &[("t", Verdict::Faster, -0.2)], "t")];
+        assert_eq!(per_mille(&courses(&history)[0].points), [(1500.0, false), (1500.0, false), (1200.0, true)]);
     }
 }

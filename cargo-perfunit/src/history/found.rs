@@ -5,7 +5,7 @@ use super::comparing;
 use super::search::Stretch;
 use crate::error::Result;
 use crate::git::{DiffLine, Repository};
-use crate::model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, SourceChange, TestId};
+use crate::model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, Run, SourceChange, TestId};
 use crate::select::source::{Place, extents};
 
 /// Lines kept of a function's difference.
@@ -37,7 +37,8 @@ pub fn describe(step: Stretch, tests: &[TestId], asking: &mut Asking<'_>) -> Res
         Some(explanation) => source(explanation, &base.id, &head, asking.repository)?,
         None => None,
     };
-    let tests = tests.iter().filter_map(outcome).map(found).collect();
+    let tests =
+        run.iter().flat_map(|run| tests.iter().filter_map(outcome).map(|outcome| found(run, outcome))).collect();
     Ok(Some(FoundStep { commits, base, tests, source }))
 }
 
@@ -46,9 +47,9 @@ fn excludes(change: Change, is_slower: bool) -> bool {
     if is_slower { change.high <= 0.0 } else { change.low >= 0.0 }
 }
 
-fn found(outcome: &Outcome) -> FoundTest {
+fn found(run: &Run, outcome: &Outcome) -> FoundTest {
     FoundTest {
-        found: comparing::test(outcome),
+        found: comparing::test(run, outcome),
         explanation: outcome.explanation.clone(),
         unexplained: outcome.unexplained.clone(),
     }

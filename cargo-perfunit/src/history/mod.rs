@@ -4,6 +4,7 @@
 //! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
 //! interruption loses one comparison at most. Times of different comparisons are never compared; only ratios are.
 
+mod anchor;
 mod asking;
 mod bisect;
 mod comparing;
@@ -12,6 +13,8 @@ mod ends;
 mod found;
 mod function;
 mod log;
+mod releases;
+mod rows;
 #[cfg(test)]
 mod samples;
 mod search;
@@ -19,4 +22,6 @@ mod store;
 
 pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;
-pub use log::{LogRequest, log};
+pub use log::{LogRequest, Progress, log};
+pub use releases::releases;
+pub use store::Joined;

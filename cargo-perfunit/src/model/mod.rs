@@ -49,7 +49,10 @@ pub use environment::{Environment, Stages};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
-pub use history::{Commit, Course, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest};
+pub use history::{
+    Anchor, Commit, Course, Entry, History, Point, Release, Releases, Skipped, Span, Step, StepFigures, StepOutcome,
+    StepTest,
+};
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{

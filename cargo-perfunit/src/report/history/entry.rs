@@ -26,6 +26,17 @@ pub fn text(entry: &Entry, options: &TextOptions) -> String {
     screen.finish()
 }
 
+fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
+    heading(step, name, screen);
+    screen.below(INDENT, &Text::new(DIM, counts(step)));
+    let moved = moved(step);
+    let most = if options.verbose { moved.len() } else { SHOWN };
+    for found in moved.iter().take(most) {
+        screen.below(INDENT, &line(found, options));
+    }
+    screen.more(INDENT, moved.len().saturating_sub(most));
+}
+
 /// The worst verdict of its tests, if it has any.
 pub fn worst(step: &Step) -> Option<Verdict> {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
@@ -41,7 +52,8 @@ pub fn moved(step: &Step) -> Vec<&StepTest> {
     moved
 }
 
-fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
+/// The worst verdict.
+pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
     match worst(step) {
         Some(verdict) => {
             let (word, style) = figures::status(verdict, Words::OfTime);
@@ -49,13 +61,6 @@ fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen
         }
         None => screen.status("Unchanged", PLAIN, name),
     }
-    screen.below(INDENT, &Text::new(DIM, counts(step)));
-    let moved = moved(step);
-    let most = if options.verbose { moved.len() } else { SHOWN };
-    for found in moved.iter().take(most) {
-        screen.below(INDENT, &line(found, options));
-    }
-    screen.more(INDENT, moved.len().saturating_sub(most));
 }
 
 /// How many tests, and what became of them.

@@ -1,11 +1,12 @@
 //! A history for an issue or for release notes: the tests that moved, and the commits that moved them.
 
+use super::anchors;
 use super::entry::moved;
 use super::moves::Moves;
 use super::sparkline::sparkline;
-use super::summary::{Counts, error_rate};
-use super::{skipped, worst};
-use crate::model::{Commit, Course, Entry, History, StepOutcome, Verdict};
+use super::summary::{Counts, error_rate, notes};
+use super::{name, skipped, worst};
+use crate::model::{Course, Entry, History, StepOutcome, Verdict};
 use crate::report::format::{Glyphs, count, percent, short_commit};
 use crate::report::markdown::{code, plain};
 use crate::system::date;
@@ -20,7 +21,8 @@ const NAMED: usize = 3;
 pub fn render(history: &History, courses: &[Course]) -> String {
     let counts = Counts::of(history);
     let last = history.entries.last().map_or(&history.base, |entry| &entry.commit);
-    let mut page = format!("### {} to {}\n\n{}", name(&history.base), name(last), counts.text());
+    let (first, last) = (code(name(&history.base)), code(name(last)));
+    let mut page = format!("### {first} to {last}\n\n{}", counts.text());
     if counts.open > 0 {
         let _ = write!(page, ", {} not compared yet", counts.open);
     }
@@ -39,6 +41,7 @@ pub fn render(history: &History, courses: &[Course]) -> String {
         if left_out > 0 {
             steps.push(format!("{left_out} more"));
         }
+        steps.extend(anchors::words(course).map(|anchor| plain(&anchor)));
         let _ = writeln!(
             page,
             "| {} | {} | **{}** | {} to {} | {} |",
@@ -53,15 +56,11 @@ pub fn render(history: &History, courses: &[Course]) -> String {
     more(courses.len(), "test", &mut page);
     commits(history, &mut page);
     left_out(history, &mut page);
+    for note in notes(history, &counts) {
+        let _ = writeln!(page, "\nNote: {}.", plain(&note));
+    }
     let _ = writeln!(page, "\nBy `cargo perfunit log`: {}.", error_rate(history));
     page
-}
-
-fn name(commit: &Commit) -> String {
-    match commit.tags.first() {
-        Some(tag) => code(tag),
-        None => code(short_commit(&commit.id)),
-    }
 }
 
 fn more(all: usize, noun: &str, page: &mut String) {

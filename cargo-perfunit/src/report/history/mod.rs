@@ -1,5 +1,6 @@
 //! Several commits: what each changed, and which one made a test slower.
 
+mod anchors;
 mod bisection;
 mod bisection_markdown;
 mod csv;
@@ -7,9 +8,14 @@ mod document;
 mod entry;
 mod markdown;
 mod moves;
+mod progress;
+mod releases;
+mod releases_csv;
+mod releases_document;
 mod sparkline;
 mod summary;
 
+pub(super) use anchors::words as anchors;
 pub use bisection::text as bisection;
 pub use bisection_markdown::render as bisect_markdown;
 pub use csv::render as csv;
@@ -18,8 +24,12 @@ pub use entry::text as entry;
 pub(super) use entry::{counts, moved, worst};
 pub use markdown::render as markdown;
 pub(super) use moves::{Move, Moves};
+pub use progress::{anchoring, joined, left};
+pub use releases::{release, summary as releases_summary};
+pub use releases_csv::render as releases_csv;
+pub use releases_document::{ReleasesDocument, releases_json};
 pub use summary::text as summary;
-pub(super) use summary::{Counts, error_rate};
+pub(super) use summary::{Counts, error_rate, notes};
 
 use super::format::{one_line, short_commit};
 use super::style::{DIM, Text};
@@ -66,6 +76,16 @@ fn commit(commit: &Commit) -> Text {
     Text::plain(short_commit(&commit.id))
         .with(DIM, format!(" {} ", date::day(commit.seconds)))
         .and(format!("{tags}{}", one_line(&commit.subject)))
+}
+
+/// As people call it: by its tag, if it has one.
+pub(super) fn name(commit: &Commit) -> &str {
+    commit.tags.first().map_or_else(|| short_commit(&commit.id), String::as_str)
+}
+
+/// The same for programs.
+fn name_in_full(commit: &Commit) -> &str {
+    commit.tags.first().unwrap_or(&commit.id)
 }
 
 pub(super) fn skipped(why: &Skipped) -> String {

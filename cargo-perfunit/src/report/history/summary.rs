@@ -1,5 +1,6 @@
 //! The end of a log: courses and counts.
 
+use super::anchors;
 use super::moves::{Move, Moves};
 use super::sparkline::sparkline;
 use crate::model::{Course, History, StepOutcome, Verdict};
@@ -7,6 +8,7 @@ use crate::report::format::{self, count, short_commit};
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use crate::report::text::TextOptions;
+use std::collections::BTreeSet;
 
 /// Courses shown, unless everything is asked for.
 const SHOWN: usize = 10;
@@ -30,6 +32,9 @@ pub fn text(history: &History, courses: &[Course], options: &TextOptions) -> Str
     if counts.open > 0 {
         let text = format!("{} not compared yet; the same command goes on", count(counts.open, "commit"));
         screen.status("Open", WARN, &Text::plain(text));
+    }
+    for note in notes(history, &counts) {
+        screen.status("Note", WARN, &Text::plain(note));
     }
     let style = if counts.open > 0 { WARN } else { GOOD };
     let text = Text::plain(counts.text()).with(DIM, format!("; {}", error_rate(history)));
@@ -74,10 +79,20 @@ impl Counts {
     }
 }
 
+/// What limits the whole.
+pub fn notes(history: &History, counts: &Counts) -> Vec<String> {
+    let is_unfinished = history.interrupted && counts.open == 0;
+    let unfinished = "not all tests are compared over the whole range yet; the same command goes on";
+    let machines = machines(history);
+    let several = format!("measured on {} models of processor: {}", machines.len(), machines.join(", "));
+    let several = (machines.len() > 1).then_some(several);
+    is_unfinished.then(|| unfinished.to_owned()).into_iter().chain(several).collect()
+}
+
 /// How sure all verdicts together are.
 pub fn error_rate(history: &History) -> String {
     let rate = format::magnitude(history.family_wise_error());
-    format!("the probability that any of these verdicts is false is at most {rate}")
+    format!("the probability that any test is falsely called slower or faster is at most {rate}")
 }
 
 fn write(moves: &Moves<'_>, course: &Course, options: &TextOptions, screen: &mut Screen) {
@@ -88,6 +103,16 @@ fn write(moves: &Moves<'_>, course: &Course, options: &TextOptions, screen: &mut
     screen.status("Course", STRONG, &text);
     let drawn = sparkline(&course.points, screen.glyphs());
     screen.below(INDENT, &Text::plain(drawn).with(DIM, format!("  {}", named(moves, course, options))));
+    for anchor in anchors::shown(course) {
+        screen.below(INDENT, &anchors::text(anchor));
+    }
+}
+
+/// Models of processor on which anything was measured.
+fn machines(history: &History) -> Vec<&str> {
+    let steps = history.steps().map(|(_, step)| step).chain(history.spans.iter().map(|span| &span.step));
+    let measured = steps.filter(|step| step.tests.iter().any(|test| test.figures.is_some()));
+    measured.map(|step| step.machine.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The commits that moved a test, as many of the largest as there is room for.

@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::{percent, rows, strip};
 use crate::model::{Course, Entry, History, Point, StepOutcome};
 use crate::report::format::{self, count};
-use crate::report::history::{Move, Moves};
+use crate::report::history::{self, Move, Moves};
 use maud::{Markup, html};
 use std::fmt::Write as _;
 
@@ -96,6 +96,9 @@ impl<'a> Courses<'a> {
                 }
                 @if left_out > 0 {
                     li.note { "and " (left_out) " smaller; the table of commits has them" }
+                }
+                @for anchor in history::anchors(course) {
+                    li { (format::one_line(&anchor)) }
                 }
             }
         }
@@ -233,7 +236,7 @@ mod tests {
     use super::*;
 
     fn point(ratio: f64) -> Point {
-        Point { ratio, low: ratio - 0.01, high: ratio + 0.01, moved: None, is_known: true }
+        Point { ratio, low: ratio - 0.01, high: ratio + 0.01, ..Point::START }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::course::Courses;
 use super::page::{HtmlOptions, document};
 use super::{commits, rows, sentence};
 use crate::model::{Course, History, Verdict};
-use crate::report::format::{count, one_line, short_commit};
-use crate::report::history::{Counts, error_rate};
+use crate::report::format::{count, one_line};
+use crate::report::history::{Counts, error_rate, name, notes};
 use maud::{Markup, html};
 
 /// Everything can be read without scripts; there are none. Courses are drawn while there is room, those of the largest
@@ -22,8 +22,8 @@ pub fn render(history: &History, courses: &[Course], options: &HtmlOptions) -> S
                     h2 id="courses-title" { "Courses" }
                     p.note {
                         "Tests that got slower or faster, the largest change first. Line: time as a multiple of that before the first "
-                        "commit, the product of the steps; band: interval; upright: releases; short marks at the foot: commits "
-                        "that were not compared."
+                        "commit, the product of the steps or a direct comparison; band: interval; upright: releases; short marks at "
+                        "the foot: commits that were not compared."
                     }
                     (drawn(history, courses, room))
                 }
@@ -37,6 +37,9 @@ pub fn render(history: &History, courses: &[Course], options: &HtmlOptions) -> S
                 h2 id="about-title" { "About this history" }
                 @if let Some(note) = &history.note {
                     p { (sentence(&one_line(note))) }
+                }
+                @for note in notes(history, &counts) {
+                    p { (sentence(&one_line(&note))) }
                 }
                 p { (sentence(&error_rate(history))) }
                 p { "Times of different comparisons are never compared, only their ratios are multiplied." }
@@ -53,11 +56,7 @@ fn title(history: &History, counts: &Counts) -> String {
 
 fn ends(history: &History) -> (String, String) {
     let last = history.entries.last().map_or(&history.base, |entry| &entry.commit);
-    let name = |commit: &crate::model::Commit| match commit.tags.first() {
-        Some(tag) => one_line(tag),
-        None => short_commit(&commit.id).to_owned(),
-    };
-    (name(&history.base), name(last))
+    (one_line(name(&history.base)), one_line(name(last)))
 }
 
 fn headline(counts: &Counts) -> String {

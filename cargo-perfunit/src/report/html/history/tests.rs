@@ -1,6 +1,8 @@
 use super::*;
+use crate::decide::effect_size;
 use crate::model::{
-    Change, Commit, Entry, Mode, Point, Skipped, Step, StepFigures, StepOutcome, StepTest, TargetId, TargetKind, TestId,
+    Change, Commit, Entry, Metric, Mode, Point, Skipped, Step, StepFigures, StepOutcome, StepTest, TargetId,
+    TargetKind, TestId,
 };
 use crate::report::html::page::tests::assert_well_formed;
 
@@ -12,10 +14,24 @@ fn commit(index: usize, subject: &str, tag: Option<&str>) -> Commit {
 fn moved(name: &str, verdict: Verdict, estimate: f64) -> StepTest {
     let target = TargetId { package: "p".to_owned(), kind: TargetKind::Lib, name: "p".to_owned() };
     let change = Change { estimate, low: estimate - 0.01, high: estimate + 0.01 };
-    let figures = StepFigures { change, base_ns: 1e3, head_ns: 1e3 * (1.0 + estimate), mode: Mode::Steady };
+    let figures = StepFigures {
+        change,
+        base_ns: 1e3,
+        head_ns: 1e3 * (1.0 + estimate),
+        mode: Mode::Steady,
+        effect: effect_size(0.6),
+    };
     let function = Some(format!("{name}::function"));
     let test = TestId { target, name: name.to_owned() };
-    StepTest { test, verdict, reason: None, figures: Some(figures), function }
+    StepTest {
+        test,
+        verdict,
+        reason: None,
+        figures: Some(figures),
+        function,
+        test_code: None,
+        metrics: vec![Metric::Time],
+    }
 }
 
 fn compared(tests: Vec<StepTest>) -> StepOutcome {
@@ -28,6 +44,7 @@ fn compared(tests: Vec<StepTest>) -> StepOutcome {
         tests,
         alpha: 0.001,
         seconds: 1.0,
+        machine: "a processor".to_owned(),
     })
 }
 
@@ -43,16 +60,29 @@ fn history(name: &str) -> (History, Vec<Course>) {
         let commit = commit(index + 1, name, (index == 1).then_some("v1.1"));
         Entry { commit, outcome }
     });
-    let history =
-        History { base: commit(0, "First", Some("v1.0")), entries: entries.collect(), note: None, interrupted: false };
-    let at = |ratio: f64, moved, is_known| Point { ratio, low: ratio - 0.01, high: ratio + 0.01, moved, is_known };
+    let history = History {
+        base: commit(0, "First", Some("v1.0")),
+        entries: entries.collect(),
+        spans: Vec::new(),
+        left_out: 0,
+        note: None,
+        interrupted: false,
+    };
+    let at = |ratio: f64, moved, is_known| Point {
+        ratio,
+        low: ratio - 0.01,
+        high: ratio + 0.01,
+        moved,
+        is_known,
+        is_anchored: false,
+    };
     let points = vec![
         at(1.2, Some(Verdict::Slower), true),
         at(1.2, None, true),
         at(1.2, None, false),
         at(1.08, Some(Verdict::Faster), true),
     ];
-    let courses = vec![Course { test: moved(name, Verdict::Slower, 0.2).test, points }];
+    let courses = vec![Course { test: moved(name, Verdict::Slower, 0.2).test, points, anchors: Vec::new() }];
     (history, courses)
 }
 

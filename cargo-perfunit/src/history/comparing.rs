@@ -1,12 +1,12 @@
 //! One commit against another, from the store or measured now.
 
 use super::rows::Key;
-use super::store::{Joined, Store};
+use super::store::Store;
 use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
 use crate::measure::kernel;
-use crate::model::{Explain, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TestId};
+use crate::model::{Explain, Joined, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TestId};
 use crate::session::{self, Options};
 use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;

@@ -2,11 +2,11 @@
 
 use super::anchor::anchor;
 use super::comparing::{Compared, Comparing};
-use super::store::Joined;
 use crate::error::Result;
 use crate::git::{Repository, Walk};
-use crate::model::{Commit, Entry, History, Side, Skipped, StepOutcome};
+use crate::model::{Commit, Entry, History, Joined, Side, Skipped, StepOutcome};
 use crate::session::Options;
+use crate::system::fs;
 use crate::system::term::Terminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -86,6 +86,10 @@ pub(super) fn open(
     terminal: Terminal,
     announce: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Comparing> {
+    if let Some(file) = &request.export {
+        // Whether it can be written has to be known before hours of measuring.
+        fs::draft(file).map_err(|error| error.hint("choose a writable place for --export"))?;
+    }
     let mut comparing = Comparing::open(&request.options, request.store.clone(), family, terminal)?;
     for file in &request.join {
         let joined = comparing.join(file)?;

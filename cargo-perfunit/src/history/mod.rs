@@ -1,4 +1,4 @@
-//! Several commits: what each changed ([`log`]), and which one made a test slower ([`bisect`]).
+//! Several commits: what each changed ([`log`]), and which ones changed a test ([`bisect`]).
 //!
 //! Input: options of a comparison and a range. Both compare pairs of commits by [`session::compare`](crate::session),
 //! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
@@ -24,4 +24,5 @@ pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;
 pub use log::{LogRequest, Progress, log};
 pub use releases::releases;
-pub use store::Joined;
+pub use rows::Key;
+pub use store::Store;

@@ -13,7 +13,7 @@ pub fn releases(
     request: &LogRequest,
     terminal: Terminal,
     announce: &mut dyn FnMut(Progress<'_>),
-    released: &mut dyn FnMut(&Release),
+    announce_release: &mut dyn FnMut(&Release),
 ) -> Result<Releases> {
     let commits = Repository::discover(&request.options.folder)?.walk(&request.walk)?;
     if let Some(note) = &commits.note {
@@ -35,7 +35,7 @@ pub fn releases(
         let known = |at: usize| Ok(Entry { commit: line[at].clone(), outcome: recalled(&comparing, &line[..=at])? });
         let commits = (start + 1..=ends[index]).map(known).collect::<Result<_>>()?;
         let release = Release { base: line[start].clone(), head: line[ends[index]].clone(), outcome, commits };
-        released(&release);
+        announce_release(&release);
         Ok(release)
     });
     let releases: Vec<Release> = releases.collect::<Result<_>>()?;
@@ -74,7 +74,9 @@ mod tests {
     fn a_line_is_divided_at_its_tags() {
         let line = |tagged: &[usize]| {
             let mut line: Vec<Commit> = (0..6).map(samples::commit).collect();
-            tagged.iter().for_each(|index| line[*index].tags.push("v".to_owned()));
+            for index in tagged {
+                line[*index].tags.push("v".to_owned());
+            }
             ends(&line)
         };
         assert_eq!(line(&[]), [0, 5]);

@@ -5,29 +5,16 @@
 
 use super::rows::{self, Key};
 use crate::error::{Error, Result};
-use crate::model::{Skipped, Step};
+use crate::model::{Joined, Skipped, Step};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Changes with the schema.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_mins(1);
 const SCHEMA: &str = include_str!("schema.sql");
-
-/// What joining another file brought.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Joined {
-    /// Steps and skipped commits that were not known.
-    pub new: usize,
-    /// The same in both.
-    pub same: usize,
-    /// Other figures for the same key: those that were here stay.
-    pub contradictions: usize,
-    /// Steps and skipped commits under these terms, which can be of use to who asks.
-    pub usable: usize,
-}
 
 /// The steps that are known.
 pub struct Store {
@@ -175,16 +162,6 @@ impl Store {
     }
 }
 
-impl Joined {
-    fn count(&mut self, is_new: bool, is_same: bool) {
-        match (is_new, is_same) {
-            (true, _) => self.new += 1,
-            (false, true) => self.same += 1,
-            (false, false) => self.contradictions += 1,
-        }
-    }
-}
-
 fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
@@ -294,7 +271,7 @@ mod tests {
         let joined = one.join(&path("3"), "p", "t").unwrap();
         assert_eq!(joined, Joined { new: 3, same: 1, contradictions: 1, usable: 4 });
         let change = |head| one.step(key(head)).unwrap().unwrap().tests[0].figures.unwrap().change.estimate;
-        assert_eq!([change("b"), change("c"), change("d")].map(|change| (change * 10.0).round()), [1.0, 1.0, 3.0]);
+        assert_eq!([change("b"), change("c"), change("d")].map(|change| (change * 10.0).round() as u32), [1, 1, 3]);
         assert_eq!(one.skipped("e", "t", "m").unwrap(), Some(why));
         // Again, and out of the file itself while it is open: nothing new.
         assert_eq!(one.join(&path("2"), "p", "t").unwrap(), Joined { new: 0, same: 4, contradictions: 1, usable: 4 });

@@ -224,6 +224,30 @@ impl Releases {
     }
 }
 
+/// What joining the history of another machine brought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Steps and skipped commits that were not known.
+    pub new: usize,
+    /// The same in both.
+    pub same: usize,
+    /// Other figures for the same key: those that were here stay.
+    pub contradictions: usize,
+    /// Steps and skipped commits under these terms, which can be of use to who asks.
+    pub usable: usize,
+}
+
+impl Joined {
+    /// Counts one.
+    pub fn count(&mut self, is_new: bool, is_same: bool) {
+        match (is_new, is_same) {
+            (true, _) => self.new += 1,
+            (false, true) => self.same += 1,
+            (false, false) => self.contradictions += 1,
+        }
+    }
+}
+
 /// A test of which a step or a span is slower or faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {

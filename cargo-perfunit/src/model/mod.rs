@@ -50,8 +50,8 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
-    Anchor, Commit, Course, Entry, History, Point, Release, Releases, Skipped, Span, Step, StepFigures, StepOutcome,
-    StepTest,
+    Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
+    StepOutcome, StepTest,
 };
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};

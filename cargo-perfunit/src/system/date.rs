@@ -24,8 +24,8 @@ pub fn day(seconds: i64) -> String {
 /// in seconds since 1970. Days begin in UTC.
 pub fn past(text: &str, now: SystemTime) -> Option<i64> {
     // As git takes it: `2.weeks.ago`.
-    let words = if text.ends_with(".ago") { text.replace('.', " ") } else { text.to_owned() };
-    let words = words.trim().to_ascii_lowercase();
+    let words = text.trim().to_ascii_lowercase();
+    let words = words.strip_suffix(".ago").map_or(words.clone(), |start| format!("{} ago", start.replace('.', " ")));
     if let Ok(moment) = words.to_ascii_uppercase().parse::<Timestamp>() {
         return Some(moment.as_second());
     }
@@ -40,8 +40,7 @@ fn ago(words: &str) -> Option<Span> {
     let (number, unit) = match words.split_whitespace().collect::<Vec<_>>()[..] {
         ["now"] => return Some(Span::new()),
         ["yesterday"] => (1, "day"),
-        ["last", unit] => (1, unit),
-        ["a" | "an", unit, "ago"] => (1, unit),
+        ["last", unit] | ["a" | "an", unit, "ago"] => (1, unit),
         // More than that reaches back beyond any commit.
         [number, unit, "ago"] => (number.parse::<u16>().ok()?, unit),
         _ => return None,
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn moments_of_the_past_are_understood_as_git_takes_them() {
-        let now = UNIX_EPOCH + Duration::from_secs(1_711_886_400); // 2024-03-31 12:00 UTC
+        let now = UNIX_EPOCH + Duration::from_hours(475_524); // 2024-03-31 12:00 UTC
         let back = |text: &str| past(text, now).map(|seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds as u64)));
         for (text, moment) in [
             ("2024-02-01", "2024-02-01 00:00 UTC"),

@@ -19,13 +19,13 @@ pub fn words(course: &Course) -> impl Iterator<Item = String> {
 /// For people.
 pub fn text(anchor: &Anchor) -> Text {
     let (word, style) = match anchor.verdict {
-        Verdict::Slower => ("slower by ", BAD),
-        Verdict::Faster => ("faster by ", GOOD),
-        Verdict::Inconclusive => ("inconclusive: ", WARN),
+        Verdict::Slower => (" slower", BAD),
+        Verdict::Faster => (" faster", GOOD),
+        Verdict::Inconclusive => (" inconclusive", WARN),
         Verdict::ChangedBelowThreshold | Verdict::Same | Verdict::NotMeasured => ("", PLAIN),
     };
     let change = format::percent(anchor.direct.estimate);
-    let text = Text::new(style, format!("{word}{change}"))
+    let text = Text::new(style, format!("{change}{word}"))
         .with(DIM, format!(" {}", interval(anchor.direct)))
         .and(format!(" since {}, compared directly", super::name(&anchor.since)));
     if anchor.is_contradiction() {

@@ -1,7 +1,6 @@
 //! How far a log is, in words.
 
-use crate::history::Joined;
-use crate::model::Commit;
+use crate::model::{Commit, Joined};
 use crate::report::format::{self, count};
 use std::time::Duration;
 
@@ -14,15 +13,14 @@ pub fn left(done: usize, of: usize, time: Option<Duration>) -> String {
 /// What joining a file brought.
 pub fn joined(joined: Joined) -> String {
     let Joined { new, same, contradictions, usable } = joined;
-    let mut text = format!("{}, {same} known before", count(new, "new result"));
-    if contradictions > 0 {
-        text.push_str(&format!(", {contradictions} with other figures than those that are here, which stay"));
-    }
+    let said = |n: usize, text: String| if n > 0 { text } else { String::new() };
     let useless = (new + same + contradictions).saturating_sub(usable);
-    if useless > 0 {
-        text.push_str(&format!("; {useless} were made with other options or another toolchain, and are not used now"));
-    }
-    text
+    format!(
+        "{}, {same} known before{}{}",
+        count(new, "new result"),
+        said(contradictions, format!(", {contradictions} with other figures than those that are here, which stay")),
+        said(useless, format!("; {useless} were made with other options or another toolchain, and are not used now")),
+    )
 }
 
 /// Which tests are compared next, over several commits.

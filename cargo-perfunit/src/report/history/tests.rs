@@ -366,17 +366,17 @@ fn direct_comparisons_say_what_the_steps_do_not() {
         Anchor { is_complete: false, ..anchor(Verdict::Faster, -0.1, 0.1, false) },
         Anchor { since: commit(7, "Later"), ..anchor(Verdict::Inconclusive, 0.02, 0.02, true) },
     ];
-    let text: String =
-        anchors::shown(&Course { anchors, ..course() }).map(|anchor| format!("{}\n", anchors::text(anchor))).collect();
+    let course = Course { anchors, ..course() };
+    let lines: Vec<String> = anchors::shown(&course).map(|anchor| anchors::text(anchor).to_string()).collect();
+    let text = lines.join("\n");
     snapbox::assert_data_eq!(
         without_escapes(&text),
-        snapbox::str![[r#"
-slower by +4.0 % [+3.0 %, +5.0 %] since v1.2.0, compared directly; no single commit made it slower
+        snapbox::str![[r"
++4.0 % slower [+3.0 %, +5.0 %] since v1.2.0, compared directly; no single commit made it slower
 +0.00 % [-1.0 %, +1.0 %] since v1.2.0, compared directly; the steps give +8.0 % [+7.0 %, +9.0 %] and contradict it
-faster by -10.0 % [-11.0 %, -9.0 %] since v1.2.0, compared directly; none of the commits that were measured made it faster
-inconclusive: +2.0 % [+1.0 %, +3.0 %] since 0000007, compared directly
-
-"#]]
+-10.0 % faster [-11.0 %, -9.0 %] since v1.2.0, compared directly; none of the commits that were measured made it faster
++2.0 % inconclusive [+1.0 %, +3.0 %] since 0000007, compared directly
+"]]
     );
 }
 
@@ -440,7 +440,7 @@ fn releases_in_words_and_tables() {
     text.push_str(&releases_summary(&releases, &options));
     snapbox::assert_data_eq!(
         without_escapes(&text),
-        snapbox::str![[r#"
+        snapbox::str![[r"
       Slower  0000003 2023-11-14 (v2) v2
               against v1, 3 commits: 3 tests of 7: 1 slower, 1 faster, 1 not measured
               p tests::short  1.00 µs → 700 ns  -30.0 % faster  [-31.0 %, -29.0 %]  Words::next
@@ -458,18 +458,18 @@ fn releases_in_words_and_tables() {
      Summary  2 comparisons: 1 with slower tests, 1 with faster ones; the probability that any test
               is falsely called slower or faster from release to release is at most 0.25 %
 
-"#]]
+"]]
     );
     snapbox::assert_data_eq!(
         releases_csv(&releases),
-        snapbox::str![[r#"
+        snapbox::str![[r"
 release,against,outcome,package,target,test,test_code,metrics,estimate,low,high,effect,verdict,reason,function,commits
 v2,v1,compared,p,p,tests::long,old,time,0.12,0.11,0.13,0.6,slower,,Parser::line,00000010000
 v2,v1,compared,p,p,tests::short,unchanged,time,-0.3,-0.31,-0.29,0.6,faster,,Words::next,
 v2,v1,compared,p,p,tests::other,unchanged,time,,,,,not-measured,test-changed,,
 00000040000,v2,open,,,,,,,,,,,,,
 
-"#]]
+"]]
     );
     let document: serde_json::Value = serde_json::from_str(&releases_json(&releases)).unwrap();
     let first = &document["releases"][0];

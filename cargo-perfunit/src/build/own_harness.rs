@@ -4,8 +4,9 @@
 //! with `--ignored` those of them that are ignored, and `name --exact --nocapture` runs one. A main that knows nothing of
 //! it runs whatever it runs when it is asked, so it is asked once, with a time limit, and never for single tests.
 
+use super::bytes::contains;
 use super::kept::TestExecutable;
-use super::listing::{Found, contains};
+use super::listing::Found;
 use crate::error::Result;
 use crate::model::Capture;
 use crate::system::cache;
@@ -27,10 +28,12 @@ const SHOWN: usize = 60;
 pub enum Unlisted {
     #[error("`--list` printed no line of the form `name: test`")]
     Nothing,
+    #[error("it ends before any of them")]
+    NoBenchmark,
     #[error("`--list` printed `{line}`, which is not of the form `name: test`")]
     OtherForm { line: String },
-    #[error("`{arguments}` did not end within {} s", LONGEST.as_secs())]
-    TimedOut { arguments: String },
+    #[error("`{arguments}` did not end within {seconds} s")]
+    TimedOut { arguments: String, seconds: u64 },
     #[error("`{arguments}` ended with {status}")]
     Failed { arguments: String, status: ExitStatus },
 }
@@ -78,7 +81,7 @@ fn ask(
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
     fs::remove_dir_all(&temporary)?;
     Ok(match output.status {
-        None => Err(Unlisted::TimedOut { arguments: arguments.join(" ") }),
+        None => Err(Unlisted::TimedOut { arguments: arguments.join(" "), seconds: LONGEST.as_secs() }),
         Some(status) if !status.success() => Err(Unlisted::Failed { arguments: arguments.join(" "), status }),
         Some(_) => names(&output.text),
     })

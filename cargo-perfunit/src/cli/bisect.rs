@@ -59,7 +59,7 @@ pub struct BisectArguments {
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub store: Option<PathBuf>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: BisectFormat,
 }
 
@@ -68,7 +68,8 @@ pub struct BisectArguments {
 pub enum BisectFormat {
     /// A summary for people.
     #[default]
-    Human,
+    #[value(alias = "human")]
+    Text,
     /// One versioned JSON document.
     Json,
     /// A text for an issue.
@@ -95,7 +96,7 @@ impl BisectArguments {
         let request = BisectRequest { options, subject, direction, steps, good, bad, store };
         let bisection = history::bisect(&request, terminal)?;
         term::print(&match self.message_format {
-            BisectFormat::Human => report::history::bisection(&bisection, &text_options(self.common.verbose > 0)),
+            BisectFormat::Text => report::history::bisection(&bisection, &text_options(self.common.verbose > 0)),
             BisectFormat::Json => report::history::bisect_json(&bisection),
             BisectFormat::Markdown => report::history::bisect_markdown(&bisection),
         });

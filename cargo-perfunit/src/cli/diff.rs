@@ -1,12 +1,12 @@
 //! `cargo perfunit diff`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
-use super::output::RunOutput;
+use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
 use crate::config::NoTests;
 use crate::error::{ExitCode, Result};
 use crate::report::Format;
-use crate::session::{self, Options};
+use crate::session::Options;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub struct DiffArguments {
     pub measuring: MeasuringArguments,
 
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
     /// Also write a report to a file; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::<Format>::parse, help_heading = "Output")]
@@ -68,7 +68,7 @@ impl DiffArguments {
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         let DiffRequest { options, output } = self.resolve()?;
-        let run = session::diff(&options, terminal)?;
+        let run = output::diff(&options, terminal)?;
         Ok(output.conclude(&run, terminal))
     }
 

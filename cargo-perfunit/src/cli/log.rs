@@ -75,7 +75,7 @@ pub struct LogArguments {
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub export: Option<PathBuf>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: HistoryFormat,
     /// Also write a report to a file; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::<HistoryFormat>::parse, help_heading = "Output")]

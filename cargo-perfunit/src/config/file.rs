@@ -1,6 +1,6 @@
-//! `.config/perfunit.toml`, read: tables with their places in the text, and the unknown keys.
+//! `.config/perfunit.toml`, read: tables with their places in the text.
 
-use super::schema::Tables;
+use super::schema::{ALL_KEYS, Tables};
 use super::source::{Source, position};
 use super::unknown;
 use crate::error::{Error, Result};
@@ -13,8 +13,6 @@ pub struct File {
     pub path: String,
     /// What it says.
     pub tables: Tables,
-    /// Of unknown keys.
-    pub warnings: Vec<String>,
     text: String,
 }
 
@@ -26,8 +24,8 @@ impl File {
             serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key)))
         });
         let tables = tables.map_err(|error| problem(path, text, &error))?;
-        let warnings = unknown::warnings(path, text, &ignored);
-        Ok(Self { path: path.to_owned(), tables, warnings, text: text.to_owned() })
+        unknown::refuse(path, text, &ignored)?;
+        Ok(Self { path: path.to_owned(), tables, text: text.to_owned() })
     }
 
     /// The place of a part of the text.
@@ -40,8 +38,7 @@ fn problem(path: &str, text: &str, error: &toml::de::Error) -> Error {
     let (line, column) = position(text, error.span().map_or(0, |span| span.start));
     let line_of_text = text.lines().nth(line - 1).unwrap_or_default().trim_end();
     let what = error.message().lines().collect::<Vec<_>>().join(", ");
-    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}"))
-        .hint("docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints them for editors")
+    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}")).hint(ALL_KEYS)
 }
 
 #[cfg(test)]
@@ -77,7 +74,6 @@ mod tests {
         let text =
             "[profile.a]\nthreshold = 0.05\ntimeout = 3\nbudget = \"none\"\nmetrics = [\"allocations\", \"time\"]\n";
         let file = File::read("x.toml", text).unwrap();
-        assert_eq!(file.warnings, [""; 0]);
         let layer = super::super::settings::Layer::of_table(&file.tables.profile["a"], &|span| file.place(&span));
         let rows: Vec<_> =
             layer.settled().rows().into_iter().map(|row| format!("{} {} {}", row.key, row.value, row.from)).collect();

@@ -182,6 +182,10 @@ impl Attempt for WithLines<'_> {
         &self.0.built.injections
     }
 
+    fn is_left_out(&self, target: &TargetId) -> bool {
+        self.0.built.left_out.contains_key(target)
+    }
+
     fn after(&mut self, _: Side, _: &BuildFailure, _: &Path) -> Result<Next> {
         Ok(Next::Stop)
     }

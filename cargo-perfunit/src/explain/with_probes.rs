@@ -99,6 +99,10 @@ impl Attempt for WithProbes<'_> {
         &self.inquiry.built.injections
     }
 
+    fn is_left_out(&self, target: &TargetId) -> bool {
+        self.inquiry.built.left_out.contains_key(target)
+    }
+
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
         // Files with errors that still carry probes.
         let named = failure.files.iter().filter_map(|path| path.strip_prefix(tree).ok());

@@ -181,7 +181,7 @@ impl Comparing {
         options.measuring.family = self.family;
         options.measuring.per_test_budget *= self.effort;
         let terms = self.terms();
-        match session::compare(&options, self.terminal, Some(lock)) {
+        match session::compare(&options, self.terminal, Some(lock), &|_| {}) {
             Ok(compared) if is_cut_short(&compared.run) => Ok(Compared::Interrupted),
             Ok(compared) => {
                 let machine = self.machine.clone();
@@ -218,7 +218,7 @@ impl Comparing {
         options.filter.names = tests.to_vec();
         options.filter.exact = true;
         options.explaining.explain = explain;
-        match session::diff(&options, self.terminal) {
+        match session::diff(&options, self.terminal, &|_| {}) {
             Ok(run) => Ok(Some(run).filter(|run| !is_cut_short(run))),
             Err(_) if interrupt::requested() => Ok(None),
             Err(error) => Err(error),

@@ -189,13 +189,11 @@ impl Pass<'_> {
             for (at, call) in readings.calls.iter_mut().enumerate() {
                 // Its parts are numbered from 1, and the call of nothing was read twice.
                 let part = self.trial.bench.gauges.out().with_extension((at + 2).to_string());
-                match std::fs::read_to_string(&part).ok().as_deref().and_then(total) {
-                    Some(instructions) => call[reading::INSTRUCTIONS] = instructions,
-                    None => {
-                        let why = "callgrind did not write its counts".to_owned();
-                        return Err(Stop::Because(NotMetered::Failed(why)));
-                    }
-                }
+                let Some(instructions) = std::fs::read_to_string(&part).ok().as_deref().and_then(total) else {
+                    let why = "callgrind did not write its counts".to_owned();
+                    return Err(Stop::Because(NotMetered::Failed(why)));
+                };
+                call[reading::INSTRUCTIONS] = instructions;
             }
         }
         Ok(readings)

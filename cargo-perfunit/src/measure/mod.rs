@@ -60,4 +60,4 @@ pub use profiled::{CALLS_PER_PROCESS, profiles};
 pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
 pub use schedule::{AllEnded, measure_all};
-pub use subject::{Ended, Figures, Subject};
+pub use subject::{Ended, Figures, Observer, Subject};

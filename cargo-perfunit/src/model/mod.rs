@@ -75,4 +75,4 @@ pub use unsteady::Unsteady;
 pub use verdict::{Mode, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};
-pub use workload::{Capture, Harness, NoDoctest, NotExtracted, Repeated};
+pub use workload::{Capture, Harness, NoBench, NoDoctest, NotExtracted, Repeated, Start};

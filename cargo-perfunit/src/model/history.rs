@@ -18,6 +18,13 @@ pub struct Commit {
     pub tags: Vec<String>,
 }
 
+impl Commit {
+    /// The first digits of its id.
+    pub fn short(&self) -> &str {
+        self.id.get(..7).unwrap_or(&self.id)
+    }
+}
+
 /// A commit of a range, with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -215,39 +222,6 @@ impl Releases {
     pub fn family_wise_error(&self) -> f64 {
         self.releases.iter().filter_map(|release| release.outcome.step()).map(|step| step.alpha).sum()
     }
-}
-
-/// Where a search for the commit that made a test slower ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bisection {
-    pub test: TestId,
-    pub good: Commit,
-    pub bad: Commit,
-    /// Between the ends.
-    pub change: Change,
-    /// Commits after the good end.
-    pub commits: usize,
-    pub culprit: Culprit,
-    /// Commits that could not be compared.
-    pub skipped: Vec<(Commit, Skipped)>,
-}
-
-/// Which commit it was.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a search ends with one of them")]
-pub enum Culprit {
-    /// One of these, the only one that can be compared last.
-    Commits {
-        commits: Vec<Commit>,
-        /// The test in the step from before the first to the last.
-        test: StepTest,
-        /// Whether other commits of the range made it slower, too.
-        several: bool,
-    },
-    /// The budget or Ctrl-C ended the search with these left.
-    Open(Vec<Commit>),
-    /// The comparisons of these contradict the longer ones: no single one of them made the test slower.
-    Lost(Vec<Commit>),
 }
 
 /// What joining the history of another machine brought.

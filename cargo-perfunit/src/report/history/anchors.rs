@@ -11,6 +11,11 @@ pub fn shown(course: &Course) -> impl Iterator<Item = &Anchor> {
     course.anchors.iter().enumerate().filter(move |(index, anchor)| *index == last || tells(anchor)).map(|(_, one)| one)
 }
 
+/// Those shown, as plain text.
+pub fn words(course: &Course) -> impl Iterator<Item = String> {
+    shown(course).map(|anchor| format::without_escapes(&text(anchor).to_string()))
+}
+
 /// For people.
 pub fn text(anchor: &Anchor) -> Text {
     let (word, style) = match anchor.verdict {

@@ -9,6 +9,7 @@ mod bisect;
 mod comparing;
 mod course;
 mod log;
+mod progress;
 mod releases;
 mod rows;
 #[cfg(test)]
@@ -18,5 +19,6 @@ mod store;
 
 pub use bisect::{BisectRequest, bisect};
 pub use course::courses;
-pub use log::{LogRequest, Progress, log};
+pub use log::{LogRequest, log};
+pub use progress::Progress;
 pub use releases::releases;

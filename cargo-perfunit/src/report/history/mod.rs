@@ -15,7 +15,7 @@ pub use bisection::text as bisection;
 pub use csv::render as csv;
 pub use document::{BisectDocument, LogDocument, bisect_json, log_json};
 pub use entry::text as entry;
-pub use progress::{anchoring, joined, left};
+pub use progress::{anchoring, joined, left, not_anchored};
 pub use releases::{release, summary as releases_summary};
 pub use releases_csv::render as releases_csv;
 pub use releases_document::{ReleasesDocument, releases_json};

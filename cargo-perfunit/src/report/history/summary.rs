@@ -51,8 +51,12 @@ fn counts(history: &History, open: usize) -> String {
     let with = |verdict: Verdict| steps.iter().filter(|step| step.with(verdict).next().is_some()).count();
     let unchanged = steps.iter().filter(|step| step.tests.is_empty()).count();
     let skipped = history.entries.len() - steps.len() - open;
+    let left_out = match history.left_out {
+        0 => String::new(),
+        others => format!(", {others} others of the range not looked at"),
+    };
     format!(
-        "{}: {} with slower tests, {} with faster ones, {unchanged} in which no test can have changed, {skipped} skipped; ",
+        "{}: {} with slower tests, {} with faster ones, {unchanged} in which no test can have changed, {skipped} skipped{left_out}; ",
         count(history.entries.len(), "commit"),
         with(Verdict::Slower),
         with(Verdict::Faster),

@@ -6,6 +6,9 @@ use super::unknown;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
+const HINT: &str =
+    "docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints them for editors";
+
 /// A file that was read.
 #[derive(Debug, Default)]
 pub struct File {
@@ -25,7 +28,7 @@ impl File {
         let tables = toml::Deserializer::parse(text).and_then(|deserializer| {
             serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key)))
         });
-        let tables = tables.map_err(|error| problem(path, text, &error))?;
+        let tables = tables.map_err(|error| problem(path, text, &error, HINT))?;
         let warnings = unknown::warnings(path, text, &ignored);
         Ok(Self { path: path.to_owned(), tables, warnings, text: text.to_owned() })
     }
@@ -36,12 +39,12 @@ impl File {
     }
 }
 
-fn problem(path: &str, text: &str, error: &toml::de::Error) -> Error {
+/// What is wrong in a file, with its line.
+pub fn problem(path: &str, text: &str, error: &toml::de::Error, hint: &str) -> Error {
     let (line, column) = position(text, error.span().map_or(0, |span| span.start));
     let line_of_text = text.lines().nth(line - 1).unwrap_or_default().trim_end();
     let what = error.message().lines().collect::<Vec<_>>().join(", ");
-    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}"))
-        .hint("docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints them for editors")
+    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}")).hint(hint)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod bisect;
 mod comparing;
 mod course;
 mod log;
+mod ratchet;
 #[cfg(test)]
 mod samples;
 mod search;
@@ -16,3 +17,4 @@ mod store;
 pub use bisect::{BisectRequest, bisect};
 pub use course::courses;
 pub use log::{LogRequest, log};
+pub use ratchet::Project;

@@ -5,6 +5,7 @@
 //! decided in `decide`; this module decides only when to stop asking for more. A [`Recorder`] hands out pairs without any
 //! verdict.
 
+mod accepted;
 mod alone;
 mod bench;
 mod bound;

@@ -1,5 +1,6 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
+use super::accepted::relative_to_base;
 use super::alone::Alone;
 use super::bench::{Bench, Config};
 use super::bound::{self, Found};
@@ -62,7 +63,9 @@ pub fn measure_all(
     }
     let Screening { layouts, random, .. } = screening;
     let mut confirmation = Confirmation { bench, config, sides, subjects, progress, layouts, random };
-    let tests = confirmation.run(screened)?;
+    let accepted = |subject: &Subject<'_>| subject.terms.and_then(|terms| terms.accepted.clone());
+    let ended = subjects.iter().zip(confirmation.run(screened)?);
+    let tests = ended.map(|(subject, end)| relative_to_base(end, accepted(subject).as_ref())).collect();
     Ok(AllEnded { tests, layouts: confirmation.layouts.states() })
 }
 

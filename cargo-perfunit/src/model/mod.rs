@@ -21,6 +21,7 @@ mod note;
 mod outcome;
 mod partition;
 mod profile;
+mod ratchet;
 mod reason;
 mod repeat;
 mod sample;
@@ -59,6 +60,7 @@ pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note,
 pub use outcome::{Measured, Outcome, Run, Selection, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
+pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared, Ratchet};
 pub use reason::{NotCaptured, Reason};
 pub use repeat::Repeat;
 pub use sample::Sample;

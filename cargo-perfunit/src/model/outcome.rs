@@ -1,8 +1,8 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Metric, Metrics, Mode, Note, Reason,
-    Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Metric, Metrics, Mode, Note, Ratchet,
+    Reason, Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,6 +165,9 @@ pub struct Run {
     /// What of it was measured here, if it is a run in parts.
     #[serde(default)]
     pub sharding: Option<Sharding>,
+    /// The comparison with an older version besides, where one is asked for.
+    #[serde(default)]
+    pub ratchet: Option<Ratchet>,
 }
 
 impl Run {

@@ -15,6 +15,7 @@ mod open;
 mod options;
 mod pairings;
 mod partition;
+mod ratchet;
 mod repeat;
 pub mod runs;
 mod shared;
@@ -24,7 +25,7 @@ pub use crate::explain::{Explaining, Goal};
 pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
-pub use explain::{ExplainRequest, Profiles, explain, profiles};
+pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};
 pub use open::{Lock, home, lock};
 pub use options::Options;
@@ -52,8 +53,9 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
         make_folder_of_results(output)?;
     }
     let options = &archived::adopt(options)?;
-    let Compared { run, contents, ours, lock: _lock } = compare(options, terminal, None)?;
+    let Compared { run, contents, of_ratchet, ours, lock: _lock } = ratchet::compare_both(options, terminal)?;
     let mut record = Record::new(options.clone(), contents, run);
+    record.of_ratchet = of_ratchet;
     if let Some(output) = &options.output
         && let Err(error) = runs::save(&output.join(runs::FILE), &record)
     {
@@ -81,6 +83,8 @@ pub struct Compared {
     pub run: Run,
     /// Keys of the versions' contents.
     pub contents: Sides<String>,
+    /// The same of the comparison with the ratchet's version, if there was one.
+    pub of_ratchet: Option<Sides<String>>,
     /// Our folder.
     pub ours: PathBuf,
     /// Unless the caller holds it.
@@ -114,7 +118,7 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Re
         run.interrupted = interrupt::requested();
     }
     run.sharding = partition::sharding(options.partition, dealt, &run);
-    Ok(Compared { run, contents, ours: context.ours, lock })
+    Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
 }
 
 /// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them.
@@ -202,5 +206,6 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         alpha: options.measuring.alpha,
         interrupted: false,
         sharding: None,
+        ratchet: None,
     }
 }

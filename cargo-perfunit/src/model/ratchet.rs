@@ -1,9 +1,8 @@
-//! The version against which small losses are added up, what was accepted since then, and what was found.
+//! The version against which small losses are added up, and what was accepted since then.
 
-use super::{Mode, Outcome, Run, Side, TestId, Verdict, VersionName};
+use super::{Mode, Side};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// A loss that the project accepts on purpose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,14 +36,6 @@ pub struct AcceptedVersion {
     pub losses: Vec<AcceptedLoss>,
 }
 
-/// The comparison of head with the ratchet's version.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ratchet {
-    pub version: VersionName,
-    /// Its base is that version.
-    pub comparison: Result<Box<Run>, NotCompared>,
-}
-
 /// Why head was not compared with the ratchet's version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -64,22 +55,4 @@ pub enum NotCompared {
     Failed {
         why: String,
     },
-}
-
-impl Ratchet {
-    /// The comparison, if there was one.
-    pub fn run(&self) -> Option<&Run> {
-        self.comparison.as_deref().ok()
-    }
-}
-
-impl Run {
-    /// The tests that are slower than the ratchet's version, although none of them is slower than base: small losses that
-    /// add up.
-    pub fn cumulative_losses(&self) -> Vec<&Outcome> {
-        let is_slower = |outcome: &&Outcome| outcome.verdict == Verdict::Slower;
-        let known: BTreeSet<&TestId> = self.outcomes.iter().filter(is_slower).map(|outcome| &outcome.test).collect();
-        let compared = self.ratchet.iter().filter_map(Ratchet::run).flat_map(|run| &run.outcomes);
-        compared.filter(is_slower).filter(|outcome| !known.contains(&outcome.test)).collect()
-    }
 }

@@ -35,12 +35,13 @@ use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
 use crate::git::Versions;
-use crate::model::{ListSeconds, Listing, Run, Selection, Sides, Stages, Warning};
+use crate::model::{ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
 use crate::select::{Names, Selected, select, uncovered, unused_filters};
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use open::{Opened, open};
+use ratchet::OlderVersion;
 use shared::Session;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -53,7 +54,7 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
         make_folder_of_results(output)?;
     }
     let options = &archived::adopt(options)?;
-    let Compared { run, contents, of_ratchet, ours, lock: _lock } = ratchet::compare_both(options, terminal)?;
+    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_both(options, terminal)?;
     let mut record = Record::new(options.clone(), contents, run);
     record.of_ratchet = of_ratchet;
     if let Some(output) = &options.output
@@ -67,6 +68,29 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
         record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
     }
     Ok(record.run)
+}
+
+/// Compares head with base, then with the ratchet's version, if one is asked for. What the first comparison found is not
+/// lost because the second cannot be made.
+fn compare_both(options: &Options, terminal: Terminal) -> Result<Compared> {
+    let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None) };
+    let started = Instant::now();
+    let mut first = compare(&against.first(), terminal, None)?;
+    let second = against.second(&first.run, started.elapsed()).and_then(|options| {
+        terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
+        compare(&options, terminal, first.lock.as_ref()).map_err(|error| ratchet::not_compared(&error))
+    });
+    let comparison = match second {
+        Ok(second) if second.contents.head != first.contents.head => Err(NotCompared::HeadChanged),
+        Ok(second) => {
+            first.of_ratchet = Some(second.contents);
+            Ok(Box::new(Run { base: against.version.clone(), ..second.run }))
+        }
+        Err(why) => Err(why),
+    };
+    first.run.warnings.extend(against.warning);
+    first.run.ratchet = Some(Ratchet { version: against.version, comparison });
+    Ok(first)
 }
 
 /// A folder of our own is ignored by git: the next shard, run in the same tree, must not find another head.

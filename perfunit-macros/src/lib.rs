@@ -15,6 +15,7 @@
 
 mod attributes;
 mod body;
+mod divan_attr;
 mod opaque;
 mod paths;
 mod probe_attr;
@@ -44,4 +45,16 @@ pub fn threshold(args: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn perfunit_probe(args: TokenStream, item: TokenStream) -> TokenStream {
     probe_attr::expand(&args.into(), &item.into()).into()
+}
+
+/// `#[divan::bench]` in the stand-in of divan.
+#[proc_macro_attribute]
+pub fn divan_bench(args: TokenStream, item: TokenStream) -> TokenStream {
+    divan_attr::bench(args.into(), item.into()).into()
+}
+
+/// `#[divan::bench_group]` in the stand-in of divan.
+#[proc_macro_attribute]
+pub fn divan_bench_group(args: TokenStream, item: TokenStream) -> TokenStream {
+    divan_attr::bench_group(args.into(), item.into()).into()
 }

@@ -108,7 +108,7 @@ impl Run {
 
 /// A test that says what is missing: ignored, so that nobody takes it for passed.
 fn not_installed() -> Trial {
-    let install = "cargo-perfunit is not installed: `cargo install cargo-perfunit`";
+    let install = "cargo-perfunit is not installed: `cargo install --locked --git https://github.com/cargo-perfunit/cargo-perfunit cargo-perfunit`";
     Trial::test(install, move || Err(Failed::from(install))).with_ignored_flag(true)
 }
 

@@ -4,6 +4,7 @@
 //! left alone. But the kernel counts for how long a thread was ready and did not run, and that is not the test's time.
 //! Sleeping, waiting for a lock or a disk still counts: the thread is not ready then.
 
+use crate::serve::untimed::LeftOut;
 use crate::sys;
 use std::time::Instant;
 
@@ -11,6 +12,7 @@ use std::time::Instant;
 pub struct Clock {
     delay_ns: Option<u64>,
     cpu_ns: u64,
+    before: LeftOut,
     started: Instant,
 }
 
@@ -20,7 +22,7 @@ impl Clock {
     pub fn start() -> Self {
         let delay_ns = sys::run_delay_ns();
         let cpu_ns = sys::process_cpu_ns();
-        Self { delay_ns, cpu_ns, started: Instant::now() }
+        Self { delay_ns, cpu_ns, before: LeftOut::so_far(), started: Instant::now() }
     }
 
     /// Reads it: the run's time and, of all threads, the processor's, both in ns.
@@ -29,6 +31,9 @@ impl Clock {
         let cpu_ns = sys::process_cpu_ns().saturating_sub(self.cpu_ns);
         let delays = self.delay_ns.zip(sys::run_delay_ns());
         let delay_ns = delays.map_or(0, |(before, after)| after.saturating_sub(before));
+        let left_out = self.before.since();
+        let (wall_ns, cpu_ns) = (left_out.of_wall(wall_ns), left_out.of_cpu(cpu_ns));
+        let delay_ns = left_out.of_delay(delay_ns);
         (without_others(wall_ns, cpu_ns, delay_ns), cpu_ns)
     }
 }

@@ -127,28 +127,37 @@ impl Instructions {
 
     /// Counts from 0.
     pub fn start(&self) {
-        // SAFETY: our descriptor; neither request takes a pointer.
-        unsafe {
-            ioctl(self.descriptor, RESET, 0 as c_int);
-            ioctl(self.descriptor, ENABLE, 0 as c_int);
-        }
+        self.ask(RESET);
+        self.resume();
+    }
+
+    pub fn pause(&self) {
+        self.ask(DISABLE);
+    }
+
+    pub fn resume(&self) {
+        self.ask(ENABLE);
     }
 
     /// Stops and reads.
     pub fn stop(&self) -> u64 {
+        self.pause();
         let mut count = 0_u64;
         // SAFETY: our descriptor, which gives one number of eight bytes.
-        unsafe {
-            ioctl(self.descriptor, DISABLE, 0 as c_int);
-            read(self.descriptor, std::ptr::from_mut(&mut count).cast(), 8);
-        }
+        unsafe { read(self.descriptor, std::ptr::from_mut(&mut count).cast(), 8) };
         count
+    }
+
+    fn ask(&self, request: c_ulong) {
+        // SAFETY: our descriptor; none of the requests takes a pointer.
+        unsafe { ioctl(self.descriptor, request, 0 as c_int) };
     }
 }
 
 /// What callgrind is asked for: 'C' and 'T' in the high bytes, then the number of the request.
 const DUMP_STATS: usize = 0x4354_0000;
 const ZERO_STATS: usize = 0x4354_0001;
+const TOGGLE_COLLECT: usize = 0x4354_0002;
 
 /// Has callgrind forget what it counted.
 pub fn callgrind_forget() {
@@ -158,6 +167,11 @@ pub fn callgrind_forget() {
 /// Has callgrind write what it counted since it was told to forget, as its next file.
 pub fn callgrind_write() {
     callgrind(DUMP_STATS);
+}
+
+/// Has callgrind stop counting, or go on.
+pub fn callgrind_toggle() {
+    callgrind(TOGGLE_COLLECT);
 }
 
 /// A request of valgrind's: instructions that do nothing, in an order that no compiler makes, which it looks for. Without

@@ -19,6 +19,8 @@ pub mod tree;
 #[cfg(feature = "attributes")]
 pub use perfunit_macros::{skip, threshold};
 
+#[cfg(target_os = "linux")]
+mod bench;
 pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod clock;
@@ -46,6 +48,11 @@ mod sys;
 /// The door for generated code: `perfunit-macros` and the runner. No one else may rely on it.
 #[doc(hidden)]
 pub mod __private {
+    /// For stand-ins of bench harnesses.
+    #[cfg(target_os = "linux")]
+    pub mod bench {
+        pub use crate::bench::{in_parts, is_wanted, is_wanted_if_ignored, run, timed_by_itself, untimed};
+    }
     #[cfg(target_os = "linux")]
     pub use crate::probe::{probed, Guard, Site};
     #[cfg(target_os = "linux")]

@@ -16,6 +16,8 @@ pub const LIST_VARIABLE: &str = "PERFUNIT_LIST";
 pub const INSIDE_VARIABLE: &str = "PERFUNIT";
 /// In test executables whose tests the tool's own answers are (`harness`): inside of the tool they have none.
 pub const HARNESS_MARKER: &str = "perfunit-harness=1;";
+/// In executables whose benchmarks our stand-in of their harness serves.
+pub const BENCH_MARKER: &str = "perfunit-bench=1;";
 /// Environment variable: `<side digit>:<file descriptor of the page>`.
 pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 /// Environment variable: name of the test to serve, as libtest prints it.

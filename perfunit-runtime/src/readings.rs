@@ -7,6 +7,7 @@ use crate::gauges::{self, Instructions, Io};
 use crate::page::{heap, reading, Page, SideArea, CALLGRIND, INSTRUCTIONS, MAX_READINGS};
 use crate::preloaded::Counters;
 use std::hint::black_box;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Sizes that tell whether Rust's allocator asks libc: one that keeps small or large blocks itself does not count.
@@ -17,6 +18,8 @@ pub struct Gauges {
     heap: Option<&'static Counters>,
     instructions: Option<Instructions>,
     callgrind: bool,
+    /// Allocations and bytes of what is not to count.
+    left_out: [AtomicU64; 2],
 }
 
 /// The kernel's figures at a moment.
@@ -60,24 +63,26 @@ impl Gauges {
             Some(_) => heap::OWN_ALLOCATOR,
         };
         area.heap.store(state, Relaxed);
-        Self { heap: counters, instructions, callgrind: flags & CALLGRIND != 0 }
+        Self { heap: counters, instructions, callgrind: flags & CALLGRIND != 0, left_out: Default::default() }
     }
 
     /// Calls `run`, notes on the page what that took as reading number `at`, and returns its result.
     pub fn read(&self, area: &SideArea, at: usize, run: &mut dyn FnMut() -> bool) -> bool {
+        self.left_out.iter().for_each(|count| count.store(0, Relaxed));
         let before = Moment::before();
         let heap = self.heap.map(|heap| (heap, Heap::before(heap)));
         let counted = self.count_instructions(run);
         let heap = heap.map(|(heap, before)| before.until_now(heap)).unwrap_or_default();
         let after = Moment::after();
+        let [allocations, bytes] = &self.left_out;
         let (read, written) = match (before.io, after.io) {
             (Some(before), Some(after)) => (after.read - before.read - before.own, after.written - before.written),
             _ => (0, 0),
         };
         let Some(figures) = area.figures.get(at.min(MAX_READINGS - 1)) else { return counted.0 };
         for (index, value) in [
-            (reading::ALLOCATIONS, heap.allocations),
-            (reading::ALLOCATED_BYTES, heap.bytes),
+            (reading::ALLOCATIONS, heap.allocations - allocations.load(Relaxed)),
+            (reading::ALLOCATED_BYTES, heap.bytes - bytes.load(Relaxed)),
             (reading::PEAK_HEAP, heap.peak),
             (reading::PAGE_FAULTS, after.faults - before.faults),
             (reading::CONTEXT_SWITCHES, after.switches - before.switches),
@@ -89,6 +94,29 @@ impl Gauges {
         }
         area.readings.store(at as u32 + 1, Release);
         counted.0
+    }
+
+    /// Runs what is not to count, in the midst of a reading. What the kernel counts is not told apart.
+    pub fn leave_out(&self, work: &mut dyn FnMut()) {
+        let counts = || self.heap.map_or([0, 0], |heap| [heap.allocations.load(Relaxed), heap.bytes.load(Relaxed)]);
+        if self.callgrind {
+            gauges::callgrind_toggle();
+        }
+        if let Some(counter) = &self.instructions {
+            counter.pause();
+        }
+        let before = counts();
+        work();
+        let after = counts();
+        if let Some(counter) = &self.instructions {
+            counter.resume();
+        }
+        if self.callgrind {
+            gauges::callgrind_toggle();
+        }
+        for (count, (before, after)) in self.left_out.iter().zip(before.into_iter().zip(after)) {
+            count.fetch_add(after - before, Relaxed);
+        }
     }
 
     fn count_instructions(&self, run: &mut dyn FnMut() -> bool) -> (bool, u64) {

@@ -1,8 +1,9 @@
 //! Serves one test in lockstep with the process of the other version, then ends the process.
 
 mod forked;
+pub mod untimed;
 
-use crate::calibrate::calibrate;
+use crate::calibrate::{self, calibrate, Plan};
 use crate::clock::Clock;
 use crate::page::{
     state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN,
@@ -18,6 +19,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::OnceLock;
 use std::time::Instant;
+use untimed::LeftOut;
 
 /// From this factor on head settles the shape of a pilot.
 const MUCH_SLOWER: f64 = 20.0;
@@ -30,7 +32,7 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 static SEAT: AtomicUsize = AtomicUsize::new(0);
 
 /// This process's place at the page.
-struct Seat {
+pub struct Seat {
     page: &'static Page,
     side: usize,
     should_panic: bool,
@@ -78,27 +80,37 @@ impl Seat {
 
 /// Called by the macro's code: serves `body` and ends the process if the tool asked for it, else returns at once.
 pub fn take_over<T: Termination>(body: fn() -> T) {
-    let armed = SEAT.load(Acquire);
-    let seat = if armed != 0 {
-        // SAFETY: `arm` stored a leaked box, which lives as long as the process.
-        unsafe { &*(armed as *const Seat) }
-    } else {
-        // Without the runner libtest called us: look for ourselves.
-        match open_seat(false) {
-            Some(seat) => Box::leak(Box::new(seat)),
-            None => return,
-        }
-    };
+    // Opaque, so that the body is neither inlined into the loop nor hoisted out of it.
+    let body = black_box(body);
+    take_over_body(&move |runs| (0..runs).fold(true, |passed, _| passed & is_success(body().report())));
+}
+
+/// As [`take_over`], of a benchmark's body, which runs so many times.
+pub fn take_over_body(body: Body<'_>) {
+    let Some(seat) = taken_seat() else { return };
     if TAKEN.swap(true, AcqRel) {
         return;
     }
-    // Opaque, so that the body is neither inlined into the loop nor hoisted out of it.
-    let body = black_box(body);
-    let body = move |runs| (0..runs).fold(true, |passed, _| passed & is_success(body().report()));
     if forked::is_asked(seat, false) {
-        forked::serve(seat, &body);
+        forked::serve(seat, body);
     }
-    serve(seat, &body, None)
+    serve(seat, body, None)
+}
+
+/// The seat of the armed process. Without the runner somebody else's main called us: then we look for ourselves.
+pub fn taken_seat() -> Option<&'static Seat> {
+    if let Some(seat) = armed_seat() {
+        return Some(seat);
+    }
+    let seat: &'static Seat = Box::leak(Box::new(open_seat(false)?));
+    SEAT.store(std::ptr::from_ref(seat) as usize, Release);
+    Some(seat)
+}
+
+fn armed_seat() -> Option<&'static Seat> {
+    let armed = SEAT.load(Acquire) as *const Seat;
+    // SAFETY: null, or a leaked box, which lives as long as the process.
+    unsafe { armed.as_ref() }
 }
 
 /// Exit codes cannot be compared before Rust 1.84.
@@ -207,7 +219,7 @@ fn begin(seat: &'static Seat) {
 }
 
 /// Runs a body so many times; true if every run passed. A panic is the caller's to catch.
-type Body<'a> = &'a dyn Fn(u64) -> bool;
+pub type Body<'a> = &'a dyn Fn(u64) -> bool;
 
 /// The whole service; `first` is given if the first call already happened.
 fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
@@ -315,7 +327,7 @@ fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
     let page = seat.page;
     let pilot = page.flags.load(Relaxed) & PILOT != 0;
     if pilot && (seat.side == 0 || much_slower(seat, body, first_ns)?) {
-        let plan = calibrate(first_ns, page.batch_ns.load(Relaxed), |n| batch(seat, body, n))?;
+        let plan = plan(seat, body, first_ns)?;
         page.repetitions.store(plan.repetitions, Relaxed);
         page.warm.store(plan.warm, Relaxed);
         page.plan(plan.batches, 0);
@@ -328,6 +340,20 @@ fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
         batch(seat, body, 1)?;
     }
     Some(())
+}
+
+/// Base's shape of a pair. Where most of a run is not timed, it is as if a tenth of that were: else pairs would take too long.
+fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
+    let goal_ns = seat.page.batch_ns.load(Relaxed);
+    let mut untimed_ns = 0.0;
+    let plan = calibrate(first_ns, goal_ns, |n| {
+        let before = LeftOut::so_far();
+        let ns = batch(seat, body, n)?;
+        untimed_ns = before.since().wall_ns.max(0) as f64 / n as f64;
+        Some(ns)
+    })?;
+    let weight_ns = plan.shortest_ns.max((plan.shortest_ns + untimed_ns) / 10.0);
+    Some(Plan { shortest_ns: plan.shortest_ns, ..calibrate::shape(weight_ns, goal_ns) })
 }
 
 /// Whether base's repetitions would make this side's batches so long that the pilot might not end in time: then this
@@ -347,9 +373,9 @@ fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Optio
         batch(seat, body, warm)?;
         return long_batch(seat, body, repetitions);
     }
-    let cpu_ns = sys::process_cpu_ns();
+    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
     let ns = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions))?;
-    Some((ns, sys::process_cpu_ns() - cpu_ns))
+    Some((ns, before.since().of_cpu(sys::process_cpu_ns() - cpu_ns)))
 }
 
 /// As [`warm_batch`], in an instrumented program: the untimed runs are not in the tree.
@@ -358,10 +384,10 @@ fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, row:
         batch(seat, body, warm)?;
         return row.record(|| long_batch(seat, body, repetitions));
     }
-    let cpu_ns = sys::process_cpu_ns();
+    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
     batch(seat, body, warm)?;
     let ns = row.record(|| batch(seat, body, repetitions))?;
-    Some((ns, sys::process_cpu_ns() - cpu_ns))
+    Some((ns, before.since().of_cpu(sys::process_cpu_ns() - cpu_ns)))
 }
 
 /// Whether each batch counts; none are planned yet while base calibrates.
@@ -393,10 +419,11 @@ fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
         return Some(started.elapsed().as_nanos() as u64);
     }
     catch_unwind(AssertUnwindSafe(|| {
+        let before = LeftOut::so_far();
         let started = Instant::now();
         let passed = body(repetitions);
         let ns = started.elapsed().as_nanos() as u64;
-        passed.then_some(ns)
+        passed.then_some(before.since().of_wall(ns))
     }))
     .unwrap_or(None)
 }

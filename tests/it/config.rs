@@ -136,6 +136,11 @@ fn what_is_wrong_is_named_with_file_and_line() {
         ("[profile.ci]\nthreshold = 2\n", &["-P", "ci"][..], ["perfunit.toml:2:13", "`2` must be", "hint: "]),
         ("[profile.ci]\nbudget = []\n", &[], ["perfunit.toml:2:10", "expected a duration", "hint: "]),
         ("[profile.ci\n", &[], ["perfunit.toml:1:", "hint: ", "docs/configuration.md"]),
+        (
+            "[profile.default]\ntreshold = \"2%\"\n",
+            &[],
+            ["perfunit.toml:2: unknown key `treshold`", "did you mean threshold?", "hint: "],
+        ),
         ("", &["-P", "cii"], ["unknown profile `cii`", "hint: ", "did you mean ci?"]),
         (
             "[[skip]]\nfilter = \"package(parsr)\"\nreason = \"x\"\n",
@@ -167,11 +172,11 @@ fn what_contradicts_itself_is_refused() {
 
 #[test]
 fn what_means_nothing_is_a_warning() {
-    let project = with("[profile.default]\ntreshold = \"2%\"\n\n[[skip]]\nfilter = \"test(nosuch)\"\nreason = \"x\"\n");
+    let project =
+        with("[profile.default]\nthreshold = \"2%\"\n\n[[skip]]\nfilter = \"test(nosuch)\"\nreason = \"x\"\n");
     project.write("app/.config/perfunit.toml", "[profile.default]\n");
     let run = project.perfunit_in("app", ["list", "HEAD~1", "--workspace"]).expect(0);
     for warning in [
-        "warning: .config/perfunit.toml:2: unknown key `treshold`: did you mean threshold?",
         "app/.config/perfunit.toml is ignored: the workspace's configuration is ",
         "warning: .config/perfunit.toml:5: no test matches `test(nosuch)`",
     ] {

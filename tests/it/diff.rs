@@ -1,7 +1,7 @@
 //! `cargo perfunit diff`: documents, exit codes, what is built.
 
 use crate::source;
-use crate::support::Project;
+use crate::support::{Project, announced, to_announce};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -62,6 +62,28 @@ fn people_get_a_summary_on_stdout() {
     assert!(run.stdout.contains("tests::mixes"), "{}", run.stdout);
     assert!(run.stdout.to_lowercase().contains("slower"), "{}", run.stdout);
     let quiet = project.perfunit(["diff", "HEAD~1", "--quiet"]).expect(100);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn each_verdict_is_announced_once_as_soon_as_it_is_final() {
+    let source = |rounds: u32| {
+        let test = |name: &str, body: &str| format!("    #[test]\n    fn {name}() {{\n        {body};\n    }}\n");
+        let tests = ["a", "b"].map(|name| test(name, "assert_ne!(super::slow(3), 7)")).concat();
+        let fails = test("fails", "assert!(super::slow(3) != 7 && super::ROUNDS < 600)");
+        let module = format!("pub const ROUNDS: u32 = {rounds};\n#[cfg(test)]\nmod more {{\n{tests}{fails}}}\n");
+        source(rounds) + &module
+    };
+    let project = Project::library(&source(500), &source(1500));
+    let run = project.diff(&["--explain", "never"]).expect(100);
+    let expected =
+        ["Failing sample more::fails", "Slower sample more::a", "Slower sample more::b", "Slower sample tests::mixes"];
+    assert_eq!(to_announce(&run.json()), expected);
+    assert_eq!(announced(&run.stderr), expected, "{}", run.stderr);
+    // It fails in the first pairs, which nothing can change; whatever is slower is confirmed after all first pairs.
+    let at = |part: &str| run.stderr.find(part).unwrap();
+    assert!(at("Failing sample") < at("Slower sample"), "{}", run.stderr);
+    let quiet = project.diff(&["--explain", "never", "--quiet"]).expect(100);
     assert_eq!(quiet.stderr, "");
 }
 

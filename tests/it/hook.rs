@@ -268,7 +268,38 @@ fn a_push_is_let_through_when_its_time_is_over() {
     let pushing = Pushing::unpushed(project);
     pushing.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]).expect(0);
     pushing.hook(&["install", "--budget", "1s"]).expect(0);
-    says(&pushing.git(["push", "--dry-run", "origin", "main"]).expect(0), &["budget", "was used up", "let through"]);
+    let push = || pushing.git(["push", "--dry-run", "origin", "main"]).expect(0);
+    let first = push();
+    says(
+        &first,
+        &["First build with the profile `bench`, dependencies included", "budget", "was used up", "let through"],
+    );
+    says(
+        &first,
+        &[
+            "warning: this push went unchecked, as the budget was used up",
+            "`cargo perfunit hook install --budget TIME`",
+        ],
+    );
+    says(&push(), &["2 pushes went unchecked since one was measured"]);
+    let third = push();
+    let last = third.stderr.lines().rfind(|line| !line.starts_with("To ") && !line.starts_with(' '));
+    assert!(last.unwrap().starts_with("warning: 3 pushes went unchecked"), "{}", third.stderr);
+}
+
+#[test]
+fn installing_builds_the_base_on_request() {
+    let pushing = Pushing::new(&source(500), &source(1500));
+    says(
+        &pushing.hook(&[&["install", "--build"], &QUICK[..]].concat()).expect(0),
+        &["Installed", "Building base", "Built"],
+    );
+    let counted = pushing.project.path().join("target/perfunit/unchecked-pushes");
+    fs::write(&counted, "2\n").unwrap();
+    let pushed = pushing.git(["push", "--dry-run", "origin", "main"]).expect(1);
+    says(&pushed, &["Building head", "push of main blocked"]);
+    assert!(!pushed.stderr.contains("Building base") && !pushed.stderr.contains("First build"), "{}", pushed.stderr);
+    assert!(!counted.exists());
 }
 
 #[test]

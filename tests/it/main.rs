@@ -1,8 +1,10 @@
 //! Black-box tests, one file for each subcommand, and the rules that the sources keep.
 
+mod arguments;
 mod attributes;
 mod attribution;
 mod bad_input;
+mod benches;
 mod book;
 mod bound;
 mod calibrate;

@@ -1,6 +1,7 @@
 //! What is published builds by itself: the package holds every file that its sources include.
 
 use crate::support::{Run, repository_root};
+use saphyr::{LoadableYamlNode, Yaml};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -84,4 +85,63 @@ fn the_package_has_its_licences_and_readme() {
     for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock"] {
         assert!(packaged.contains(Path::new(file)), "{file} is not in the package");
     }
+}
+
+#[test]
+fn archives_of_a_release_are_where_binstall_looks_for_them() {
+    let manifest = fs::read_to_string(repository_root().join("cargo-perfunit/Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let binstall = &manifest["package"]["metadata"]["binstall"];
+    let filled = |key: &str| {
+        let values = [
+            ("{ name }", "cargo-perfunit"),
+            ("{ version }", "1.2.3"),
+            ("{ target }", "some-target"),
+            ("{ bin }", "cargo-perfunit"),
+            ("{ binary-ext }", ""),
+        ];
+        values.iter().fold(binstall[key].as_str().unwrap().to_owned(), |text, (name, value)| text.replace(name, value))
+    };
+    assert_eq!(binstall["pkg-fmt"].as_str(), Some("tgz"));
+    let folder = tempfile::tempdir().unwrap();
+    let mut pack = Command::new(repository_root().join(".ci/archive"));
+    pack.args([env!("CARGO_BIN_EXE_cargo-perfunit"), "1.2.3", "some-target"]).arg(folder.path());
+    Run::of(pack).expect(0);
+    let url = filled("pkg-url");
+    let (address, archive) = url.rsplit_once('/').unwrap();
+    assert_eq!(address, "{ repo }/releases/download/v1.2.3");
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(folder.path());
+        Run::of(command).expect(0)
+    };
+    run("sha256sum", &["--check", &format!("{archive}.sha256")]);
+    run("tar", &["-xzf", archive]);
+    let version = run(folder.path().join(filled("bin-dir")).to_str().unwrap(), &["perfunit", "--version"]).stdout;
+    assert_eq!(version.trim(), format!("cargo perfunit {}", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_release_uses_actions_by_hash_and_steps_that_a_shell_can_read() {
+    let text = fs::read_to_string(repository_root().join(".github/workflows/release.yml")).unwrap();
+    let workflow = Yaml::load_from_str(&text).unwrap().remove(0);
+    for job in ["archive", "release"] {
+        for step in workflow["jobs"][job]["steps"].as_sequence().unwrap() {
+            let text = |key: &str| step.as_mapping_get(key).and_then(Yaml::as_str);
+            if let Some(run) = text("run") {
+                assert!(!run.contains("${{"), "{run}");
+                let mut shell = Command::new("sh");
+                Run::of({
+                    shell.args(["-n", "-c", run]);
+                    shell
+                })
+                .expect(0);
+            }
+            if let Some((_, hash)) = text("uses").and_then(|uses| uses.split_once('@')) {
+                assert!(hash.len() == 40 && hash.chars().all(|c| c.is_ascii_hexdigit()), "{hash}");
+            }
+        }
+    }
+    let uses = text.lines().filter(|line| line.contains("uses: "));
+    assert!(uses.clone().count() == 3 && uses.clone().all(|line| line.contains(" # v")), "{text}");
 }

@@ -16,7 +16,7 @@ const MOST_PARAMETERS: usize = 5;
 const MOST_ROOMS: usize = 18;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 19] = [
+const MAY_BE_UNSAFE: [&str; 20] = [
     "cargo-perfunit/src/select/trace/available.rs",
     "cargo-perfunit/src/select/trace/ptrace.rs",
     "cargo-perfunit/src/select/trace/run.rs",
@@ -35,6 +35,7 @@ const MAY_BE_UNSAFE: [&str; 19] = [
     "perfunit-runtime/src/serve.rs",
     "perfunit-runtime/src/streams.rs",
     "perfunit-runtime/src/sys.rs",
+    "perfunit-runtime/stand-ins/divan/alloc.rs",
     "perfunit-seeds/src/lib.rs",
 ];
 

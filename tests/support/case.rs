@@ -216,6 +216,10 @@ impl Case {
             problems.push(if is_due { Problem::Inconclusive(text) } else { Problem::Wrong(text) });
         }
         problems.extend(self.other_problems(document, project).into_iter().map(Problem::Wrong));
+        let (announced, due) = (announced(&run.stderr), to_announce(document));
+        if announced != due {
+            problems.push(Problem::Wrong(format!("announced were {announced:?} instead of {due:?}")));
+        }
         problems
     }
 
@@ -309,6 +313,39 @@ pub fn first_responsible(test: &Value) -> Option<&str> {
     let explanation = &test["explanation"];
     let first = explanation["blamed"][0]["function"].as_u64()?;
     explanation["functions"][usize::try_from(first).ok()?]["name"].as_str()
+}
+
+/// The lines on stderr of tests that were announced before the end, without their figures.
+pub fn announced(stderr: &str) -> Vec<String> {
+    let words = ["Slower", "Faster", "Worse", "Better", "Failing"].map(|word| format!("{word:>12} "));
+    let lines = stderr.lines().filter(|line| words.iter().any(|word| line.starts_with(word.as_str())));
+    let mut announced: Vec<String> =
+        lines.filter_map(|line| Some(line.trim().split_once("  ")?.0.to_owned())).collect();
+    announced.sort();
+    announced
+}
+
+/// What a document says to be announced: nothing else, and nothing twice.
+pub fn to_announce(document: &Value) -> Vec<String> {
+    let gates = document["summary"]["gates"].as_array();
+    let is_time_alone = gates.is_none_or(|gates| gates.iter().all(|gate| gate == "time"));
+    let word = |test: &Value| {
+        let reason = &test["reason"];
+        let fails = ["fails", "crashes"].iter().any(|kind| reason["kind"] == *kind);
+        match test["verdict"].as_str()? {
+            "slower" => Some(if is_time_alone { "Slower" } else { "Worse" }),
+            "faster" => Some(if is_time_alone { "Faster" } else { "Better" }),
+            "not-measured" if fails && reason["side"] == "head" && reason["intermittent"] != true => Some("Failing"),
+            _ => None,
+        }
+    };
+    let line = |test: &Value| {
+        let (target, name) = (test["target"].as_str()?, test["name"].as_str()?);
+        Some(format!("{} {target} {name}", word(test)?))
+    };
+    let mut due: Vec<String> = document["tests"].as_array().into_iter().flatten().filter_map(line).collect();
+    due.sort();
+    due
 }
 
 /// The expected parts of sentences that occur in none of the list.

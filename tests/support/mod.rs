@@ -8,7 +8,7 @@ mod refuse;
 mod run;
 
 #[allow(unused_imports, reason = "each test target uses its own part")]
-pub use case::{Case, Problem, first_responsible, repository_root, unsettled};
+pub use case::{Case, Problem, announced, first_responsible, repository_root, to_announce, unsettled};
 pub use project::Project;
 #[allow(unused_imports, reason = "each test target uses its own part")]
 pub use refuse::{PINNING, RANDOM_ADDRESSES, Refused, keep_on_one_core, refuse};

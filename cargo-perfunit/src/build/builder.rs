@@ -66,8 +66,10 @@ pub trait Attempt {
     /// Which side is built first.
     fn order(&self) -> [Side; 2];
     fn files(&self, side: Side) -> &FileSet;
-    /// Crate roots that get our `#[test]`.
+    /// Crate roots to which something is appended.
     fn injections(&self) -> &Injections;
+    /// Targets that are not built after all.
+    fn is_left_out(&self, target: &TargetId) -> bool;
     /// Changes what is built next; `tree` is the folder in which the side did not build.
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next>;
 }
@@ -222,7 +224,9 @@ impl<'a> Builder<'a> {
         let Context { location, ours, terminal, .. } = self.context;
         let (files, injections) = (attempt.files(side), attempt.injections());
         let progress = Progress::spinner(*terminal, "Building");
-        let there = there(files, job);
+        let wanted: BTreeSet<TargetId> =
+            job.targets.iter().filter(|target| !attempt.is_left_out(target)).cloned().collect();
+        let there = there(files, job, &wanted);
         if there.is_empty() {
             return Ok(Built::Done(SideBuild::empty(ours)));
         }
@@ -233,14 +237,13 @@ impl<'a> Builder<'a> {
         });
         let repository = Rc::clone(&self.repository);
         let tree = &*self.tree(attempt.place())?;
-        let roots = injections.paths().map(|path| path.as_os_str().as_encoded_bytes());
-        let content_key = roots.fold(KeyBuilder::default().with(files.key()), KeyBuilder::with).finish();
+        let content_key = injections.add_to(KeyBuilder::default().with(files.key())).finish();
         let packages_of_all = &job.workspace.packages;
         let package_folders = packages_of_all
             .iter()
             .map(|package| (package.name.clone(), tree.path(&package.dir).components().collect()))
             .collect();
-        let built: BTreeSet<&str> = job.targets.iter().map(|target| target.package.as_str()).collect();
+        let built: BTreeSet<&str> = wanted.iter().map(|target| target.package.as_str()).collect();
         let built = packages_of_all.iter().filter(|package| built.contains(package.name.as_str()));
         let built: Vec<&Target> = built.flat_map(tested).collect();
         let request = Request {
@@ -251,8 +254,8 @@ impl<'a> Builder<'a> {
             targets: &there,
             package_folders: &package_folders,
             packages: &packages(files, job),
-            whole_packages: built.iter().all(|target| job.targets.contains(&target.id)),
-            requires_features: built.iter().any(|target| target.requires_features && job.targets.contains(&target.id)),
+            whole_packages: built.iter().all(|target| wanted.contains(&target.id)),
+            requires_features: built.iter().any(|target| target.requires_features && wanted.contains(&target.id)),
             ours,
             target_dir: &target_dir,
             texts: texts.as_deref(),
@@ -281,9 +284,9 @@ fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
     a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
 }
 
-/// The targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo refuses to
-/// build others, and new tests and packages are no reason to give up the old ones.
-fn there(files: &FileSet, job: &Job<'_>) -> BTreeSet<TargetId> {
+/// Those of the wanted targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo
+/// refuses to build others, and new tests and packages are no reason to give up the old ones.
+fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSet<TargetId> {
     let has = |path: &Path| files.entries.contains_key(path);
     let packages = job.workspace.packages.iter().filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
     let found: BTreeSet<TargetId> = packages
@@ -291,7 +294,7 @@ fn there(files: &FileSet, job: &Job<'_>) -> BTreeSet<TargetId> {
         .filter(|target| has(Path::new(&target.root)))
         .map(|target| target.id.clone())
         .collect();
-    job.targets.intersection(&found).cloned().collect()
+    wanted.intersection(&found).cloned().collect()
 }
 
 /// The packages that the user asked for, as far as a version has them.

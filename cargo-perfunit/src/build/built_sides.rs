@@ -7,11 +7,11 @@ use super::doctests;
 use super::invoke::BuildFailure;
 use super::kept::SideBuild;
 use super::pairing::Pairing;
-use super::shadow::Injections;
+use super::shadow::{Injected, Injections};
 use super::toolchain::Variant;
 use crate::error::{Error, ExitCode, Result};
 use crate::git::FileSet;
-use crate::model::{Side, Sides, TargetId, TestCodeDifference, Warning};
+use crate::model::{NoBench, Side, Sides, TargetId, TestCodeDifference, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ pub struct BuiltSides {
     pub pairing: Pairing,
     /// The targets that were to be built.
     pub targets: BTreeSet<TargetId>,
+    /// Targets with benchmarks that were left out.
+    pub left_out: BTreeMap<TargetId, NoBench>,
     /// The injections that both were built with; a checkout without them would make cargo build again.
     pub injections: Injections,
     /// Crate roots that do not compile with our `#[test]`.
@@ -47,8 +49,11 @@ impl BuiltSides {
 /// A pairing on its way to be built.
 struct AsMeasured {
     pairing: Pairing,
-    /// Crate roots that are to get our `#[test]`.
-    roots: BTreeSet<String>,
+    /// What is to be appended to crate roots.
+    roots: Injections,
+    /// The targets that can be left out, by their roots.
+    benches: BTreeMap<PathBuf, TargetId>,
+    left_out: BTreeMap<TargetId, NoBench>,
     without_macro: BTreeSet<String>,
     injections: Injections,
     variant: Variant,
@@ -63,12 +68,16 @@ impl Builder<'_> {
         &mut self,
         job: &Job<'_>,
         pairing: Pairing,
-        roots: BTreeSet<String>,
+        roots: Injections,
         variant: Variant,
     ) -> Result<BuiltSides> {
+        let targets = job.workspace.packages.iter().flat_map(|package| &package.targets);
+        let benches = targets.filter(|target| roots.get(Path::new(&target.root)) == Some(Injected::Bench));
         let mut attempt = AsMeasured {
             pairing,
-            injections: roots.iter().collect(),
+            injections: roots.clone(),
+            benches: benches.map(|target| (PathBuf::from(&target.root), target.id.clone())).collect(),
+            left_out: BTreeMap::new(),
             roots,
             without_macro: BTreeSet::new(),
             variant,
@@ -83,6 +92,7 @@ impl Builder<'_> {
             sides,
             pairing: attempt.pairing,
             targets: job.targets.clone(),
+            left_out: attempt.left_out,
             injections: attempt.injections,
             without_macro: attempt.without_macro,
             seeds: toolchains.head.seeds,
@@ -114,15 +124,22 @@ impl Attempt for AsMeasured {
         &self.injections
     }
 
+    fn is_left_out(&self, target: &TargetId) -> bool {
+        self.left_out.contains_key(target)
+    }
+
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
         if side == self.pairing.overlaid() && self.pairing.give_up(failure, tree) {
             return Ok(Next::SameSide);
+        }
+        if failure.only_tests && self.leave_out(side, failure, tree) {
+            return Ok(Next::BothSides);
         }
         let failed = self.injected(failure, tree);
         if failure.only_tests && !failed.is_empty() {
             self.warnings.push(Warning::WithoutMacro { roots: failed.iter().cloned().collect() });
             self.without_macro.extend(failed);
-            self.injections = self.roots.difference(&self.without_macro).collect();
+            self.injections = self.roots.without(&self.without_macro);
             return Ok(Next::BothSides);
         }
         if failure.only_tests && self.variant.runner {
@@ -140,10 +157,23 @@ impl Attempt for AsMeasured {
 }
 
 impl AsMeasured {
+    /// Leaves out the targets with errors whose harness is replaced; false if there are none.
+    fn leave_out(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> bool {
+        let failed = failure.roots.iter().filter_map(|(path, error)| {
+            let target = self.benches.get(path.strip_prefix(tree).ok()?)?;
+            let why = NoBench::DoesNotCompile { side, error: error.clone() };
+            (!self.left_out.contains_key(target)).then(|| (target.clone(), why))
+        });
+        let failed: Vec<_> = failed.collect();
+        let found = !failed.is_empty();
+        self.left_out.extend(failed);
+        found
+    }
+
     /// The crate roots with errors that have our `#[test]`.
     fn injected(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
-        let failed = failure.roots.iter().filter_map(|path| path.strip_prefix(tree).ok());
-        let failed = failed.filter(|path| self.injections.paths().any(|injected| injected == *path));
+        let failed = failure.roots.keys().filter_map(|path| path.strip_prefix(tree).ok());
+        let failed = failed.filter(|path| self.injections.get(path) == Some(Injected::Macro));
         failed.map(|path| path.to_string_lossy().into_owned()).collect()
     }
 }

@@ -11,13 +11,30 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
-    "runtime": "lib.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "readings.rs", "request.rs",
-    "serve.rs", "serve/forked.rs", "streams.rs", "sys.rs", "tree.rs", "probe/mod.rs", "probe/arena.rs", "probe/cost.rs", "probe/future.rs", "probe/home.rs",
+    "runtime": "lib.rs", "bench.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "readings.rs", "request.rs",
+    "serve.rs", "serve/forked.rs", "serve/untimed.rs", "streams.rs", "sys.rs", "tree.rs", "probe/mod.rs", "probe/arena.rs", "probe/cost.rs", "probe/future.rs", "probe/home.rs",
     "probe/lookup.rs", "probe/site.rs", "probe/thread.rs", "probe/ticks.rs"
 );
 
 /// The test runner, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
 pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
+
+/// A crate that stands in for a harness of benchmarks, built by a plain rustc call: its name, and its sources.
+pub type StandIn = (&'static str, &'static [EmbeddedFile]);
+
+pub const STAND_INS: [StandIn; 3] = [("criterion", CRITERION), ("divan", DIVAN), (LIBTEST, TEST)];
+
+/// The crate of the built-in harness.
+pub const LIBTEST: &str = "test";
+
+const CRITERION: &[EmbeddedFile] = embed!(
+    "stand-ins/criterion": "lib.rs", "bencher.rs", "group.rs", "id.rs", "measurement.rs", "options.rs", "profiler.rs"
+);
+
+const DIVAN: &[EmbeddedFile] =
+    embed!("stand-ins/divan": "lib.rs", "alloc.rs", "bencher.rs", "counter.rs", "private.rs");
+
+const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs");
 
 /// The library that gives both processes of a pair the same random numbers, built by a plain rustc call.
 pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "preloaded.rs");
@@ -27,7 +44,7 @@ pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
 pub const MACROS: &[EmbeddedFile] = embed!(
-    "macros": "lib.rs", "attributes.rs", "body.rs", "paths.rs", "probe_attr.rs", "test_attr.rs", "opaque/constant.rs",
+    "macros": "lib.rs", "attributes.rs", "body.rs", "divan_attr.rs", "paths.rs", "probe_attr.rs", "test_attr.rs", "opaque/constant.rs",
     "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs"
 );
 

@@ -1,6 +1,7 @@
 //! Runs cargo on one side of the shadow tree.
 
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
+use super::cargo_output::{follow, only_tests};
 use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
 use super::in_place;
@@ -21,10 +22,10 @@ use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
-use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
@@ -50,8 +51,8 @@ pub enum Built {
 /// Why a side does not build.
 #[derive(Debug, Default)]
 pub struct BuildFailure {
-    /// Root files (in the tree) of the targets with errors.
-    pub roots: BTreeSet<PathBuf>,
+    /// Root files (in the tree) of the targets with errors, with the first error of each.
+    pub roots: BTreeMap<PathBuf, String>,
     /// The files (in the tree) with the errors; of one in a macro also where the macro is called.
     pub files: BTreeSet<PathBuf>,
     /// True if only test targets failed, so that our capturing them may be the cause.
@@ -78,6 +79,12 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch:
     {
         tracing::info!(folder = %build.folder.display(), "kept side reused");
         return Ok(Built::Done(build));
+    }
+    if !request.target_dir.exists() {
+        let profile = &request.options.profile;
+        watch.progress.note("First build", &format!(
+            "with the profile `{profile}`, dependencies included, takes as long as after `cargo clean`; later ones build what changed"
+        ));
     }
     watch.progress.begin(watch.name.as_str());
     in_place::put_back(request.ours)?;
@@ -282,8 +289,8 @@ fn target_triple(options: &Options) -> Option<String> {
 #[derive(Debug, Default)]
 struct Messages {
     artifacts: Artifacts,
-    /// Root files of targets with errors.
-    roots: BTreeSet<PathBuf>,
+    /// Root files of targets with errors, with the first error of each.
+    roots: BTreeMap<PathBuf, String>,
     /// Files with errors, as rustc names them.
     files: BTreeSet<String>,
     /// The errors, as rustc renders them.
@@ -312,7 +319,8 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
                 messages.artifacts.traces.add_script(script.out_dir.into(), &script.package_id.repr);
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
-                messages.roots.insert(message.target.src_path.into());
+                let first = &message.message.message;
+                messages.roots.entry(message.target.src_path.into()).or_insert_with(|| first.clone());
                 let primary = message.message.spans.iter().filter(|span| span.is_primary);
                 messages.files.extend(primary.flat_map(places).map(|span| span.file_name.clone()));
                 messages.errors.push_str(&message.message.rendered.unwrap_or_default());
@@ -326,69 +334,4 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
 /// A place in the source and, if a macro made what is there, where that was called, outwards.
 fn places(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
     std::iter::successors(Some(span), |span| Some(&span.expansion.as_ref()?.span))
-}
-
-/// Shows what cargo compiles in the progress line and keeps all else that it says, in case the build fails.
-fn follow(stderr: ChildStderr, progress: &Progress) -> String {
-    let mut output = String::new();
-    let mut reader = BufReader::new(stderr);
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        // Cargo draws its progress bar anew with carriage returns; what it says in the end stands behind the last.
-        let text = String::from_utf8_lossy(&line);
-        for drawn in text.split('\r') {
-            let plain = anstream::adapter::strip_str(drawn).to_string();
-            if let Some(message) = compiling(plain.trim()) {
-                progress.message(message);
-            }
-            match plain.trim() {
-                bar if left(bar).is_some() => {}
-                "" => output.extend(drawn.ends_with('\n').then_some('\n')),
-                _ => output.push_str(drawn.trim_start_matches("\u{1b}[K")),
-            }
-        }
-        line.clear();
-    }
-    output
-}
-
-/// What a line of cargo says about how far the build is.
-fn compiling(line: &str) -> Option<String> {
-    const VERBS: [&str; 5] = ["Compiling", "Downloading", "Downloaded", "Updating", "Blocking"];
-    let verb = || VERBS.iter().any(|verb| line.starts_with(verb));
-    left(line).or_else(|| verb().then(|| line.split(" (").next().unwrap_or(line).to_owned()))
-}
-
-/// `12/37: serde, syn` of cargo's progress bar.
-fn left(line: &str) -> Option<String> {
-    let (_, rest) = line.strip_prefix("Building [")?.split_once("] ")?;
-    rest.contains('/').then(|| rest.to_owned())
-}
-
-/// Cargo ends with a line like: could not compile `demo` (lib test) due to 1 previous error.
-fn only_tests(output: &str) -> bool {
-    let plain = anstream::adapter::strip_str(output).to_string();
-    let mut failures = plain.lines().filter(|line| line.contains("could not compile `")).peekable();
-    failures.peek().is_some() && failures.all(|line| line.contains(" test)") || line.contains("(test \""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cargo_s_own_progress_is_shown() {
-        assert_eq!(compiling("Building [====>      ] 12/37: serde, syn").as_deref(), Some("12/37: serde, syn"));
-        assert_eq!(compiling("Compiling serde v1.0.0 (/x)").as_deref(), Some("Compiling serde v1.0.0"));
-        assert_eq!(compiling("error: could not compile `demo`"), None);
-    }
-
-    #[test]
-    fn failures_of_test_targets_are_told_from_failures_of_the_code() {
-        assert!(only_tests("error: could not compile `demo` (lib test) due to 1 previous error\n"));
-        assert!(only_tests("error: could not compile `demo` (test \"it\") due to 2 previous errors\n"));
-        assert!(only_tests("error: could not compile `demo` (bin \"demo\" test) due to 2 previous errors\n"));
-        assert!(!only_tests("error: could not compile `demo` (lib) due to 1 previous error\n"));
-        assert!(!only_tests("error: failed to select a version for `x`\n"));
-    }
 }

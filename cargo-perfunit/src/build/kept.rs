@@ -5,6 +5,7 @@ use super::compiled::NOTE as COMPILED;
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
 use super::inputs::{Inputs, Reported, places};
+use super::listing::contains;
 use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use crate::model::{Harness, NotExtracted, Sides, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt as _;
-use perfunit_runtime::page::INSIDE_VARIABLE;
+use perfunit_runtime::page::{BENCH_MARKER, INSIDE_VARIABLE};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -248,6 +249,9 @@ fn harness(built: &Path) -> Result<Harness> {
     let note = PathBuf::from(format!("{}{HARNESS_SUFFIX}", built.display()));
     Ok(match fs::read_if_exists(&note)?.as_deref() {
         Some(b"runner") => Harness::Runner,
+        Some(b"bench") if contains(&fs::read(built)?, BENCH_MARKER.as_bytes()) => Harness::Bench,
+        // It may have criterion and not use it.
+        Some(b"bench") => Harness::Own,
         Some(_) => Harness::Libtest,
         None => Harness::Own,
     })

@@ -63,7 +63,7 @@ fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Option<Vec<
 }
 
 /// A test's name, ignored, should panic, file, line; separated by tabs.
-fn parse_line(line: &str) -> Option<Found> {
+pub(super) fn parse_line(line: &str) -> Option<Found> {
     let mut fields = line.split('\t');
     let (name, ignored, _should_panic) = (fields.next()?, fields.next()? == "true", fields.next()?);
     let place = fields.next().zip(fields.next().and_then(|line| line.parse().ok()));

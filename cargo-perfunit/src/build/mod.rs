@@ -5,9 +5,11 @@
 //! nothing in a manifest or lock file is edited; what changes the machine code is part of the wrapper's path; a side
 //! that was built before is not built again.
 
+mod benches;
 mod builder;
 mod built_sides;
 mod capture_role;
+mod cargo_output;
 mod compiled;
 mod debug_information;
 mod dispatch_role;

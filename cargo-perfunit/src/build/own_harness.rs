@@ -27,10 +27,12 @@ const SHOWN: usize = 60;
 pub enum Unlisted {
     #[error("`--list` printed no line of the form `name: test`")]
     Nothing,
+    #[error("it ends before any of them")]
+    NoBenchmark,
     #[error("`--list` printed `{line}`, which is not of the form `name: test`")]
     OtherForm { line: String },
-    #[error("`{arguments}` did not end within {} s", LONGEST.as_secs())]
-    TimedOut { arguments: String },
+    #[error("`{arguments}` did not end within {seconds} s")]
+    TimedOut { arguments: String, seconds: u64 },
     #[error("`{arguments}` ended with {status}")]
     Failed { arguments: String, status: ExitStatus },
 }
@@ -78,7 +80,7 @@ fn ask(
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
     fs::remove_dir_all(&temporary)?;
     Ok(match output.status {
-        None => Err(Unlisted::TimedOut { arguments: arguments.join(" ") }),
+        None => Err(Unlisted::TimedOut { arguments: arguments.join(" "), seconds: LONGEST.as_secs() }),
         Some(status) if !status.success() => Err(Unlisted::Failed { arguments: arguments.join(" "), status }),
         Some(_) => names(&output.text),
     })

@@ -130,16 +130,14 @@ impl Pairing {
         if !failure.roots.is_empty() && !failure.only_tests {
             return BTreeSet::new();
         }
-        let in_tree = |paths: &BTreeSet<PathBuf>| -> BTreeSet<String> {
-            let relative = paths.iter().filter_map(|path| path.strip_prefix(tree).ok());
-            relative.map(|path| path.to_string_lossy().into_owned()).collect()
-        };
+        let in_tree = |path: &PathBuf| Some(path.strip_prefix(tree).ok()?.to_string_lossy().into_owned());
         let of = |paths: &BTreeSet<String>| self.overlay.intersection(paths).cloned().collect::<BTreeSet<_>>();
-        let failed = in_tree(&failure.roots);
+        let failed: BTreeSet<String> = failure.roots.keys().filter_map(in_tree).collect();
         let of_failed = self.files_of_roots.iter().filter(|(root, _)| failed.contains(*root));
         let of_failed = of_failed.flat_map(|(_, files)| files).cloned().collect();
         let roots = self.files_of_roots.keys().cloned().collect();
-        let found = [in_tree(&failure.files), of_failed, roots].iter().map(of).find(|found| !found.is_empty());
+        let named = failure.files.iter().filter_map(in_tree).collect();
+        let found = [named, of_failed, roots].iter().map(of).find(|found| !found.is_empty());
         found.unwrap_or_else(|| self.overlay.clone())
     }
 }

@@ -5,6 +5,7 @@
 //! executable, in a folder named by its content; the environment decides nothing.
 
 use super::debug_information::DebugInformation;
+use super::embedded::LIBTEST;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use super::{doctests, link};
 use crate::build::shadow;
@@ -13,8 +14,9 @@ use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::process::CommandExt;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The role's main: becomes rustc (or the user's wrapper). Returns only on failure.
@@ -54,7 +56,13 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         Inlining::Told => DebugInformation::Linked,
         Inlining::AsBuilt => DebugInformation::of_measured(arguments),
     };
-    command.args(kept_arguments(arguments, debug_information));
+    let kept = kept_arguments(arguments, debug_information);
+    let is_bench = (call.cfg_test || call.test) && call.has_root(shadow::is_bench);
+    if is_bench {
+        command.args(with_stand_ins(kept, &config.stand_ins));
+    } else {
+        command.args(kept);
+    }
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
     let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"));
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
@@ -85,7 +93,10 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     if probes || call.test || call.cfg_test {
         add_our_crates(&mut command, &config, &call)?;
     }
-    if call.test {
+    if is_bench {
+        add_libtest(&mut command, &config, &call);
+        call.note_harness("bench")?;
+    } else if call.test {
         add_our_runner(&mut command, &config, &call)?;
     }
     for (name, value) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_BIN_EXE_")) {
@@ -125,11 +136,28 @@ fn add_our_runner(command: &mut Command, config: &WrapperConfig, call: &Call) ->
         command.arg(format!("-Zcrate-attr=test_runner({path})"));
         command.args(["--extern", &library("perfunit_runner", runner)]);
     }
-    if let Some(out_dir) = &call.out_dir {
-        let name = format!("{}{}{HARNESS_SUFFIX}", call.crate_name, call.extra_filename);
-        fs::write(&Path::new(out_dir).join(name), if config.runner.is_some() { "runner" } else { "libtest" })?;
+    call.note_harness(if config.runner.is_some() { "runner" } else { "libtest" })
+}
+
+/// Gives a bench target with the built-in harness our stand-in of that; `#[bench]` is unstable.
+fn add_libtest(command: &mut Command, config: &WrapperConfig, call: &Call) {
+    if let Some(libtest) = config.stand_ins.get(LIBTEST).filter(|_| call.test) {
+        command.env("RUSTC_BOOTSTRAP", "1").args(["--extern", &library(LIBTEST, libtest)]);
     }
-    Ok(())
+}
+
+/// Arguments with our stand-ins in the place of the crates that they stand for.
+fn with_stand_ins(arguments: Vec<&OsStr>, stand_ins: &BTreeMap<String, PathBuf>) -> Vec<OsString> {
+    let stand_in = |argument: &OsStr| {
+        let (name, _) = argument.to_str()?.split_once('=')?;
+        Some(OsString::from(library(name, stand_ins.get(name)?)))
+    };
+    let mut after_extern = false;
+    let replaced = arguments.into_iter().map(|argument| {
+        let is_crate = std::mem::replace(&mut after_extern, argument == "--extern");
+        stand_in(argument).filter(|_| is_crate).unwrap_or_else(|| argument.to_owned())
+    });
+    replaced.collect()
 }
 
 /// The parts of a rustc command line that matter here.
@@ -214,8 +242,19 @@ impl Call {
 
     /// True for what can become part of a test executable, and has the injected line that the probes need.
     fn carries_probes(&self) -> bool {
-        let has_line = |input: &String| fs::read(Path::new(input)).is_ok_and(|text| shadow::has_probes(&text));
-        !self.is_build_script() && !self.is("proc-macro") && self.input.as_ref().is_some_and(has_line)
+        !self.is_build_script() && !self.is("proc-macro") && self.has_root(shadow::has_probes)
+    }
+
+    fn has_root(&self, is_wanted: fn(&[u8]) -> bool) -> bool {
+        let root = self.input.as_ref().and_then(|input| fs::read(Path::new(input)).ok());
+        root.is_some_and(|text| is_wanted(&text))
+    }
+
+    /// Leaves beside the executable who drives its tests.
+    fn note_harness(&self, harness: &str) -> Result<()> {
+        let Some(out_dir) = &self.out_dir else { return Ok(()) };
+        let name = format!("{}{}{HARNESS_SUFFIX}", self.crate_name, self.extra_filename);
+        fs::write(&Path::new(out_dir).join(name), harness)
     }
 
     /// True for test executables, and for the workspace's binaries and shared libraries.
@@ -336,6 +375,18 @@ mod tests {
             .map(|a| a.to_string_lossy().into_owned())
             .collect();
         assert_eq!(kept.join(" "), "--crate-name demo --test -C opt-level=3");
+    }
+
+    #[test]
+    fn only_crates_with_a_stand_in_are_replaced() {
+        let line =
+            arguments("--crate-name criterion=x --extern criterion=/deps/libcriterion-1.rlib --extern serde=/s.rlib");
+        let stand_ins = BTreeMap::from([("criterion".to_owned(), PathBuf::from("/ours.rlib"))]);
+        let replaced = with_stand_ins(line.iter().map(OsString::as_os_str).collect(), &stand_ins);
+        assert_eq!(
+            replaced,
+            arguments("--crate-name criterion=x --extern criterion=/ours.rlib --extern serde=/s.rlib")
+        );
     }
 
     #[test]

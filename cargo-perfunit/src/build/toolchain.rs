@@ -1,6 +1,6 @@
 //! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, macros, wrapper.
 
-use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS};
+use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS};
 use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use crate::cargo::{Cargo, anchored};
 use crate::error::{Error, Result};
@@ -9,6 +9,7 @@ use crate::system::fs;
 use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -76,6 +77,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             runtime: libraries.join(RUNTIME_LIBRARY),
             runner: runner.exists().then_some(runner),
             macros: libraries.join(macros_library()),
+            stand_ins: stand_ins(&libraries),
             chained: chained.clone(),
             sysroot: cargo.sysroot.clone(),
             probes: variant.probes,
@@ -92,32 +94,57 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 
 /// The folder with runtime, runner, seeds, meter and macros for this compiler.
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
-    let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
-    let key = sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text));
-    let key = key.with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish();
+    let key = sources_key().with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish();
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
-        compile(&mut rustc(cargo, draft, "runtime", &RLIB), draft, "runtime", RUNTIME)?;
+        compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
         // Without it pairs are noisier, and nothing else.
-        let _ = compile(&mut rustc(cargo, draft, "seeds", &PRELOADED), draft, "seeds", SEEDS);
+        let _ = compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS);
         // Without it the allocator's figures are not available, and nothing else.
-        let _ = compile(&mut rustc(cargo, draft, "meter", &PRELOADED), draft, "meter", METER);
+        let _ = compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER);
         if variant.runner {
             // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
             let _ = make_runner(cargo, draft);
         }
-        make_macros(cargo, draft)
+        make_macros(cargo, draft)?;
+        for (name, sources) in STAND_INS {
+            // Without it targets that use that harness keep their own.
+            let _ = make_stand_in(cargo, draft, name, sources);
+        }
+        Ok(())
     })
+}
+
+fn sources_key() -> KeyBuilder {
+    let parts = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().chain(STAND_INS.map(|(_, sources)| sources));
+    parts.flatten().fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text))
+}
+
+/// Each is in a folder of its own: by a common search path of rustc one would be found in the place of another crate.
+fn stand_ins(libraries: &Path) -> BTreeMap<String, PathBuf> {
+    let library = |name: &str| libraries.join(name).join(format!("lib{name}.rlib"));
+    let all = STAND_INS.map(|(name, _)| (name.to_owned(), library(name)));
+    all.into_iter().filter(|(_, library)| library.exists()).collect()
+}
+
+fn make_stand_in(cargo: &Cargo, draft: &Path, name: &str, sources: &[EmbeddedFile]) -> Result<()> {
+    let folder = draft.join(name);
+    write_sources(&folder, sources)?;
+    let library = |name: &str, file: &str| format!("{name}={}", draft.join(file).display());
+    let runtime = library("perfunit_runtime", RUNTIME_LIBRARY);
+    let macros = library("perfunit_macros", &macros_library());
+    let crates = ["--extern", &runtime, "--extern", &macros];
+    let mut command = rustc(cargo, &folder, name, &[&RLIB[..], &crates].concat());
+    run(command.arg(folder.join("lib.rs")), name)
 }
 
 /// A key of what goes into test executables and measured processes: they serve no other tool.
 pub fn parts_key() -> String {
-    let sources = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().flatten();
-    sources.fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text)).finish()
+    sources_key().finish()
 }
 
-/// Returns the folder `key` of `root`, made once: `last` is the file that `make` writes last.
+/// Returns the folder `key` of `root`, made once: `last` is a file that `make` leaves.
 fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     cache::private_dir(root)?;
     cache::trust(root)?;
@@ -151,25 +178,27 @@ fn macros_library() -> String {
 
 fn make_runner(cargo: &Cargo, draft: &Path) -> Result<()> {
     let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
-    let mut command = rustc(cargo, draft, "runner", &[&RLIB[..], &["--extern", &runtime]].concat());
-    compile(command.env("RUSTC_BOOTSTRAP", "1"), draft, "runner", RUNNER)
+    let mut command = rustc(cargo, draft, "perfunit_runner", &[&RLIB[..], &["--extern", &runtime]].concat());
+    compile(command.env("RUSTC_BOOTSTRAP", "1"), draft, "perfunit_runner", RUNNER)
 }
 
-/// The compiler for one of our crates, of which the sources are in a folder of its name.
-fn rustc(cargo: &Cargo, draft: &Path, part: &str, more: &[&str]) -> Command {
+/// The compiler for one of our crates, without its root.
+fn rustc(cargo: &Cargo, out_dir: &Path, name: &str, more: &[&str]) -> Command {
     let mut command = Command::new(&cargo.rustc);
-    command.args(["--edition", "2021", "--crate-name", &format!("perfunit_{part}"), "--cap-lints", "allow"]);
+    command.args(["--edition", "2021", "--crate-name", name, "--cap-lints", "allow"]);
     command.args(["-C", "opt-level=3", "-C", "debuginfo=0"]);
-    command.arg("--out-dir").arg(draft).args(more).arg(draft.join(part).join("lib.rs")).current_dir(draft);
+    command.arg("--out-dir").arg(out_dir).args(more).current_dir(out_dir);
     if let Some(name) = &cargo.rustup_toolchain {
         command.env("RUSTUP_TOOLCHAIN", name);
     }
     command
 }
 
-fn compile(rustc: &mut Command, draft: &Path, part: &str, sources: &[EmbeddedFile]) -> Result<()> {
-    write_sources(&draft.join(part), sources)?;
-    run(rustc, &format!("perfunit_{part}"))
+/// Compiles a crate, of which the sources come into a folder of its name without `perfunit`.
+fn compile(rustc: &mut Command, draft: &Path, name: &str, sources: &[EmbeddedFile]) -> Result<()> {
+    let folder = draft.join(name.trim_start_matches("perfunit_"));
+    write_sources(&folder, sources)?;
+    run(rustc.arg(folder.join("lib.rs")), name)
 }
 
 fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
@@ -198,7 +227,7 @@ fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
         run(command.current_dir(&folder), "perfunit-macros")
     };
     // What installed us has usually left syn in cargo's cache.
-    attempt(true).or_else(|_| attempt(false)).map_err(|error| {
+    attempt(true).or_else(|error| if cargo.offline { Err(error) } else { attempt(false) }).map_err(|error| {
         error.hint("the first run with a toolchain builds a proc macro and needs crates.io or a filled cargo cache")
     })?;
     let built = fs::read(&folder.join("target/release").join(macros_library()))?;

@@ -116,8 +116,15 @@ fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
     let mut flags = named(request, packages);
     let needs_all = packages.iter().all(|package| request.targets.iter().any(|target| target.package == *package));
     // Cargo refuses to build a named target whose features are off, and silently leaves it out otherwise.
+    let is_bench = |target: &&TargetId| target.kind == TargetKind::Bench;
     if request.requires_features || (request.whole_packages && needs_all) {
         flags.push("--tests".to_owned());
+        let benches = request.targets.iter().filter(is_bench);
+        if request.requires_features && benches.clone().next().is_some() {
+            flags.push("--benches".to_owned());
+        } else {
+            flags.extend(benches.flat_map(|target| ["--bench".to_owned(), target.name.clone()]));
+        }
         return flags;
     }
     let mut named = BTreeSet::new();

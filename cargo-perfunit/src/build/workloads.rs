@@ -1,5 +1,6 @@
 //! The tests of an executable, whoever drives them.
 
+use super::benches;
 use super::doctests::Doctests;
 use super::kept::TestExecutable;
 use super::listing::{self, Found};
@@ -15,6 +16,7 @@ pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Result<std::re
         Harness::Runner => listing::by_runner(executable, scratch)?,
         Harness::Libtest => listing::by_libtest(executable)?,
         Harness::Own => return own_harness::list(executable, scratch),
+        Harness::Bench => return benches::list(executable, scratch),
     };
     Ok(Ok(match &executable.doctests {
         Some(doctests) => named(doctests, &found),

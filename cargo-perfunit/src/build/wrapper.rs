@@ -3,13 +3,14 @@
 use crate::error::{Error, Result};
 use crate::system::fs;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// File name by which `main` knows this role.
 pub const WRAPPER_NAME: &str = "perfunit-rustc";
 /// The wrapper's settings, beside it.
 pub const CONFIG_NAME: &str = "wrapper.json";
-/// Suffix of the file left beside a test executable that libtest or our runner drives; its content says which.
+/// Suffix of the file left beside a test executable that libtest, our runner or a stand-in drives; its content says which.
 pub const HARNESS_SUFFIX: &str = ".perfunit";
 
 /// What the wrapper adds.
@@ -19,6 +20,8 @@ pub struct WrapperConfig {
     /// Runner library; absent where tests are captured by attribute only.
     pub runner: Option<PathBuf>,
     pub macros: PathBuf,
+    /// Our stand-ins for harnesses of benchmarks, by the names of these.
+    pub stand_ins: BTreeMap<String, PathBuf>,
     /// The user's own workspace wrapper, called between us and rustc.
     pub chained: Option<PathBuf>,
     /// The toolchain's folder: what is linked from there is the same on both sides.

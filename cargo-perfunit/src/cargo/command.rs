@@ -23,6 +23,8 @@ pub struct Cargo {
     pub sysroot: PathBuf,
     /// Name for `RUSTUP_TOOLCHAIN`, if rustup chose the toolchain.
     pub rustup_toolchain: Option<String>,
+    /// Never to use the network, as the user wants it.
+    pub offline: bool,
 }
 
 impl Cargo {
@@ -42,7 +44,7 @@ impl Cargo {
         let by_rustup = sysroot.parent().is_some_and(|parent| parent.ends_with("toolchains"));
         let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
         let rustup_toolchain = std::env::var("RUSTUP_TOOLCHAIN").ok().or(if by_rustup { name } else { None });
-        Ok(Cargo { cargo, rustc, version, host, sysroot, rustup_toolchain })
+        Ok(Cargo { cargo, rustc, version, host, sysroot, rustup_toolchain, offline: false })
     }
 
     /// The toolchain in this folder.
@@ -56,7 +58,15 @@ impl Cargo {
             if cargo.exists() { cargo } else { std::env::var_os("CARGO").map_or("cargo".into(), PathBuf::from) };
         let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
         let rustup_toolchain = name.filter(|_| sysroot.parent().is_some_and(|parent| parent.ends_with("toolchains")));
-        Ok(Cargo { cargo, rustc, version, host, sysroot: sysroot.to_owned(), rustup_toolchain })
+        let sysroot = sysroot.to_owned();
+        Ok(Cargo { cargo, rustc, version, host, sysroot, rustup_toolchain, offline: false })
+    }
+
+    /// Without the network, if these options of cargo say so.
+    #[must_use]
+    pub fn with(self, options: &[String]) -> Self {
+        let offline = options.iter().any(|option| option == "--offline" || option == "--frozen");
+        Self { offline, ..self }
     }
 
     /// First line of `rustc -vV`.
@@ -109,6 +119,8 @@ fn output(command: &mut Command) -> Result<String> {
     let words: Vec<_> =
         std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     let shown = words.join(" ");
+    // Nothing is ever installed by us; with `--offline` it must not be.
+    command.env("RUSTUP_AUTO_INSTALL", "0");
     let output = process::output(command).map_err(|error| {
         Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
     })?;

@@ -110,10 +110,10 @@ pub fn generate_lock_file(cargo: &Cargo, manifest: &Path) -> Result<()> {
         process::output(&mut command)
             .map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))
     };
-    if attempt(Some("--offline"))?.status.success() {
-        return Ok(());
+    let mut output = attempt(Some("--offline"))?;
+    if !output.status.success() && !cargo.offline {
+        output = attempt(None)?;
     }
-    let output = attempt(None)?;
     if output.status.success() {
         return Ok(());
     }
@@ -240,7 +240,8 @@ pub fn package_graph(cargo: &Cargo, manifest: &Path, resolution: Resolution) -> 
         Resolution::None => ask(&[]),
         Resolution::Full => {
             let here = ["--filter-platform", &cargo.host];
-            ask(&[here[0], here[1], "--offline"]).or_else(|_| ask(&here))
+            let without = ask(&[here[0], here[1], "--offline"]);
+            if cargo.offline { without } else { without.or_else(|_| ask(&here)) }
         }
     }
 }
@@ -255,12 +256,15 @@ fn metadata_text(
     folder: &Path,
     manifest: Option<&Path>,
     no_deps: bool,
-    options: Vec<String>,
+    mut options: Vec<String>,
 ) -> Result<String> {
     let mut query = MetadataCommand::new();
     query.cargo_path(&cargo.cargo).current_dir(folder);
     if let Some(manifest) = manifest {
         query.manifest_path(manifest);
+    }
+    if cargo.offline && !no_deps && !options.iter().any(|option| option == "--offline") {
+        options.push("--offline".to_owned());
     }
     query.other_options(options);
     if no_deps {

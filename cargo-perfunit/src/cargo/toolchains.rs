@@ -44,7 +44,8 @@ pub fn settle(cargo: Cargo, versions: &Versions, folder: &Path) -> Toolchains {
     }
     let found = wishes.as_ref().map(|wish| {
         let folder = wish.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-        rustup::find(wish.asked.as_ref(), &root.join(folder))
+        let found = rustup::find(wish.asked.as_ref(), &root.join(folder))?;
+        Some(Cargo { offline: cargo.offline, ..found })
     });
     assign(cargo, found, asked)
 }

@@ -29,6 +29,15 @@ impl Workspace {
             package.targets.extend(doctests);
         }
     }
+
+    /// Takes all targets with benchmarks of the members, as `cargo bench` does.
+    pub fn add_benches(&mut self) {
+        let targets =
+            self.packages.iter_mut().filter(|package| package.member).flat_map(|package| &mut package.targets);
+        for target in targets.filter(|target| target.id.kind == TargetKind::Bench) {
+            target.tested = true;
+        }
+    }
 }
 
 /// A package of the repository.

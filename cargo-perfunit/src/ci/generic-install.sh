@@ -3,9 +3,8 @@ if [ "$(git rev-parse --is-shallow-repository)" = true ]; then
     git fetch --quiet --unshallow
 fi
 if [ "$(cargo perfunit --version 2> /dev/null)" != "cargo perfunit $version" ]; then
-    if command -v cargo-binstall > /dev/null; then
-        cargo binstall --no-confirm --force "cargo-perfunit@$version"
-    else
-        cargo install --locked --force "cargo-perfunit@$version"
-    fi
+    { command -v cargo-binstall > /dev/null && cargo binstall --no-confirm --force "cargo-perfunit@$version"; } ||
+        cargo install --locked --force "cargo-perfunit@$version" ||
+        # Until this version is published.
+        cargo install --locked --force --git @REPOSITORY@ cargo-perfunit
 fi

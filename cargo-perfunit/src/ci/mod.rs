@@ -19,10 +19,15 @@ pub struct Job {
     pub service: Service,
     /// Among how many machines the tests are shared out; one if absent.
     pub shards: Option<NonZeroUsize>,
+    /// The default branch of the repository.
+    pub branch: String,
     /// The project's folder, relative to the top of the repository with `/`; empty for the top itself.
     pub folder: String,
 }
 
+/// Of what GitHub caches: the newest of the same lock file is taken.
+const KEY: &str = "perfunit-@VERSION@-${{ runner.os }}-${{ runner.arch }}-${{ steps.toolchain.outputs.key }}-\
+    ${{ hashFiles('**/Cargo.lock') }}-${{ github.sha }}";
 /// The options of `diff` in all jobs.
 const OPTIONS: &str = " --profile ci";
 
@@ -44,7 +49,12 @@ impl Job {
         let (frame, parts): (&str, &[(&str, &str)]) = match self.service {
             Service::Github => (
                 if one { include_str!("github.yml") } else { include_str!("github-shards.yml") },
-                &[("PREPARE", include_str!("github-prepare.yml")), ("COMMENT", include_str!("github-comment.yml"))],
+                &[
+                    ("BASE", include_str!("github-base.yml")),
+                    ("PREPARE", include_str!("github-prepare.yml")),
+                    ("CACHED", include_str!("github-cached.yml")),
+                    ("COMMENT", include_str!("github-comment.yml")),
+                ],
             ),
             Service::Gitlab => (
                 if one { include_str!("gitlab.yml") } else { include_str!("gitlab-shards.yml") },
@@ -68,7 +78,10 @@ impl Job {
         let values = [
             (" @OPTIONS@", format!("{OPTIONS}{manifest}")),
             (" @MANIFEST@", manifest),
+            ("@KEY@", KEY.to_owned()),
             ("@VERSION@", env!("CARGO_PKG_VERSION").to_owned()),
+            ("@REPOSITORY@", env!("CARGO_PKG_REPOSITORY").to_owned()),
+            ("@BRANCH@", self.branch.clone()),
             ("@SHARDS@", count.to_string()),
             ("@LIST@", list.join(", ")),
             ("@TARGET@", below("target")),

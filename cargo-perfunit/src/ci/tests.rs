@@ -6,7 +6,8 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 fn job(service: Service, shards: usize, folder: &str) -> String {
-    Job { service, shards: NonZeroUsize::new(shards).filter(|n| n.get() > 1), folder: folder.to_owned() }.render()
+    let shards = NonZeroUsize::new(shards).filter(|n| n.get() > 1);
+    Job { service, shards, branch: "trunk".to_owned(), folder: folder.to_owned() }.render()
 }
 
 fn all() -> Vec<String> {
@@ -48,7 +49,7 @@ fn nothing_is_left_to_fill_in() {
 
 #[test]
 fn github_gets_steps_that_a_shell_can_read() {
-    for (shards, jobs) in [(1, &["perfunit"][..]), (3, &["measure", "perfunit"])] {
+    for (shards, jobs) in [(1, &["base", "perfunit"][..]), (3, &["base", "measure", "perfunit"])] {
         let text = job(Service::Github, shards, "");
         let workflow = yaml(&text);
         assert!(workflow["on"].as_mapping().unwrap().contains_key(&Yaml::value_from_str("pull_request")));
@@ -65,7 +66,41 @@ fn github_gets_steps_that_a_shell_can_read() {
                     assert!(!run.contains("${{"), "{run}");
                 }
             }
-            assert_eq!(steps[0]["with"]["fetch-depth"].as_integer(), Some(0));
+            assert_eq!(steps[0]["with"]["fetch-depth"].as_integer(), Some(2));
+        }
+    }
+}
+
+#[test]
+fn github_keeps_the_base_of_the_default_branch_and_compares_with_the_merge_commit_s_first_parent() {
+    for shards in [1, 3] {
+        let text = job(Service::Github, shards, "");
+        let workflow = yaml(&text);
+        assert_eq!(workflow["on"]["push"]["branches"][0].as_str(), Some("trunk"));
+        assert!(text.contains("cargo perfunit diff HEAD^1..HEAD"), "{text}");
+        let used = |job: &str, action: &str| {
+            let steps = workflow["jobs"][job]["steps"].as_sequence().unwrap().iter();
+            let is = |step: &&Yaml<'_>| {
+                step.as_mapping_get("uses").and_then(Yaml::as_str).is_some_and(|uses| uses.starts_with(action))
+            };
+            steps.filter(is).map(|step| step["with"]["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let saved = used("base", "actions/cache/save@");
+        assert!(saved.len() == 1 && saved == used("base", "actions/cache/restore@"), "{text}");
+        let measuring = if shards == 1 { "perfunit" } else { "measure" };
+        assert_eq!(used(measuring, "actions/cache/restore@"), saved);
+        assert!(used(measuring, "actions/cache/save@").is_empty());
+    }
+}
+
+#[test]
+fn actions_are_pinned_by_hash_with_the_version_beside_it() {
+    for text in all() {
+        for uses in text.lines().filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix("uses: ")) {
+            let (action, version) = uses.split_once(" # v").unwrap_or_else(|| panic!("{uses}"));
+            let (_, hash) = action.split_once('@').unwrap();
+            assert!(hash.len() == 40 && hash.chars().all(|c| c.is_ascii_hexdigit()), "{uses}");
+            assert!(version.split('.').count() == 3, "{uses}");
         }
     }
 }

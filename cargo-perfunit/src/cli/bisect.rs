@@ -44,7 +44,7 @@ pub struct BisectArguments {
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub store: Option<PathBuf>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
 }
 

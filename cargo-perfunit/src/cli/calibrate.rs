@@ -42,7 +42,7 @@ pub struct CalibrateArguments {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
     /// Print the result only.
     #[arg(long, short)]

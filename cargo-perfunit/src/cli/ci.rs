@@ -89,7 +89,8 @@ impl InitArguments {
         let root = repository.root();
         let service = self.service.service();
         let shards = self.shards.filter(|shards| shards.get() > 1);
-        let text = Job { service, shards, folder: project(&folder, manifest.as_deref(), root)? }.render();
+        let branch = repository.default_branch_name().unwrap_or_else(|| "main".to_owned());
+        let text = Job { service, shards, branch, folder: project(&folder, manifest.as_deref(), root)? }.render();
         if self.print {
             term::print(&text);
             return Ok(ExitCode::Success);

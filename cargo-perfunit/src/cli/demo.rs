@@ -1,9 +1,9 @@
 //! `cargo perfunit demo`: a small project with a real two-commit history, and `diff` run on it.
 
-use super::output::RunOutput;
+use super::output::{self, RunOutput};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::Request;
-use crate::session::{self, Options};
+use crate::session::Options;
 use crate::system::fs;
 use crate::system::term::Terminal;
 use clap::Args;
@@ -44,7 +44,7 @@ impl DemoArguments {
         options.build.arguments.push("--offline".to_owned());
         options.measuring.seed = fastrand::u64(..);
         // The regression is the point of the demonstration, not a failure of the command.
-        RunOutput::default().conclude(&session::diff(&options, terminal)?, terminal);
+        RunOutput::default().conclude(&output::diff(&options, terminal)?, terminal);
         terminal
             .status("Next", &format!("`cd {}`, `git show`, change something, `cargo perfunit diff`", folder.display()));
         Ok(ExitCode::Success)

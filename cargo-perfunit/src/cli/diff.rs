@@ -1,12 +1,12 @@
 //! `cargo perfunit diff`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
-use super::output::RunOutput;
+use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
 use crate::config::{Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
 use crate::error::{ExitCode, Result};
 use crate::report::Format;
-use crate::session::{self, Options};
+use crate::session::Options;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub struct DiffArguments {
     #[arg(long, value_name = "REV", value_parser = Revision::read, help_heading = "Measuring")]
     pub ratchet: Option<Revision>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
     /// Also write a report to a file; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse, help_heading = "Output")]
@@ -76,7 +76,7 @@ impl DiffArguments {
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         let DiffRequest { options, output } = self.resolve()?;
-        let run = session::diff(&options, terminal)?;
+        let run = output::diff(&options, terminal)?;
         Ok(output.conclude(&run, terminal))
     }
 

@@ -18,7 +18,7 @@ The findings are explained in docs/doctor.md. The exit code is 0, whatever is fo
 ")]
 pub struct DoctorArguments {
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
     /// Coloring of the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]

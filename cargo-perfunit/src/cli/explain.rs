@@ -67,7 +67,7 @@ pub struct ExplainArguments {
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH", hide_short_help = true)]

@@ -36,7 +36,7 @@ pub struct ListArguments {
     #[arg(long, help_heading = "Tests")]
     pub explain_none: bool,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
 }
 

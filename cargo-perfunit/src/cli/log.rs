@@ -1,14 +1,16 @@
 //! `cargo perfunit log`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, text_options};
-use crate::error::{ExitCode, Result};
-use crate::git::Walk;
-use crate::history::{self, LogRequest};
+use crate::error::{Error, ExitCode, Result};
+use crate::git::{Steps, Walk};
+use crate::history::{self, LogRequest, Progress};
 use crate::report;
+use crate::system::date;
 use crate::system::interrupt;
-use crate::system::term;
+use crate::system::term::{self, Terminal};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
@@ -23,6 +25,10 @@ Examples:
   cargo perfunit log HEAD~50 --budget 10m  as many of the last 50 as fit, the youngest first; again goes on
   cargo perfunit log HEAD~20 parser::      only tests whose name contains `parser::`
   cargo perfunit log --message-format csv  a row for each test of each commit
+  cargo perfunit log --since '2 weeks ago' the commits of two weeks
+  cargo perfunit log v1.0.0 --by-tag       what each release since then changed
+  cargo perfunit log v1.2.0 --import a.sqlite --import b.sqlite
+                                           with what two other machines found out (--export)
 
 What was found out is kept; a second call compares only what is new.
 "
@@ -40,11 +46,29 @@ pub struct LogArguments {
     /// Only commits that change something below PATH, relative to the repository's root; may be given several times.
     #[arg(long, value_name = "PATH", help_heading = "History")]
     pub paths: Vec<String>,
+    /// Only commits since then: `2024-05-01`, `2024-05-01T12:00:00Z`, `yesterday`, `2 weeks ago`; days begin in UTC.
+    #[arg(long, value_name = "DATE", value_parser = moment, help_heading = "History")]
+    pub since: Option<i64>,
+    /// Only merge commits, each against its first parent.
+    #[arg(long, help_heading = "History")]
+    pub merges: bool,
+    /// Compare each tag with the one before it, instead of each commit.
+    ///
+    /// Shown beside the commits that made a test slower or faster, as far as `log` has looked at them. Without a range:
+    /// since the tag before the last.
+    #[arg(long, conflicts_with_all = ["merges", "paths", "max"], help_heading = "History")]
+    pub by_tag: bool,
     /// File that keeps what was found out [default: target/perfunit/history.sqlite].
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub store: Option<PathBuf>,
+    /// First take over what another machine found out, a file of --export or --store; may be given several times.
+    #[arg(long, value_name = "FILE", help_heading = "History")]
+    pub import: Vec<PathBuf>,
+    /// In the end write all that is known to FILE, for --import on another machine.
+    #[arg(long, value_name = "FILE", help_heading = "History")]
+    pub export: Option<PathBuf>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: LogFormat,
 }
 
@@ -53,6 +77,7 @@ pub struct LogArguments {
 pub enum LogFormat {
     /// A summary for people, each commit as it is known.
     #[default]
+    #[value(name = "text", alias = "human")]
     Human,
     /// One versioned JSON document.
     Json,
@@ -63,20 +88,42 @@ pub enum LogFormat {
 impl LogArguments {
     /// Compares and prints.
     pub fn run(&self) -> Result<ExitCode> {
-        let terminal = self.common.terminal();
         let resolved = self.common.resolved(self.measuring.layer())?;
         let options = self.measuring.options(&self.common, &resolved)?;
-        let most = self.max.map(|most| most as usize);
-        let walk = Walk { range: self.common.base.clone(), most, paths: self.paths.clone() };
-        let request = LogRequest { options, walk, store: self.store.clone() };
-        let (text, is_human) = (text_options(self.common.verbose > 0), self.message_format == LogFormat::Human);
-        let history = history::log(&request, terminal, &mut |entry, left| {
-            if is_human {
+        let request = LogRequest {
+            options,
+            walk: self.walk(),
+            store: self.store.clone(),
+            join: self.import.clone(),
+            export: self.export.clone(),
+        };
+        if self.by_tag {
+            self.releases(&request)?;
+        } else {
+            self.commits(&request)?;
+        }
+        Ok(if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success })
+    }
+
+    fn walk(&self) -> Walk {
+        Walk {
+            range: self.common.base.clone(),
+            most: self.max.map(|most| most as usize),
+            paths: self.paths.clone(),
+            tags_passed: usize::from(self.by_tag),
+            since: self.since,
+            steps: if self.merges { Steps::Merges } else { Steps::All },
+        }
+    }
+
+    fn commits(&self, request: &LogRequest) -> Result<()> {
+        let (terminal, text) = (self.common.terminal(), text_options(self.common.verbose > 0));
+        let is_human = self.message_format == LogFormat::Human;
+        let history = history::log(request, terminal, &mut |progress| {
+            if let (Progress::Commit { entry, .. }, true) = (&progress, is_human) {
                 term::print(&report::history::entry(entry, &text));
             }
-            if left > 0 {
-                terminal.status("Left", &report::format::count(left, "commit"));
-            }
+            show(&progress, terminal);
         })?;
         let courses = history::courses(&history);
         term::print(&match self.message_format {
@@ -84,6 +131,44 @@ impl LogArguments {
             LogFormat::Json => report::history::log_json(&history, &courses),
             LogFormat::Csv => report::history::csv(&history),
         });
-        Ok(if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success })
+        Ok(())
     }
+
+    fn releases(&self, request: &LogRequest) -> Result<()> {
+        let (terminal, text) = (self.common.terminal(), text_options(self.common.verbose > 0));
+        let is_human = self.message_format == LogFormat::Human;
+        let releases =
+            history::releases(request, terminal, &mut |progress| show(&progress, terminal), &mut |release| {
+                if is_human {
+                    term::print(&report::history::release(release, &text));
+                }
+            })?;
+        term::print(&match self.message_format {
+            LogFormat::Human => report::history::releases_summary(&releases, &text),
+            LogFormat::Json => report::history::releases_json(&releases),
+            LogFormat::Csv => report::history::releases_csv(&releases),
+        });
+        Ok(())
+    }
+}
+
+/// How far it is, on standard error.
+fn show(progress: &Progress<'_>, terminal: Terminal) {
+    match *progress {
+        Progress::Joined { file, joined } => {
+            terminal.status("Imported", &format!("{}: {}", file.display(), report::history::joined(joined)));
+        }
+        Progress::Commit { done, of, left, .. } if done < of => {
+            terminal.status("Left", &report::history::left(done, of, left));
+        }
+        Progress::Commit { .. } => {}
+        Progress::Anchoring { base, head, tests } => {
+            terminal.status("Comparing", &report::history::anchoring(base, head, tests));
+        }
+    }
+}
+
+fn moment(text: &str) -> Result<i64> {
+    date::past(text, SystemTime::now())
+        .ok_or_else(|| Error::usage("use a day such as `2024-05-01`, `yesterday`, or a time such as `2 weeks ago`"))
 }

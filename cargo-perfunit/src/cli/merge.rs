@@ -29,7 +29,7 @@ pub struct MergeArguments {
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: Format,
     /// Also write a report to a file; may be given several times.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse)]

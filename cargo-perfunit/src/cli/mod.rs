@@ -114,7 +114,8 @@ pub enum Command {
     /// Compare each commit of a range with the one before it.
     ///
     /// The youngest first, along first parents. Commits that do not build are skipped; what was found out is kept, so that
-    /// an interrupted call goes on where it stopped. The courses of tests that moved are the products of their steps.
+    /// an interrupted call goes on where it stopped. The courses of tests that moved are the products of their steps; tests
+    /// that changed in several commits are compared directly over all of them, too.
     Log(Box<LogArguments>),
     /// Find the commit that made a test slower.
     ///

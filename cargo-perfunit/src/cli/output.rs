@@ -1,14 +1,26 @@
-//! What becomes of a finished run: it is printed, published, written to files, and decides the exit code.
+//! What becomes of a run: verdicts are printed as they are known, and the whole is printed, published, written to files, and
+//! decides the exit code.
 
-use super::arguments::ReportingArguments;
+use super::arguments::{ReportingArguments, text_options};
 use super::exit_code::{self, Gate};
 use super::github;
 use super::report_files::{self, ReportFile};
 use crate::config::{NoTests, Settings};
 use crate::error::{ExitCode, Result};
 use crate::model::Run;
+use crate::report::live::{self, Line};
 use crate::report::{self, Format, Rendering};
+use crate::session::{self, Options};
 use crate::system::term::{self, Terminal};
+
+/// Compares two versions, and prints each verdict as soon as it is final.
+pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
+    let glyphs = text_options(false).glyphs();
+    session::diff(options, terminal, &|outcome| {
+        let Line { tone, word, text } = live::line(outcome, &options.measuring.gates, glyphs);
+        terminal.line(tone, word, &text);
+    })
+}
 
 /// What to print and what to fail on.
 #[derive(Debug, Clone, Default)]

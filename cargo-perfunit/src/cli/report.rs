@@ -4,11 +4,16 @@ use super::arguments::{ReportingArguments, place, terminal, text_options};
 use super::report_files;
 use crate::error::{Error, ExitCode, Result};
 use crate::model::Run;
-use crate::report::{self, DocumentKind, Format, ListFormat, WhenFine, saved, schema};
+use crate::report::{self, DocumentKind, Format, ListFormat, Rendering, WhenFine, saved, schema};
 use crate::session::{self, runs};
-use crate::system::term::{self, ColorChoice};
+use crate::system::browser;
+use crate::system::fs;
+use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
 use std::path::{Path, PathBuf};
+
+/// The page that --open writes.
+const PAGE: &str = "report.html";
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
@@ -17,6 +22,7 @@ Examples:
   cargo perfunit report                              the last run, for people
   cargo perfunit report --format markdown            as a comment for a pull request
   cargo perfunit report --format junit -o perf.xml   for a CI system
+  cargo perfunit report --open                       as a page in the browser
   cargo perfunit report --list                       the saved runs
   cargo perfunit report --run 20261122T08 -v         one of them, with all details
 
@@ -27,11 +33,14 @@ pub struct ReportArguments {
     #[arg(long, value_name = "ID|PATH")]
     pub run: Option<String>,
     /// Format of the report.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, alias = "message-format", value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
     /// Where to write it; `-` is stdout.
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
+    /// Open the report in the browser: as HTML, written to --output or beside the saved run.
+    #[arg(long, conflicts_with_all = ["list", "schema"])]
+    pub open: bool,
     /// List the saved runs and their results instead (as text or json).
     #[arg(long, conflicts_with_all = ["run", "output", "deny", "when_fine"])]
     pub list: bool,
@@ -85,17 +94,32 @@ impl ReportArguments {
         }
         let rendering = self.reporting.rendering(self.verbose, &self.reporting.deny);
         let (file, run) = saved.find(self.run.as_deref())?;
+        if self.open {
+            return self.open(&file, &run, &rendering, terminal);
+        }
         if self.output.as_os_str() == "-" {
             term::print(&report::render(&run, self.format, &rendering));
             return Ok(ExitCode::Success);
         }
-        let path = &self.output;
-        if path.canonicalize().is_ok_and(|path| file.canonicalize().is_ok_and(|file| file == path)) {
-            return Err(Error::usage(format!("the report would replace the saved run {}", path.display()))
-                .hint("name another file with --output"));
+        write(&run, self.format, &rendering, (&self.output, &file), terminal)?;
+        Ok(ExitCode::Success)
+    }
+
+    fn open(&self, file: &Path, run: &Run, rendering: &Rendering, terminal: Terminal) -> Result<ExitCode> {
+        if !matches!(self.format, Format::Text | Format::Html) {
+            return Err(Error::usage(format!("--open is for HTML, not for {}", self.format.name()))
+                .hint("leave out --format, or --open"));
         }
-        report_files::write(&run, self.format, &rendering, path)?;
-        terminal.status("Wrote", &path.display().to_string());
+        let path = match self.output.as_os_str() == "-" {
+            false => self.output.clone(),
+            // A file that the user named may lie in a project.
+            true if self.run.as_deref().is_some_and(is_path) => {
+                fs::temporary_dir("perfunit-report-")?.keep().join(PAGE)
+            }
+            true => file.with_file_name(PAGE),
+        };
+        write(run, Format::Html, rendering, (&path, file), terminal)?;
+        browser::open(&path)?;
         Ok(ExitCode::Success)
     }
 
@@ -107,6 +131,23 @@ impl ReportArguments {
                 .hint("`--format json` is for programs, `--format text` for people")),
         }
     }
+}
+
+/// Writes a report to a file, which must not be that of the run.
+fn write(
+    run: &Run,
+    format: Format,
+    rendering: &Rendering,
+    (path, file): (&Path, &Path),
+    terminal: Terminal,
+) -> Result<()> {
+    if path.canonicalize().is_ok_and(|path| file.canonicalize().is_ok_and(|file| file == path)) {
+        return Err(Error::usage(format!("the report would replace the saved run {}", path.display()))
+            .hint("name another file with --output"));
+    }
+    report_files::write(run, format, rendering, path)?;
+    terminal.status("Wrote", &path.display().to_string());
+    Ok(())
 }
 
 /// The saved runs of a project, which need not be one if a run is named by its path.

@@ -25,7 +25,7 @@ pub struct ShowConfigArguments {
     #[arg(long, conflicts_with_all = ["config_file", "message_format"])]
     pub schema: bool,
     /// Output format of the result on stdout.
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH")]

@@ -48,10 +48,11 @@ fn the_commands_in_jobs_are_understood() {
         for (folder, shards) in
             [("", None), ("rust/app", None), ("", NonZeroUsize::new(4)), ("rust/app", NonZeroUsize::new(4))]
         {
-            let text = Job { service, shards, folder: folder.to_owned() }.render();
+            let text = Job { service, shards, branch: "main".to_owned(), folder: folder.to_owned() }.render();
             let commands = commands(&text);
-            // Shards are measured by one command and merged by another.
-            assert_eq!(commands.len(), if shards.is_some() { 2 } else { 1 }, "{text}");
+            // Shards are measured by one command and merged by another; on GitHub the default branch is built by one more.
+            let expected = 1 + usize::from(shards.is_some()) + usize::from(service == Service::Github);
+            assert_eq!(commands.len(), expected, "{text}");
             for command in commands {
                 let line = ["cargo perfunit"].into_iter().chain(command.split_whitespace());
                 Arguments::try_parse_from(line).unwrap_or_else(|error| panic!("{command}: {error}"));

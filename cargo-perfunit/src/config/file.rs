@@ -1,13 +1,10 @@
-//! `.config/perfunit.toml`, read: tables with their places in the text, and the unknown keys.
+//! `.config/perfunit.toml`, read: tables with their places in the text.
 
-use super::schema::Tables;
+use super::schema::{ALL_KEYS, Tables};
 use super::source::{Source, position};
 use super::unknown;
 use crate::error::{Error, Result};
 use std::ops::Range;
-
-const HINT: &str =
-    "docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints them for editors";
 
 /// A file that was read.
 #[derive(Debug, Default)]
@@ -16,8 +13,6 @@ pub struct File {
     pub path: String,
     /// What it says.
     pub tables: Tables,
-    /// Of unknown keys.
-    pub warnings: Vec<String>,
     text: String,
 }
 
@@ -28,9 +23,9 @@ impl File {
         let tables = toml::Deserializer::parse(text).and_then(|deserializer| {
             serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key)))
         });
-        let tables = tables.map_err(|error| problem(path, text, &error, HINT))?;
-        let warnings = unknown::warnings(path, text, &ignored);
-        Ok(Self { path: path.to_owned(), tables, warnings, text: text.to_owned() })
+        let tables = tables.map_err(|error| problem(path, text, &error, ALL_KEYS))?;
+        unknown::refuse(path, text, &ignored)?;
+        Ok(Self { path: path.to_owned(), tables, text: text.to_owned() })
     }
 
     /// The place of a part of the text.
@@ -80,7 +75,6 @@ mod tests {
         let text =
             "[profile.a]\nthreshold = 0.05\ntimeout = 3\nbudget = \"none\"\nmetrics = [\"allocations\", \"time\"]\n";
         let file = File::read("x.toml", text).unwrap();
-        assert_eq!(file.warnings, [""; 0]);
         let layer = super::super::settings::Layer::of_table(&file.tables.profile["a"], &|span| file.place(&span));
         let rows: Vec<_> =
             layer.settled().rows().into_iter().map(|row| format!("{} {} {}", row.key, row.value, row.from)).collect();

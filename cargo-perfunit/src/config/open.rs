@@ -70,7 +70,9 @@ impl Configuration {
     /// Settles everything: what was typed, then the environment, then the chosen profile, then the default one, each as in
     /// the file and then as built in.
     pub fn resolve(&self, profile: Option<&str>, typed: Layer) -> Result<Resolved> {
-        self.resolve_with(profile, typed, environment::layer()?)
+        let mut resolved = self.resolve_with(profile, typed, environment::layer()?)?;
+        resolved.warnings.extend(environment::unknown()?);
+        Ok(resolved)
     }
 
     fn resolve_with(&self, profile: Option<&str>, typed: Layer, environment: Layer) -> Result<Resolved> {
@@ -80,14 +82,13 @@ impl Configuration {
         let layers = layers.or(self.accepted.as_ref().map(ratchet::layer).unwrap_or_default());
         let settings = typed.or(environment).or(layers).settled();
         let rules = self.rules(profile, &settings)?;
-        let from_file = self.file.iter().flat_map(|file| &file.warnings);
         Ok(Resolved {
             profile: profile.to_owned(),
             file: self.file.as_ref().map(|file| file.path.clone()),
             settings,
             rules,
             accepted: self.accepted.clone(),
-            warnings: self.warnings.iter().chain(from_file).cloned().collect(),
+            warnings: self.warnings.clone(),
         })
     }
 

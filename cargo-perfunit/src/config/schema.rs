@@ -8,6 +8,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Where all keys are.
+pub const ALL_KEYS: &str =
+    "docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints them for editors";
+
 /// The configuration of cargo-perfunit: `.config/perfunit.toml` beside the workspace's `Cargo.toml`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]

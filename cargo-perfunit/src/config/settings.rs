@@ -95,7 +95,7 @@ macro_rules! settings {
 }
 
 /// `PERFUNIT_PER_TEST_BUDGET` for `per-test-budget`.
-fn variable_of(key: &str) -> String {
+pub fn variable_of(key: &str) -> String {
     format!("PERFUNIT_{}", key.to_uppercase().replace('-', "_"))
 }
 

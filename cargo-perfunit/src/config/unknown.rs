@@ -1,7 +1,8 @@
-//! Unknown keys: a warning each, with a known key that is near.
+//! Unknown keys: an error with the line of each, and a known key that is near. What is misspelled would not be in force.
 
-use super::schema::keys;
+use super::schema::{ALL_KEYS, keys};
 use super::source::position;
+use crate::error::{Error, Result};
 use crate::system::suggest;
 use serde_ignored::Path;
 use toml::de::{DeTable, DeValue};
@@ -26,10 +27,13 @@ pub fn steps(path: &Path<'_>) -> Vec<Step> {
     steps
 }
 
-/// In words, with the line.
-pub fn warnings(path: &str, text: &str, ignored: &[Vec<Step>]) -> Vec<String> {
+/// An error that names them all, if there are any.
+pub fn refuse(path: &str, text: &str, ignored: &[Vec<Step>]) -> Result<()> {
+    if ignored.is_empty() {
+        return Ok(());
+    }
     let table = DeTable::parse(text).ok();
-    let warning = |steps: &Vec<Step>| {
+    let line = |steps: &Vec<Step>| {
         let offset = table.as_ref().and_then(|table| find(table.get_ref(), steps)).unwrap_or(0);
         let line = position(text, offset).0;
         let Some(Step::Key(key)) = steps.last() else { return format!("{path}:{line}: unknown entry") };
@@ -38,7 +42,8 @@ pub fn warnings(path: &str, text: &str, ignored: &[Vec<Step>]) -> Vec<String> {
         let hint = near.unwrap_or_else(|| format!("expected one of {}", known.join(", ")));
         format!("{path}:{line}: unknown key `{key}`: {hint}")
     };
-    ignored.iter().map(warning).collect()
+    let lines: Vec<String> = ignored.iter().map(line).collect();
+    Err(Error::usage(lines.join("\n")).hint(ALL_KEYS))
 }
 
 /// The table of the schema that holds the key at the end of the way.
@@ -81,8 +86,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let found = File::read("perfunit.toml", text).unwrap().warnings;
-        assert_eq!(found, expected);
+        let found = File::read("perfunit.toml", text).err().map(|error| error.message().to_owned()).unwrap_or_default();
+        assert_eq!(found.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub fn cohens_d(base: &[f64], head: &[f64]) -> Option<EffectSize> {
     }
     let difference = mean(head) - mean(base);
     let d = if difference == 0.0 { 0.0 } else { difference / pooled_deviation(base, head) };
-    d.is_finite().then(|| EffectSize { d, class: classify(d) })
+    d.is_finite().then(|| effect_size(d))
 }
 
 fn pooled_deviation(base: &[f64], head: &[f64]) -> f64 {
@@ -24,14 +24,15 @@ fn pooled_deviation(base: &[f64], head: &[f64]) -> f64 {
     (squares / (base_freedom + head_freedom)).sqrt()
 }
 
-/// The class of d; a bound belongs to the smaller class.
-fn classify(d: f64) -> EffectClass {
-    match d.abs() {
+/// d with its class; a bound belongs to the smaller class.
+pub fn effect_size(d: f64) -> EffectSize {
+    let class = match d.abs() {
         size if size <= 0.2 => EffectClass::Trivial,
         size if size <= 0.5 => EffectClass::Small,
         size if size <= 0.8 => EffectClass::Medium,
         _ => EffectClass::Large,
-    }
+    };
+    EffectSize { d, class }
 }
 
 #[cfg(test)]
@@ -56,9 +57,9 @@ mod tests {
 
     #[test]
     fn bounds_belong_to_the_smaller_class() {
-        let classes = [0.0, 0.2, 0.201, 0.5, 0.501, 0.8, 0.801, 7.0].map(classify);
+        let classes = [0.0, 0.2, 0.201, 0.5, 0.501, 0.8, 0.801, 7.0].map(|d| effect_size(d).class);
         assert_eq!(classes, [Trivial, Trivial, Small, Small, Medium, Medium, Large, Large]);
-        assert_eq!(classify(-0.6), Medium);
+        assert_eq!(effect_size(-0.6).class, Medium);
     }
 
     #[test]

@@ -28,7 +28,7 @@ mod sequential;
 mod simulation;
 mod welch;
 
-pub use effect::cohens_d;
+pub use effect::{cohens_d, effect_size};
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
 pub use family::{confirmation_alpha, effort, pairs_per_layout};

@@ -3,7 +3,7 @@
 use super::facts::SCRATCH;
 use crate::build::{Inputs, SideBuild, TestExecutable};
 use crate::error::{Error, Result};
-use crate::measure::{Bench, Config, Subject, measure_all};
+use crate::measure::{Bench, Config, Observer, Subject, measure_all};
 use crate::model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
 use crate::system::fs;
 use crate::system::progress::Progress;
@@ -108,7 +108,8 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
     };
     let bench = Bench::open(folder)?;
     let started = Instant::now();
-    let ended = measure_all(&bench, &config, &Sides { base: &side, head: &side }, &[subject], progress)?;
+    let observer = Observer { progress, ended: &|_, _| {} };
+    let ended = measure_all(&bench, &config, &Sides { base: &side, head: &side }, &[subject], observer)?;
     let seconds = started.elapsed().as_secs_f64();
     let result = ended.tests.into_iter().next().map(|end| end.result);
     match result {

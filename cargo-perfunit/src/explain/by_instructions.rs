@@ -11,7 +11,7 @@ use super::question::{ALPHA, Answers, Inquiry, Question};
 use super::suspects;
 use super::with_lines::{self, Described, Lined, executables};
 use crate::build::{Builder, InPlace, Seeds, TestExecutable};
-use crate::error::{Error, Result, apart};
+use crate::error::{Error, Result, Stop, Tried, apart};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
 use crate::model::{
     BuiltWith, Engine, Explain, Explanation, ExplanationNote, Side, Sides, Strategy, TestId, Unexplained,
@@ -63,7 +63,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let mut bench = Bench::open(&context.ours)?;
     let lined = match with_lines::measured(builder, inquiry, &targets, &bench.lined())? {
         Some(lined) => lined,
-        None => match with_lines::build(builder, inquiry, &targets)? {
+        None => match apart(with_lines::build(builder, inquiry, &targets))? {
             Ok(lined) => lined,
             Err(why) => return Ok(Answers::none(questions, why)),
         },
@@ -87,7 +87,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             // Nobody asked for it: it is given no more time than one process would have.
             let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
             let deadline = inquiry.end().into_iter().chain(end).min();
-            one(&counting, &Config { deadline, ..config.clone() }, test)?
+            apart(one(&counting, &Config { deadline, ..config.clone() }, test))?
         };
         answers.tests.insert(test.clone(), answer);
         progress.advance();
@@ -96,11 +96,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
 }
 
 /// Explains one test, or says why that cannot be done.
-fn one(
-    counting: &Counting<'_>,
-    config: &Config,
-    test: &TestId,
-) -> Result<std::result::Result<Explanation, Unexplained>> {
+fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explanation, Unexplained> {
     let Counting { inquiry, bench, lined, facts } = *counting;
     let started = Instant::now();
     let (Some(run), Some(plain), Some(described)) = (
@@ -108,21 +104,18 @@ fn one(
         executables(&inquiry.built.sides, &test.target),
         lined.described.get(&test.target),
     ) else {
-        return Ok(Err(Unexplained::TargetNotBuilt { with: BuiltWith::DebugInformation }));
+        return Err(Stop::Because(Unexplained::TargetNotBuilt { with: BuiltWith::DebugInformation }));
     };
     let mut code = match described {
         Ok(described) => Sides {
             base: attributed(lined, Side::Base, run.base, &described.base),
             head: attributed(lined, Side::Head, run.head, &described.head),
         },
-        Err(why) => return Ok(Err(Unexplained::Unreadable { why: why.to_string() })),
+        Err(why) => return Err(Stop::Because(Unexplained::Unreadable { why: why.to_string() })),
     };
     let subject = Subject { test: test.clone(), executables: run, terms: None, ignored: false };
     let sides = Sides::as_ref(&lined.sides);
-    let counterparts = match apart(profiles(bench, config, &sides, &subject))? {
-        Ok(counterparts) => counterparts,
-        Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
-    };
+    let counterparts = profiles(bench, config, &sides, &subject).map_err(|stop| stop.map(Unexplained::NoLaterCalls))?;
     let mut merged = Merged::default();
     for Sides { base, head } in counterparts {
         let mut trees =
@@ -131,7 +124,7 @@ fn one(
         merged.add(&trees);
     }
     let (Some(paid), Some(differences)) = (charges(&merged, ALPHA), differences(&merged, ALPHA)) else {
-        return Ok(Err(Unexplained::TooFewCalls));
+        return Err(Stop::Because(Unexplained::TooFewCalls));
     };
     let mut functions = code.map(Code::functions);
     for (new, old) in &lined.renamed {
@@ -155,7 +148,7 @@ fn one(
     if matches!(lined.sides, Cow::Owned(_)) {
         explanation.notes.extend(not_the_measured_code(plain, run)?);
     }
-    Ok(Ok(explanation))
+    Ok(explanation)
 }
 
 /// An executable's code, with whose it is.

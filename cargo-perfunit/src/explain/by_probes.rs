@@ -75,7 +75,7 @@ struct Pairs {
 /// Explains tests by the time that their functions take.
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
-    let probed = match with_probes::build(builder, inquiry, &targets)? {
+    let probed = match apart(with_probes::build(builder, inquiry, &targets))? {
         Ok(probed) => probed,
         Err(why) => return Ok(Answers::none(questions, why)),
     };

@@ -12,7 +12,7 @@ use crate::build::{
     self, Attempt, BuildFailure, Builder, Next, Place, SideBuild, TestExecutable, Variant,
     relink_with_debug_information,
 };
-use crate::error::{Result, apart};
+use crate::error::{Result, Stop, Tried, apart};
 use crate::git::FileSet;
 use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::Selected;
@@ -124,10 +124,10 @@ pub fn build<'a>(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'a>,
     targets: &BTreeSet<TargetId>,
-) -> Result<std::result::Result<Lined<'a>, Unexplained>> {
+) -> Tried<Lined<'a>, Unexplained> {
     let sides = match builder.both_sides(&inquiry.job(targets), &mut WithLines(inquiry))? {
         Ok(both) => both.sides,
-        Err(failure) => return Ok(Err(inquiry.not_built(BuiltWith::DebugInformation, &failure))),
+        Err(failure) => return Err(Stop::Because(inquiry.not_built(BuiltWith::DebugInformation, &failure))),
     };
     // Tests find the data files of the version that they are from, as when they were measured.
     builder.checkout(Place::Measured, inquiry.built.pairing.data(), &inquiry.built.injections)?;
@@ -140,7 +140,7 @@ pub fn build<'a>(
             Described::read(&bytes.base).and_then(|base| Ok(Sides { base, head: Described::read(&bytes.head)? }));
         described.insert(target.clone(), found);
     }
-    Ok(Ok(lined(inquiry, tree, Cow::Owned(sides), described)))
+    Ok(lined(inquiry, tree, Cow::Owned(sides), described))
 }
 
 fn lined<'a>(
@@ -180,6 +180,10 @@ impl Attempt for WithLines<'_> {
 
     fn injections(&self) -> &Injections {
         &self.0.built.injections
+    }
+
+    fn is_left_out(&self, target: &TargetId) -> bool {
+        self.0.built.left_out.contains_key(target)
     }
 
     fn after(&mut self, _: Side, _: &BuildFailure, _: &Path) -> Result<Next> {

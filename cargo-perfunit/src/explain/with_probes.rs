@@ -8,7 +8,7 @@ use super::renamed::renamed;
 use super::source_files::{sources, text};
 use crate::build::shadow::{self, Injections};
 use crate::build::{Attempt, BuildFailure, Builder, Next, Place, Probes, SideBuild, Variant};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop, Tried};
 use crate::git::{Entry, FileSet, Mode};
 use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::source::{LeftOut, Site, instrument, packages_with_path};
@@ -58,14 +58,14 @@ pub fn build(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'_>,
     targets: &BTreeSet<TargetId>,
-) -> Result<std::result::Result<Probed, Unexplained>> {
+) -> Tried<Probed, Unexplained> {
     let place = Place::Probed { apart: !has_only_members(inquiry) };
     let without = BTreeSet::new();
     let instrumented = instrumented(inquiry, &builder.root(place)?, &without)?;
     let mut attempt = WithProbes { inquiry, place, without, instrumented };
     let sides = match builder.both_sides(&inquiry.job(targets), &mut attempt)? {
         Ok(both) => both.sides,
-        Err(failure) => return Ok(Err(inquiry.not_built(BuiltWith::Probes, &failure))),
+        Err(failure) => return Err(Stop::Because(inquiry.not_built(BuiltWith::Probes, &failure))),
     };
     let Instrumentation { files, mut functions, without_probe } = attempt.instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.
@@ -75,7 +75,7 @@ pub fn build(
     for (new, old) in &renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
     }
-    Ok(Ok(Probed { sides, functions, renamed, without_probe }))
+    Ok(Probed { sides, functions, renamed, without_probe })
 }
 
 impl Attempt for WithProbes<'_> {
@@ -97,6 +97,10 @@ impl Attempt for WithProbes<'_> {
 
     fn injections(&self) -> &Injections {
         &self.inquiry.built.injections
+    }
+
+    fn is_left_out(&self, target: &TargetId) -> bool {
+        self.inquiry.built.left_out.contains_key(target)
     }
 
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {

@@ -9,7 +9,7 @@ use crate::error::Result;
 use git2::{BranchType, Commit};
 
 /// The default branch of the remote, then the usual names.
-const DEFAULT_BRANCHES: [&str; 5] = [
+pub(super) const DEFAULT_BRANCHES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
     "refs/remotes/origin/master",
@@ -84,6 +84,12 @@ impl Repository {
         let upstream = self.inner.find_branch(branch, BranchType::Local).ok()?.upstream().ok()?;
         let label = upstream.name().ok()??.to_owned();
         Some((label, upstream.get().peel_to_commit().ok()?))
+    }
+
+    /// Its name, without that of the remote.
+    pub fn default_branch_name(&self) -> Option<String> {
+        let (label, _) = self.default_branch()?;
+        Some(label.strip_prefix("origin/").map_or(label.clone(), str::to_owned))
     }
 
     fn default_branch(&self) -> Option<(String, Commit<'_>)> {

@@ -40,11 +40,14 @@ pub(super) fn no_commits() -> Error {
 /// A revision that does not exist; `near` are names that do.
 pub(super) fn unknown_revision(name: &str, near: &[String], shallow: bool) -> Error {
     let error = Error::setup(format!("unknown revision `{name}`"));
-    match near {
-        [] if shallow => error.hint(FETCH_MORE),
-        [] => error.hint("`git fetch` brings what the remote has; `git branch --all` lists what is here"),
-        names => error.hint(format!("did you mean `{}`?", names.join("` or `"))),
-    }
+    let hint = match near {
+        [] if shallow => FETCH_MORE.to_owned(),
+        [] => "`git fetch` brings what the remote has; `git branch --all` lists what is here".to_owned(),
+        names => format!("did you mean `{}`?", names.join("` or `")),
+    };
+    let may_be_a_test = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':');
+    let of_tests = format!("; tests with this in their names: `-E 'test({name})'`");
+    error.hint(if may_be_a_test { hint + &of_tests } else { hint })
 }
 
 /// A short commit id or name that fits several objects.

@@ -1,7 +1,7 @@
 //! From names to commits.
 
-use super::Repository;
-use super::problem;
+use super::default::DEFAULT_BRANCHES;
+use super::{Repository, problem};
 use crate::error::Result;
 use crate::system::suggest::near;
 use git2::{Commit, ErrorCode, Oid};
@@ -14,6 +14,19 @@ impl Repository {
             _ => problem::unknown_revision(name, &self.near(name), self.inner.is_shallow()),
         })?;
         object.peel_to_commit().map_err(|_| problem::not_a_commit(name))
+    }
+
+    /// Whether a revision of this name is here.
+    pub fn has_commit(&self, name: &str) -> bool {
+        self.commit(name).is_ok()
+    }
+
+    /// Whether a name means nothing here, and nothing that is near it; in a shallow clone, and of the usual branches, that is
+    /// not known.
+    pub fn has_nothing_like(&self, name: &str) -> bool {
+        let is_unknown = self.inner.revparse_single(name).is_err_and(|error| error.code() == ErrorCode::NotFound);
+        let is_usual = DEFAULT_BRANCHES.iter().any(|branch| branch.rsplit('/').next() == Some(name));
+        is_unknown && !is_usual && !self.inner.is_shallow() && self.near(name).is_empty()
     }
 
     /// The commit below the working tree.

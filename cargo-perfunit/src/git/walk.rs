@@ -18,6 +18,20 @@ pub struct Walk {
     pub most: Option<usize>,
     /// Only commits that change something below one of these, relative to the repository's root.
     pub paths: Vec<String>,
+    /// Where no range is named: tags to pass by on the way back to the one to begin at.
+    pub tags_passed: usize,
+    /// Only commits of this moment or later, in seconds since 1970.
+    pub since: Option<i64>,
+    pub steps: Steps,
+}
+
+/// Which commits of the line are steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Steps {
+    #[default]
+    All,
+    /// Those with several parents.
+    Merges,
 }
 
 /// Commits in a row, the oldest first.
@@ -27,7 +41,7 @@ pub struct Commits {
     pub base: model::Commit,
     /// Each with its first parent before it.
     pub commits: Vec<model::Commit>,
-    /// Indices of those that change something below the paths that were named; all, if none were.
+    /// Indices of those that were asked for, by their paths or as merges.
     pub wanted: Vec<usize>,
     /// How the range was chosen, if none was named.
     pub note: Option<String>,
@@ -44,6 +58,13 @@ impl Repository {
         let mut line = self.first_parents(&head, base.id())?;
         let commit = |id: Oid| self.inner.find_commit(id).map_err(problem::failed(format!("read commit {id}")));
         let mut before = base.id();
+        if let Some(since) = walk.since {
+            let first = self.last_before(&head, since)?.id();
+            if let Some(older) = line.iter().position(|id| *id == first) {
+                before = first;
+                line.drain(..=older);
+            }
+        }
         if let Some(most) = walk.most.filter(|most| *most < line.len()) {
             let cut = line.len() - most;
             before = line[cut - 1];
@@ -52,15 +73,14 @@ impl Repository {
         let (mut commits, mut wanted) = (Vec::new(), Vec::new());
         for (index, id) in line.into_iter().enumerate() {
             let commit = commit(id)?;
-            if walk.paths.is_empty() || self.touches(&commit, &walk.paths)? {
+            let is_step = walk.steps == Steps::All || commit.parent_count() > 1;
+            if is_step && (walk.paths.is_empty() || self.touches(&commit, &walk.paths)?) {
                 wanted.push(index);
             }
             commits.push(described(&commit, &tags));
         }
         if wanted.is_empty() {
-            let range = walk.range.as_deref().map_or_else(|| "the range".to_owned(), |range| format!("`{range}`"));
-            return Err(Error::usage(format!("there are no commits in {range}"))
-                .hint("name an older beginning, such as `HEAD~20`"));
+            return Err(nothing_wanted(walk, commits.len()));
         }
         Ok(Commits { base: described(&commit(before)?, &tags), commits, wanted, note })
     }
@@ -91,23 +111,47 @@ impl Repository {
             return Ok((self.commit(&or_head(base))?, self.commit(&or_head(head))?, None));
         }
         let head = self.head_commit()?;
-        let mut before = head.clone();
-        let mut passed = 0;
-        while let Ok(parent) = before.parent(0) {
-            passed += 1;
-            before = parent;
-            if let Some(tag) = tags.get(&before.id()).and_then(|names| names.first()) {
-                return Ok((before, head, Some(format!("since the last tag, {tag}"))));
-            }
-            if passed == walk.most.unwrap_or(WITHOUT_TAG) {
-                break;
-            }
+        if let Some(since) = walk.since {
+            return Ok((self.last_before(&head, since)?, head, None));
         }
-        if self.inner.is_shallow() && passed < WITHOUT_TAG && walk.most.is_none() {
+        let (mut at, mut passed, mut tagged) = (head.clone(), Vec::new(), Vec::new());
+        while let Ok(parent) = at.parent(0)
+            && tagged.len() <= walk.tags_passed
+        {
+            if let Some(tag) = tags.get(&parent.id()).and_then(|names| names.first()) {
+                tagged.push((parent.clone(), tag));
+            }
+            passed.push(parent.id());
+            at = parent;
+        }
+        if let Some((before, tag)) = tagged.pop() {
+            let which = if tagged.is_empty() { "the last tag, " } else { "" };
+            return Ok((before, head, Some(format!("since {which}{tag}"))));
+        }
+        let most = walk.most.unwrap_or(WITHOUT_TAG);
+        if self.inner.is_shallow() && passed.len() < most {
             return Err(problem::too_shallow());
         }
-        let note = format!("no tag was found: the last {passed} commits");
+        passed.truncate(most);
+        let note = format!("no tag was found: the last {} commits", passed.len());
+        let before = match passed.last() {
+            Some(id) => self.inner.find_commit(*id).map_err(problem::failed(format!("read commit {id}")))?,
+            None => head.clone(),
+        };
         Ok((before, head, Some(note)))
+    }
+
+    /// The first commit on the way back that is older, or the one in which the repository began.
+    fn last_before<'a>(&'a self, head: &Commit<'a>, moment: i64) -> Result<Commit<'a>> {
+        let mut at = head.clone();
+        while at.time().seconds() >= moment {
+            match at.parent(0) {
+                Ok(parent) => at = parent,
+                Err(_) if self.inner.is_shallow() => return Err(problem::too_shallow()),
+                Err(_) => break,
+            }
+        }
+        Ok(at)
     }
 
     fn unrelated(&self, walk: &Walk, base: &Commit<'_>, head: &Commit<'_>) -> Error {
@@ -167,6 +211,21 @@ impl Repository {
     }
 }
 
+/// No commit of a range is asked for.
+fn nothing_wanted(walk: &Walk, passed: usize) -> Error {
+    let range = walk.range.as_deref().map_or_else(|| "the range".to_owned(), |range| format!("`{range}`"));
+    let error = Error::usage(format!("there are no commits in {range}"));
+    match (passed, walk.since) {
+        (0, Some(_)) => error.hint("name an earlier day with --since"),
+        (0, None) => error.hint("name an older beginning, such as `HEAD~20`"),
+        _ => {
+            let asked = if walk.steps == Steps::Merges { "is a merge" } else { "changes one of the paths" };
+            Error::usage(format!("none of the {passed} commits in {range} {asked}"))
+                .hint("leave out --merges or --paths")
+        }
+    }
+}
+
 /// Beginning, end, and how they were chosen.
 type Ends<'a> = (Commit<'a>, Commit<'a>, Option<String>);
 
@@ -210,11 +269,21 @@ mod tests {
         let commits = fixture.open().walk(&walk(None)).unwrap();
         assert_eq!(commits.commits.len(), 2);
         assert!(commits.note.unwrap().contains("the last 2 commits"));
-        let object = fixture.raw.find_object(tagged, None).unwrap();
-        fixture.raw.tag_lightweight("v1", &object, false).unwrap();
+        let object = |id| fixture.raw.find_object(id, None).unwrap();
+        fixture.raw.tag_lightweight("v1", &object(tagged), false).unwrap();
         let commits = fixture.open().walk(&walk(None)).unwrap();
         assert_eq!(ids(&commits), [last.to_string()]);
         assert_eq!(commits.base.tags, ["v1"]);
+        // However far it is away; a release is compared with the one before it.
+        for number in 0..=WITHOUT_TAG {
+            fixture.commit(&[("a", &format!("later {number}"))]);
+        }
+        assert_eq!(fixture.open().walk(&walk(None)).unwrap().base.tags, ["v1"]);
+        let head = fixture.raw.head().unwrap().target().unwrap();
+        fixture.raw.tag_lightweight("v2", &object(head), false).unwrap();
+        fixture.commit(&[("a", "last")]);
+        let before = |tags_passed| fixture.open().walk(&Walk { tags_passed, ..Walk::default() }).unwrap().base.tags;
+        assert_eq!([before(0), before(1), before(7)], [["v2"], ["v1"], ["v1"]]);
     }
 
     #[test]
@@ -227,6 +296,38 @@ mod tests {
         assert_eq!((ids(&commits)[0].clone(), commits.wanted), (of_b.to_string(), vec![0]));
         let commits = all.walk(&Walk { most: Some(1), ..walk(Some("HEAD~2")) }).unwrap();
         assert_eq!((commits.commits.len(), commits.base.id), (1, of_b.to_string()));
+    }
+
+    #[test]
+    fn a_day_and_merges_can_be_asked_for() {
+        let fixture = Fixture::new(&[("a", "1")]);
+        let at = |seconds: i64, parents: &[git2::Oid]| {
+            let author = git2::Signature::new("T", "t@example.org", &git2::Time::new(seconds, 0)).unwrap();
+            let parents: Vec<_> = parents.iter().map(|id| fixture.raw.find_commit(*id).unwrap()).collect();
+            let tree = parents[0].tree().unwrap();
+            let parents: Vec<_> = parents.iter().collect();
+            fixture.raw.commit(None, &author, &author, "c", &tree, &parents).unwrap()
+        };
+        let first = fixture.raw.head().unwrap().target().unwrap();
+        let old = at(1_000_000_000, &[first]);
+        let side = at(1_500_000_000, &[old]);
+        let merge = at(2_000_000_000, &[old, side]);
+        let young = at(2_100_000_000, &[merge]);
+        fixture.raw.reference("refs/heads/main", young, true, "").unwrap();
+        let all = fixture.open();
+        let since = Walk { since: Some(1_900_000_000), ..Walk::default() };
+        for range in [None, Some(first.to_string())] {
+            let commits = all.walk(&Walk { range, ..since.clone() }).unwrap();
+            assert_eq!(ids(&commits), [merge.to_string(), young.to_string()]);
+            assert_eq!(commits.base.id, old.to_string());
+        }
+        let commits = all.walk(&Walk { steps: Steps::Merges, ..walk(Some(&first.to_string())) }).unwrap();
+        assert_eq!((commits.commits.len(), commits.wanted), (3, vec![1]));
+        let error = |asked: Walk| all.walk(&asked).unwrap_err().to_string();
+        let late = error(Walk { since: Some(2_200_000_000), ..Walk::default() });
+        assert!(late.contains("there are no commits") && late.contains("--since"), "{late}");
+        let none = error(Walk { steps: Steps::Merges, ..walk(Some("HEAD~1")) });
+        assert!(none.contains("none of the 1 commits in `HEAD~1` is a merge"), "{none}");
     }
 
     #[test]

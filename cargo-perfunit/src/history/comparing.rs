@@ -1,16 +1,18 @@
 //! One commit against another, from the store or measured now.
 
-use super::store::{Key, Store};
+use super::rows::Key;
+use super::store::Store;
 use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
 use crate::measure::kernel;
-use crate::model::{Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest};
+use crate::model::{Joined, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TestId};
 use crate::session::{self, Options};
 use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The file below our folder.
@@ -28,12 +30,19 @@ pub enum Compared {
     Interrupted,
 }
 
+/// The least number of comparisons that share an error rate: a range that grows a little leaves what is known sure enough.
+const LEAST_FAMILY: usize = 32;
+
 /// Compares commits of one repository under the same options.
 pub struct Comparing {
     options: Options,
     terminal: Terminal,
+    /// Our folder.
+    ours: PathBuf,
+    project: String,
     store: Store,
     terms: String,
+    machine: String,
     /// Comparisons that share one family-wise error rate.
     family: usize,
     deadline: Option<Instant>,
@@ -44,12 +53,31 @@ pub struct Comparing {
 impl Comparing {
     /// Opens the store: the one in our folder, unless another is named.
     pub fn open(options: &Options, store: Option<PathBuf>, family: usize, terminal: Terminal) -> Result<Self> {
-        let repository = Repository::discover(&options.folder)?;
+        let project = Repository::discover(&options.folder)?.beginning()?;
         let ours = session::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
-        let store = Store::open(&store.unwrap_or_else(|| ours.join(FILE)), &repository.beginning()?)?;
-        let deadline = options.measuring.budget.map(|budget| Instant::now() + budget);
-        let terms = terms(options)?;
-        Ok(Self { options: options.clone(), terminal, store, terms, family: family.max(1), deadline, effort: 1 })
+        let store = Store::open(&store.unwrap_or_else(|| ours.join(FILE)), &project)?;
+        Ok(Self {
+            options: options.clone(),
+            terminal,
+            ours,
+            project,
+            store,
+            terms: terms(options)?,
+            machine: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
+            family: family_of(family),
+            deadline: options.measuring.budget.map(|budget| Instant::now() + budget),
+            effort: 1,
+        })
+    }
+
+    /// Takes over what other machines found out.
+    pub fn join(&mut self, file: &Path) -> Result<Joined> {
+        self.store.join(file, &self.project, &self.terms)
+    }
+
+    /// Writes all that is known to a file.
+    pub fn export(&self, file: &Path) -> Result<()> {
+        self.store.export(file)
     }
 
     /// Takes only tests of this name from now on.
@@ -66,31 +94,82 @@ impl Comparing {
         self
     }
 
-    /// Why a commit cannot be compared with any other, if that is known.
-    fn skipped(&self, commit: &str) -> Result<Option<Skipped>> {
-        self.store.skipped(commit, &self.terms)
+    /// What is known of two commits; nothing is measured.
+    pub fn recall(&self, base: &str, head: &str) -> Result<Option<Compared>> {
+        if let Some(step) = self.known(base, head)? {
+            return Ok(Some(Compared::Step(step)));
+        }
+        for (side, commit) in [(Side::Head, head), (Side::Base, base)] {
+            if let Some(why) = self.store.skipped(commit, &self.terms, &self.machine)? {
+                return Ok(Some(Compared::Broken(side, why)));
+            }
+        }
+        Ok(None)
     }
 
-    /// The step, if it was measured before.
+    /// The step, if it was measured before. A test that is called slower or faster only if a second, surer comparison says
+    /// so, too, is falsely called so with that one's probability.
     fn known(&self, base: &str, head: &str) -> Result<Option<Step>> {
-        self.store.step(Key { base, head, terms: &self.terms() })
+        let terms = self.terms();
+        let step = self.store.step(Key { base, head, terms: &terms, machine: &self.machine })?;
+        Ok(step.map(|step| {
+            let alpha = if step.moved().next().is_none() { step.alpha.min(self.share()) } else { step.alpha };
+            Step { alpha, ..step }
+        }))
     }
 
-    /// Names what a verdict depends on besides the commits.
+    /// Names what a verdict depends on besides commits and machine.
     fn terms(&self) -> String {
         if self.effort == 1 { self.terms.clone() } else { format!("{} x{}", self.terms, self.effort) }
     }
 
+    /// The part of the error rate that a comparison has.
+    fn share(&self) -> f64 {
+        self.options.measuring.alpha / self.family as f64
+    }
+
+    /// What is known, if it is sure enough for this family.
+    fn settled(&self, base: &str, head: &str) -> Result<Option<Compared>> {
+        let known = self.recall(base, head)?;
+        Ok(known.filter(|known| !matches!(known, Compared::Step(step) if step.alpha > self.share())))
+    }
+
     /// Compares two commits, unless that was done before.
     pub fn compare(&mut self, base: &str, head: &str) -> Result<Compared> {
-        if let Some(step) = self.known(base, head)? {
-            return Ok(Compared::Step(step));
+        if let Some(settled) = self.settled(base, head)? {
+            return Ok(settled);
         }
-        for (side, commit) in [(Side::Head, head), (Side::Base, base)] {
-            if let Some(why) = self.skipped(commit)? {
-                return Ok(Compared::Broken(side, why));
-            }
+        let compared = match session::lock(&self.ours, self.terminal) {
+            Err(_) if interrupt::requested() => Compared::Interrupted,
+            Err(error) => return Err(error),
+            // Another process may have done it while this one waited.
+            Ok(lock) => match self.settled(base, head)? {
+                Some(settled) => settled,
+                None => self.measure(base, head, &lock)?,
+            },
+        };
+        // Less sure than wanted, and that is said.
+        let known = if compared == Compared::Interrupted { self.recall(base, head)? } else { None };
+        Ok(known.unwrap_or(compared))
+    }
+
+    /// Compares only these tests of two commits, unless that was done before.
+    pub fn compare_tests(&mut self, base: &str, head: &str, tests: &BTreeSet<TestId>) -> Result<Compared> {
+        if let Some(Compared::Step(step)) = self.settled(base, head)? {
+            let tests = step.tests.into_iter().filter(|found| tests.contains(&found.test)).collect();
+            return Ok(Compared::Step(Step { tests, ..step }));
         }
+        let mut options = self.options.clone();
+        options.filter.names = tests.iter().map(|test| test.name.clone()).collect();
+        options.filter.exact = true;
+        let terms = std::mem::replace(&mut self.terms, terms(&options)?);
+        let options = std::mem::replace(&mut self.options, options);
+        let compared = self.compare(base, head);
+        (self.terms, self.options) = (terms, options);
+        compared
+    }
+
+    fn measure(&mut self, base: &str, head: &str, lock: &session::Lock) -> Result<Compared> {
         let started = Instant::now();
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(started));
         if interrupt::requested() || left == Some(Duration::ZERO) {
@@ -101,20 +180,23 @@ impl Comparing {
         options.measuring.budget = left;
         options.measuring.family = self.family;
         options.measuring.per_test_budget *= self.effort;
-        match session::compare(&options, self.terminal, None) {
+        let terms = self.terms();
+        match session::compare(&options, self.terminal, Some(lock), &|_| {}) {
             Ok(compared) if is_cut_short(&compared.run) => Ok(Compared::Interrupted),
             Ok(compared) => {
-                let alpha = options.measuring.alpha / self.family as f64;
-                let step = step(base, &compared.run, alpha, started.elapsed());
-                self.store.keep(Key { base, head, terms: &self.terms() }, &step)?;
-                Ok(Compared::Step(step))
+                let machine = self.machine.clone();
+                let step = step(base, &compared.run, self.share(), (machine, started.elapsed()));
+                let key = Key { base, head, terms: &terms, machine: &self.machine };
+                self.store.keep(key, &step)?;
+                // Of two processes that share a store, but no folder, both say the same.
+                Ok(self.settled(base, head)?.unwrap_or(Compared::Step(step)))
             }
             Err(_) if interrupt::requested() => Ok(Compared::Interrupted),
             Err(error) => match error.as_broken() {
                 Some(broken) => {
                     let why = Skipped::DoesNotBuild { error: broken.first_error().to_owned() };
                     let commit = if broken.side == Side::Base { base } else { head };
-                    self.store.skip(commit, &self.terms, &why)?;
+                    self.store.skip(commit, &self.terms, &self.machine, &why)?;
                     Ok(Compared::Broken(broken.side, why))
                 }
                 None => Ok(Compared::Failed(error)),
@@ -123,7 +205,13 @@ impl Comparing {
     }
 }
 
-/// Everything but the commits that a verdict depends on.
+/// One comparison has all of the error rate; more of them are counted in steps, so that a range that grows seldom asks for
+/// surer answers.
+fn family_of(comparisons: usize) -> usize {
+    if comparisons <= 1 { 1 } else { comparisons.next_power_of_two().max(LEAST_FAMILY) }
+}
+
+/// Everything but commits and machine that a verdict depends on.
 fn terms(options: &Options) -> Result<String> {
     let measuring = &options.measuring;
     let asked = (
@@ -134,8 +222,7 @@ fn terms(options: &Options) -> Result<String> {
     let asked =
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
     let cargo = Cargo::find(&options.folder)?;
-    let machine = kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default());
-    Ok(KeyBuilder::default().with(asked).with(&cargo.version).with(machine).finish())
+    Ok(KeyBuilder::default().with(asked).with(&cargo.version).finish())
 }
 
 /// True if not all that was to be measured was.
@@ -147,15 +234,19 @@ fn is_cut_short(run: &Run) -> bool {
 }
 
 /// What lasts of a run.
-fn step(base: &str, run: &Run, alpha: f64, elapsed: Duration) -> Step {
+fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration)) -> Step {
+    let tests: Vec<StepTest> =
+        run.outcomes.iter().filter(|outcome| can_differ(outcome)).map(|outcome| test(run, outcome)).collect();
     Step {
         base: base.to_owned(),
         found: run.selection.found,
         selected: run.selection.executed,
         nothing_because: run.selection.nothing_because.clone(),
-        tests: run.outcomes.iter().filter(|outcome| can_differ(outcome)).map(test).collect(),
-        alpha,
+        // What was not measured is not judged.
+        alpha: if tests.iter().any(|test| test.figures.is_some()) { alpha } else { 0.0 },
+        tests,
         seconds: elapsed.as_secs_f64(),
+        machine,
     }
 }
 
@@ -177,12 +268,13 @@ fn can_differ(outcome: &Outcome) -> bool {
     outcome.measured.is_some() || !is_equal_or_unwanted
 }
 
-fn test(outcome: &Outcome) -> StepTest {
+fn test(run: &Run, outcome: &Outcome) -> StepTest {
     let figures = outcome.measured.as_ref().map(|measured| StepFigures {
         change: measured.change,
         base_ns: measured.base_ns,
         head_ns: measured.head_ns,
         mode: measured.mode,
+        effect: measured.effect,
     });
     let responsible = outcome.explanation.as_ref().and_then(|explanation| {
         let first = explanation.blamed.first()?;
@@ -194,5 +286,10 @@ fn test(outcome: &Outcome) -> StepTest {
         reason: outcome.reason.as_ref().map(|reason| reason.kind().to_owned()),
         figures,
         function: responsible,
+        test_code: outcome.notes.iter().find_map(|note| match note {
+            Note::TestCode { of, .. } => Some(*of),
+            _ => None,
+        }),
+        metrics: run.gates_of(outcome).to_vec(),
     }
 }

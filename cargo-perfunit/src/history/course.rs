@@ -1,64 +1,106 @@
-//! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open.
+//! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open,
+//! until a direct comparison over several commits takes their place.
 
-use crate::model::{Change, Course, History, Point, Step, StepOutcome, TestId, Verdict};
-use std::collections::BTreeMap;
+use crate::model::{Anchor, Change, Course, Entry, History, Point, Skipped, Span, Step, StepOutcome, TestId, Verdict};
+use std::collections::BTreeSet;
 
-/// The courses of all tests that moved, those that changed most first.
+/// The courses of all tests that moved in a step or over several, those that changed most first.
 pub fn courses(history: &History) -> Vec<Course> {
-    let mut courses: BTreeMap<&TestId, Vec<Point>> = BTreeMap::new();
-    for (_, step) in history.steps() {
-        for found in step.moved() {
-            courses.entry(&found.test).or_default();
-        }
-    }
-    for (test, points) in &mut courses {
-        let mut at = Point::START;
-        for entry in &history.entries {
-            at = match &entry.outcome {
-                StepOutcome::Compared(step) => after(at, step, test),
-                // What the commit did shows in the next one that is compared.
-                StepOutcome::Skipped(_) | StepOutcome::Open => Point { moved: None, is_known: false, ..at },
-            };
-            points.push(at);
-        }
-    }
-    let mut courses: Vec<Course> =
-        courses.into_iter().map(|(test, points)| Course { test: test.clone(), points }).collect();
+    let steps = history.steps().map(|(_, step)| step);
+    let moved = steps.chain(history.spans.iter().map(|span| &span.step)).flat_map(Step::moved);
+    let tests: BTreeSet<&TestId> = moved.map(|found| &found.test).collect();
+    let mut courses: Vec<Course> = tests.into_iter().map(|test| course(history, test)).collect();
     let size = |course: &Course| course.total().estimate.ln_1p().abs();
     courses.sort_by(|one, two| size(two).total_cmp(&size(one)));
     courses
 }
 
+fn course(history: &History, test: &TestId) -> Course {
+    let mut points = vec![Point::START];
+    let mut anchors = Vec::new();
+    for (index, entry) in history.entries.iter().enumerate() {
+        let before = points[index];
+        let mut at = match &entry.outcome {
+            StepOutcome::Compared(step) => after(before, step, test),
+            // What the commit did shows in the next one that is compared.
+            StepOutcome::Skipped(_) | StepOutcome::Open => {
+                Point { moved: None, is_known: false, is_anchored: false, ..before }
+            }
+        };
+        let ending = history.spans.iter().filter(|span| span.head.id == entry.commit.id);
+        for (span, direct, verdict) in ending.filter_map(|span| direct(span, test)) {
+            let Some(start) = history.place(&span.base.id).filter(|start| *start <= index) else { continue };
+            let steps = &history.entries[start..=index];
+            anchors.push(Anchor {
+                since: span.base.clone(),
+                entry: index,
+                verdict,
+                direct,
+                product: product(steps, test),
+                is_complete: history.left_out == 0 && steps.iter().all(|entry| is_known(entry, test)),
+                has_moved: steps.iter().filter_map(Entry::step).flat_map(Step::moved).any(|moved| moved.test == *test),
+            });
+            at = Point { moved: at.moved, is_known: true, is_anchored: true, ..times(points[start], direct) };
+        }
+        points.push(at);
+    }
+    points.remove(0);
+    Course { test: test.clone(), points, anchors }
+}
+
+/// What a span says about a test, if it was asked about it and has an answer.
+fn direct<'a>(span: &'a Span, test: &TestId) -> Option<(&'a Span, Change, Verdict)> {
+    if !span.tests.contains(test) {
+        return None;
+    }
+    match span.step.of(test) {
+        Some(found) => found.figures.map(|figures| (span, figures.change, found.verdict)),
+        // Its code is equal at both ends.
+        None => Some((span, Change { estimate: 0.0, low: 0.0, high: 0.0 }, Verdict::Same)),
+    }
+}
+
+/// The product of steps.
+fn product(entries: &[Entry], test: &TestId) -> Change {
+    let steps = entries.iter().filter_map(Entry::step);
+    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, step| after(at, step, test));
+    Change { estimate: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
+}
+
+/// Whether the steps say what became of a test at a commit. One that does not build is part of the next step.
+fn is_known(entry: &Entry, test: &TestId) -> bool {
+    match &entry.outcome {
+        StepOutcome::Compared(step) => step.of(test).is_none_or(|found| found.figures.is_some()),
+        StepOutcome::Skipped(why) => matches!(why, Skipped::DoesNotBuild { .. }),
+        StepOutcome::Open => false,
+    }
+}
+
 fn after(at: Point, step: &Step, test: &TestId) -> Point {
-    let Some(found) = step.tests.iter().find(|found| found.test == *test) else {
+    let Some(found) = step.of(test) else {
         // Nothing that it can execute differs.
-        return Point { moved: None, is_known: true, ..at };
+        return Point { moved: None, is_known: true, is_anchored: false, ..at };
     };
-    let Some(figures) = found.figures else { return Point { moved: None, is_known: false, ..at } };
-    let Change { estimate, low, high } = figures.change;
-    // First calls and whole processes that could not be told apart have ends beyond -100 %.
-    let factor = |change: f64| (1.0 + change).max(0.0);
+    let Some(figures) = found.figures else { return Point { moved: None, is_known: false, is_anchored: false, ..at } };
     Point {
-        ratio: at.ratio * factor(estimate),
-        low: at.low * factor(low),
-        high: at.high * factor(high),
         moved: Some(found.verdict).filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster)),
         is_known: true,
+        is_anchored: false,
+        ..times(at, figures.change)
     }
+}
+
+fn times(at: Point, Change { estimate, low, high }: Change) -> Point {
+    // First calls and whole processes that could not be told apart have ends beyond -100 %.
+    let factor = |change: f64| (1.0 + change).max(0.0);
+    Point { ratio: at.ratio * factor(estimate), low: at.low * factor(low), high: at.high * factor(high), ..at }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::samples;
-    use crate::model::{Commit, Entry, Skipped};
-
-    fn history(outcomes: Vec<StepOutcome>) -> History {
-        let commit = |id: usize| Commit { id: id.to_string(), subject: String::new(), seconds: 0, tags: Vec::new() };
-        let entries = outcomes.into_iter().enumerate();
-        let entries = entries.map(|(id, outcome)| Entry { commit: commit(id + 1), outcome }).collect();
-        History { base: commit(0), entries, note: None, interrupted: false }
-    }
+    use crate::history::samples::{commit, history};
 
     fn step(tests: &[(&str, Verdict, f64)]) -> StepOutcome {
         StepOutcome::Compared(samples::step("0", tests))
@@ -91,5 +133,60 @@ mod tests {
         ]);
         let names: Vec<String> = courses(&history).into_iter().map(|course| course.test.name).collect();
         assert_eq!(names, ["down", "up"]);
+    }
+
+    fn span(base: usize, head: usize, tests: &[(&str, Verdict, f64)], asked: &str) -> Span {
+        let step = samples::step(&base.to_string(), tests);
+        let tests = BTreeSet::from([samples::test(asked, Verdict::Same, 0.0).test]);
+        Span { base: commit(base), head: commit(head), tests, step }
+    }
+
+    fn per_mille(points: &[Point]) -> Vec<(f64, bool)> {
+        points.iter().map(|point| ((point.ratio * 1000.0).round(), point.is_anchored)).collect()
+    }
+
+    #[test]
+    fn small_steps_that_add_up_are_found_by_the_direct_comparison() {
+        let small = || step(&[("t", Verdict::Inconclusive, 0.015)]);
+        let mut history = history(vec![small(), step(&[]), small(), small()]);
+        assert_eq!(courses(&history), []);
+        history.spans = vec![span(0, 4, &[("t", Verdict::Slower, 0.04)], "t")];
+        let course = courses(&history).remove(0);
+        assert_eq!(per_mille(&course.points), [(1015.0, false), (1015.0, false), (1030.0, false), (1040.0, true)]);
+        let anchor = &course.anchors[0];
+        assert!(anchor.is_gradual() && !anchor.is_contradiction(), "{anchor:?}");
+        assert_eq!((anchor.entry, &*anchor.since.id), (3, "0"));
+        // The interval is that of the one comparison.
+        assert!((course.total().low - 0.03).abs() < 1e-9 && (course.total().high - 0.05).abs() < 1e-9);
+        assert!(anchor.product.high > 0.07, "{anchor:?}");
+    }
+
+    #[test]
+    fn a_direct_comparison_that_contradicts_the_steps_counts_and_is_marked() {
+        let mut history = history(vec![
+            step(&[("t", Verdict::Slower, 0.10)]),
+            step(&[("t", Verdict::Slower, 0.10)]),
+            step(&[("t", Verdict::Slower, 0.10)]),
+        ]);
+        // Equal code at both ends; another test was not asked about.
+        history.spans = vec![span(0, 2, &[], "t"), span(1, 3, &[], "u")];
+        let course = courses(&history).remove(0);
+        assert_eq!(per_mille(&course.points), [(1100.0, false), (1000.0, true), (1100.0, false)]);
+        assert_eq!(course.anchors.len(), 1);
+        assert!(course.anchors[0].is_contradiction() && !course.anchors[0].is_gradual());
+        // The steps do not have all of it: no contradiction.
+        history.left_out = 1;
+        assert!(!courses(&history)[0].anchors[0].is_contradiction());
+    }
+
+    #[test]
+    fn an_anchor_begins_where_its_first_commit_stands() {
+        let mut history = history(vec![
+            step(&[("t", Verdict::Slower, 0.5)]),
+            step(&[("t", Verdict::Same, 0.0)]),
+            step(&[("t", Verdict::Same, 0.0)]),
+        ]);
+        history.spans = vec![span(1, 3, &[("t", Verdict::Faster, -0.2)], "t")];
+        assert_eq!(per_mille(&courses(&history)[0].points), [(1500.0, false), (1500.0, false), (1200.0, true)]);
     }
 }

@@ -1,12 +1,15 @@
-//! Each commit of a range against the one before it that builds.
+//! Each commit of a range against the one before it that builds, and tests that moved over the whole of it.
 
+use super::anchor::anchor;
 use super::comparing::{Compared, Comparing};
 use crate::error::Result;
 use crate::git::{Repository, Walk};
-use crate::model::{Commit, Entry, History, Side, Skipped, StepOutcome};
+use crate::model::{Commit, Entry, History, Joined, Side, Skipped, StepOutcome};
 use crate::session::Options;
+use crate::system::fs;
 use crate::system::term::Terminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What to look at.
 pub struct LogRequest {
@@ -15,36 +18,95 @@ pub struct LogRequest {
     pub walk: Walk,
     /// The file that keeps what was found out, unless it is the one in our folder.
     pub store: Option<PathBuf>,
+    /// Files of other machines to join.
+    pub join: Vec<PathBuf>,
+    /// Where to write all that is known in the end.
+    pub export: Option<PathBuf>,
+}
+
+/// How far a log is, and what happens in it.
+pub enum Progress<'a> {
+    /// A file was joined.
+    Joined { file: &'a Path, joined: Joined },
+    /// A commit is known.
+    Commit {
+        entry: &'a Entry,
+        done: usize,
+        of: usize,
+        /// How long the others will take, if they take as long as those that were not known before.
+        left: Option<Duration>,
+    },
+    /// So many tests are to be compared directly over several commits.
+    Anchoring { base: &'a Commit, head: &'a Commit, tests: usize },
 }
 
 /// Compares the commits, the youngest first. What an interruption or the budget leaves out is open, and the next call
 /// goes on with it. `announce` hears of each entry as it is known.
-pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(&Entry, usize)) -> Result<History> {
+pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Progress<'_>)) -> Result<History> {
     let commits = Repository::discover(&request.options.folder)?.walk(&request.walk)?;
     if let Some(note) = &commits.note {
         terminal.status("Range", note);
     }
-    let mut comparing = Comparing::open(&request.options, request.store.clone(), commits.wanted.len(), terminal)?;
+    let of = commits.wanted.len();
+    let mut comparing = open(request, comparisons(of), terminal, announce)?;
     let line: Vec<&Commit> = std::iter::once(&commits.base).chain(&commits.commits).collect();
     let mut entries = Vec::new();
-    let mut left = commits.wanted.len();
-    for index in commits.wanted.iter().rev() {
+    let mut pace = Pace::default();
+    for (index, done) in commits.wanted.iter().rev().zip(1..) {
+        let started = Instant::now();
         // The base is the first of the line.
-        let outcome = outcome(&mut comparing, &line, index + 1)?;
-        left -= 1;
+        let outcome = outcome(&mut comparing, &line[..=index + 1])?;
+        pace.note(started.elapsed());
         let entry = Entry { commit: commits.commits[*index].clone(), outcome };
-        announce(&entry, left);
+        announce(Progress::Commit { entry: &entry, done, of, left: pace.left(of - done) });
         entries.push(entry);
     }
     entries.reverse();
     let interrupted = entries.iter().any(|entry| entry.outcome == StepOutcome::Open);
-    Ok(History { base: commits.base.clone(), entries, note: commits.note, interrupted })
+    let left_out = commits.commits.len() - of;
+    let mut history =
+        History { base: commits.base.clone(), entries, spans: Vec::new(), left_out, note: commits.note, interrupted };
+    let threshold = request.options.measuring.threshold.fraction();
+    anchor(&mut history, &mut comparing, threshold, &mut |base, head, tests| {
+        announce(Progress::Anchoring { base, head, tests });
+    })?;
+    close(request, &comparing)?;
+    Ok(history)
 }
 
-fn outcome(comparing: &mut Comparing, line: &[&Commit], index: usize) -> Result<StepOutcome> {
-    let head = &line[index].id;
-    for base in line[..index].iter().rev() {
-        match comparing.compare(&base.id, head)? {
+/// So many comparisons a log may make: each commit with the one before it and with the beginning, the last one twice.
+fn comparisons(commits: usize) -> usize {
+    if commits == 1 { 1 } else { 2 * commits + 1 }
+}
+
+/// Opens the store, with what others found out.
+pub(super) fn open(
+    request: &LogRequest,
+    family: usize,
+    terminal: Terminal,
+    announce: &mut dyn FnMut(Progress<'_>),
+) -> Result<Comparing> {
+    if let Some(file) = &request.export {
+        // Whether it can be written has to be known before hours of measuring.
+        fs::draft(file).map_err(|error| error.hint("choose a writable place for --export"))?;
+    }
+    let mut comparing = Comparing::open(&request.options, request.store.clone(), family, terminal)?;
+    for file in &request.join {
+        let joined = comparing.join(file)?;
+        announce(Progress::Joined { file, joined });
+    }
+    Ok(comparing)
+}
+
+pub(super) fn close(request: &LogRequest, comparing: &Comparing) -> Result<()> {
+    request.export.as_ref().map_or(Ok(()), |file| comparing.export(file))
+}
+
+/// The last commit of a line against the one before it that builds.
+pub(super) fn outcome(comparing: &mut Comparing, line: &[&Commit]) -> Result<StepOutcome> {
+    let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
+    for base in before.iter().rev() {
+        match comparing.compare(&base.id, &head.id)? {
             Compared::Step(step) => return Ok(StepOutcome::Compared(step)),
             Compared::Broken(Side::Head, why) => return Ok(StepOutcome::Skipped(why)),
             Compared::Broken(Side::Base, _) => {}
@@ -55,4 +117,42 @@ fn outcome(comparing: &mut Comparing, line: &[&Commit], index: usize) -> Result<
         }
     }
     Ok(StepOutcome::Skipped(Skipped::NothingBefore))
+}
+
+/// How long commits take that were not known before.
+#[derive(Default)]
+struct Pace {
+    times: Vec<Duration>,
+}
+
+impl Pace {
+    /// Out of the store an answer comes at once.
+    const KNOWN: Duration = Duration::from_millis(100);
+
+    fn note(&mut self, time: Duration) {
+        if time > Self::KNOWN {
+            self.times.push(time);
+        }
+    }
+
+    fn left(&self, commits: usize) -> Option<Duration> {
+        let mean = self.times.iter().sum::<Duration>().checked_div(u32::try_from(self.times.len()).ok()?)?;
+        (commits > 0).then(|| mean * u32::try_from(commits).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_takes_as_long_as_what_was_not_known() {
+        let mut pace = Pace::default();
+        pace.note(Duration::from_millis(1));
+        assert_eq!(pace.left(3), None);
+        pace.note(Duration::from_secs(2));
+        pace.note(Duration::from_secs(4));
+        assert_eq!(pace.left(5), Some(Duration::from_secs(15)));
+        assert_eq!(pace.left(0), None);
+    }
 }

@@ -4,11 +4,14 @@
 //! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
 //! interruption loses one comparison at most. Times of different comparisons are never compared; only ratios are.
 
+mod anchor;
 mod bisect;
 mod comparing;
 mod course;
 mod log;
 mod ratchet;
+mod releases;
+mod rows;
 #[cfg(test)]
 mod samples;
 mod search;
@@ -16,5 +19,6 @@ mod store;
 
 pub use bisect::{BisectRequest, bisect};
 pub use course::courses;
-pub use log::{LogRequest, log};
+pub use log::{LogRequest, Progress, log};
 pub use ratchet::Project;
+pub use releases::releases;

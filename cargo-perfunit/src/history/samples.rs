@@ -1,6 +1,22 @@
 //! Steps for tests.
 
-use crate::model::{Change, Mode, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, Verdict};
+use crate::decide;
+use crate::model::{
+    Change, Commit, Entry, History, Metric, Mode, Step, StepFigures, StepOutcome, StepTest, TargetId, TargetKind,
+    TestId, Verdict,
+};
+
+/// Named by its number.
+pub fn commit(id: usize) -> Commit {
+    Commit { id: id.to_string(), subject: String::new(), seconds: 0, tags: Vec::new() }
+}
+
+/// Commits from 1 on.
+pub fn history(outcomes: Vec<StepOutcome>) -> History {
+    let entries = outcomes.into_iter().zip(1..);
+    let entries = entries.map(|(outcome, id)| Entry { commit: commit(id), outcome }).collect();
+    History { base: commit(0), entries, spans: Vec::new(), left_out: 0, note: None, interrupted: false }
+}
 
 /// A step with tests of these names, verdicts and changes.
 pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
@@ -13,6 +29,7 @@ pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
         tests,
         alpha: 0.001,
         seconds: 2.5,
+        machine: "m".to_owned(),
     }
 }
 
@@ -20,12 +37,16 @@ pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
 pub fn test(name: &str, verdict: Verdict, change: f64) -> StepTest {
     let target = TargetId { package: "p".to_owned(), kind: TargetKind::Lib, name: "p".to_owned() };
     let change = Change { estimate: change, low: change - 0.01, high: change + 0.01 };
-    let figures = StepFigures { change, base_ns: 100.0, head_ns: 100.0 * (1.0 + change.estimate), mode: Mode::Steady };
+    let head_ns = 100.0 * (1.0 + change.estimate);
+    let effect = decide::effect_size(1.2);
+    let figures = StepFigures { change, base_ns: 100.0, head_ns, mode: Mode::Steady, effect };
     StepTest {
         test: TestId { target, name: name.to_owned() },
         verdict,
         reason: None,
         figures: Some(figures),
         function: (verdict == Verdict::Slower).then(|| "f".to_owned()),
+        test_code: None,
+        metrics: vec![Metric::Time],
     }
 }

@@ -1,30 +1,20 @@
 //! What was found out about steps, in a file of `SQLite`: several processes may write it, and a crash leaves whole steps.
 //!
-//! The schema is documented in `docs/history.md`. Seconds of a step are those of its own pairs; nothing compares them
+//! The schema is documented in `docs/commands/log.md`. Seconds of a step are those of its own pairs; nothing compares them
 //! with another step's.
 
+use super::rows::{self, Key};
 use crate::error::{Error, Result};
-use crate::model::{Change, Mode, Skipped, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, Verdict};
-use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use crate::model::{Joined, Skipped, Step};
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Changes with the schema.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_mins(1);
 const SCHEMA: &str = include_str!("schema.sql");
-
-/// A step's place: a commit, what it is compared with, and everything else that its result depends on.
-#[derive(Debug, Clone, Copy)]
-pub struct Key<'a> {
-    pub base: &'a str,
-    pub head: &'a str,
-    /// Names options, toolchain and machine.
-    pub terms: &'a str,
-}
 
 /// The steps that are known.
 pub struct Store {
@@ -53,138 +43,113 @@ impl Store {
         let path = self.path.clone();
         let failed = |error: rusqlite::Error| failed(&path, &error);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        let version: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
-        match version {
-            0 => {
-                transaction.execute_batch(SCHEMA).map_err(failed)?;
-                transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
-                transaction.execute("INSERT INTO project VALUES (?1)", params![project]).map_err(failed)?;
-            }
-            VERSION => {
-                let known: String =
-                    transaction.query_row("SELECT beginning FROM project", [], |row| row.get(0)).map_err(failed)?;
-                if known != project {
-                    return Err(Error::usage(format!("{} is the history of another project", path.display()))
-                        .hint("name another file with --store; each project has its own"));
-                }
-            }
-            newer => {
-                return Err(Error::usage(format!(
-                    "{} has version {newer} of the schema, and this version of cargo-perfunit knows {VERSION}",
-                    path.display()
-                ))
-                .hint("use the version of cargo-perfunit that wrote it, or name another file with --store"));
-            }
+        if version(&transaction).map_err(failed)? == 0 {
+            transaction.execute_batch(SCHEMA).map_err(failed)?;
+            transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
+            transaction.execute("INSERT INTO project VALUES (?1)", params![project]).map_err(failed)?;
         }
+        check(&transaction, &path, project)
+            .map_err(|error| error.hint("name another file with --store; each project has its own"))?;
         transaction.commit().map_err(failed)
     }
 
-    /// What is known of a step.
+    /// What is known of a step: as it was measured on this machine, else on another one.
     pub fn step(&self, key: Key<'_>) -> Result<Option<Step>> {
         let found = self
             .connection
             .query_row(
-                "SELECT id, found, selected, nothing_because, alpha, seconds FROM step
-                 WHERE base = ?1 AND head = ?2 AND terms = ?3",
-                params![key.base, key.head, key.terms],
-                |row| {
-                    let step = Step {
-                        base: key.base.to_owned(),
-                        found: row.get::<_, u32>(1)? as usize,
-                        selected: row.get::<_, u32>(2)? as usize,
-                        nothing_because: row.get(3)?,
-                        tests: Vec::new(),
-                        alpha: row.get(4)?,
-                        seconds: row.get(5)?,
-                    };
-                    Ok((row.get::<_, i64>(0)?, step))
-                },
+                "SELECT id, base, found, selected, nothing_because, alpha, seconds, machine FROM step
+                 WHERE base = ?1 AND head = ?2 AND terms = ?3 ORDER BY machine = ?4 DESC, alpha, id LIMIT 1",
+                params![key.base, key.head, key.terms, key.machine],
+                rows::step,
             )
             .optional()
             .map_err(|error| self.failed(&error))?;
         let Some((id, mut step)) = found else { return Ok(None) };
-        step.tests = self.tests(id).map_err(|error| self.failed(&error))?;
+        step.tests = rows::tests(&self.connection, id).map_err(|error| self.failed(&error))?;
         Ok(Some(step))
     }
 
-    fn tests(&self, step: i64) -> rusqlite::Result<Vec<StepTest>> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT package, target_kind, target, name, verdict, reason, estimate, low, high, base_ns, head_ns, mode,
-             function FROM test WHERE step = ?1 ORDER BY rowid",
-        )?;
-        statement.query_map([step], test)?.collect()
-    }
-
-    /// Keeps a step, whole or not at all.
+    /// Keeps a step, whole or not at all. Of two answers that with the smaller error rate stays, or else the first.
     pub fn keep(&mut self, key: Key<'_>, step: &Step) -> Result<()> {
         let path = self.path.clone();
-        self.insert(key, step).map_err(|error| failed(&path, &error))
-    }
-
-    fn insert(&mut self, key: Key<'_>, step: &Step) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have made it meanwhile: the first one stays.
-        let new = transaction.execute(
-            "INSERT OR IGNORE INTO step (base, head, terms, found, selected, nothing_because, alpha, seconds)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            params![
-                key.base,
-                key.head,
-                key.terms,
-                step.found as u32,
-                step.selected as u32,
-                step.nothing_because,
-                step.alpha,
-                step.seconds
-            ],
-        )?;
-        if new == 1 {
-            let id = transaction.last_insert_rowid();
-            let mut statement = transaction.prepare_cached(
-                "INSERT INTO test (step, package, target_kind, target, name, verdict, reason, estimate, low, high,
-                 base_ns, head_ns, mode, function) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let kept = transaction.and_then(|transaction| {
+            let Key { base, head, terms, machine } = key;
+            transaction.execute(
+                "DELETE FROM step WHERE base = ?1 AND head = ?2 AND terms = ?3 AND machine = ?4 AND alpha > ?5",
+                params![base, head, terms, machine, step.alpha],
             )?;
-            for found in &step.tests {
-                let (target, figures) = (&found.test.target, found.figures);
-                statement.execute(params![
-                    id,
-                    target.package,
-                    word(&target.kind),
-                    target.name,
-                    found.test.name,
-                    word(&found.verdict),
-                    found.reason,
-                    figures.map(|figures| figures.change.estimate),
-                    figures.map(|figures| figures.change.low),
-                    figures.map(|figures| figures.change.high),
-                    figures.map(|figures| figures.base_ns),
-                    figures.map(|figures| figures.head_ns),
-                    figures.map(|figures| word(&figures.mode)),
-                    found.function,
-                ])?;
-            }
-        }
-        transaction.commit()
+            rows::insert(&transaction, key, step)?;
+            transaction.commit()
+        });
+        kept.map_err(|error| failed(&path, &error))
     }
 
-    /// Why a commit cannot be compared, if that is known.
-    pub fn skipped(&self, commit: &str, terms: &str) -> Result<Option<Skipped>> {
+    /// Why a commit cannot be compared, if that is known of this machine, else of another one.
+    pub fn skipped(&self, commit: &str, terms: &str, machine: &str) -> Result<Option<Skipped>> {
         let found: Option<String> = self
             .connection
-            .query_row("SELECT why FROM skipped WHERE commit_id = ?1 AND terms = ?2", params![commit, terms], |row| {
-                row.get(0)
-            })
+            .query_row(
+                "SELECT why FROM skipped WHERE commit_id = ?1 AND terms = ?2 ORDER BY machine = ?3 DESC, rowid LIMIT 1",
+                params![commit, terms, machine],
+                |row| row.get(0),
+            )
             .optional()
             .map_err(|error| self.failed(&error))?;
         let read = |json: String| serde_json::from_str(&json).map_err(|error| self.damaged(&error.to_string()));
         found.map(read).transpose()
     }
 
-    pub fn skip(&mut self, commit: &str, terms: &str, why: &Skipped) -> Result<()> {
+    pub fn skip(&mut self, commit: &str, terms: &str, machine: &str, why: &Skipped) -> Result<()> {
         let why = serde_json::to_string(why).map_err(|error| self.damaged(&error.to_string()))?;
-        let kept =
-            self.connection.execute("INSERT OR REPLACE INTO skipped VALUES (?1, ?2, ?3)", params![commit, terms, why]);
+        let values = params![commit, terms, machine, why];
+        let kept = self.connection.execute("INSERT OR IGNORE INTO skipped VALUES (?1, ?2, ?3, ?4)", values);
         kept.map(drop).map_err(|error| self.failed(&error))
+    }
+
+    /// Takes over what another file of the same project has, all of it or nothing. What is here stays.
+    pub fn join(&mut self, other: &Path, project: &str, terms: &str) -> Result<Joined> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let unreadable = |error: rusqlite::Error| {
+            Error::usage(format!("cannot read the history {}: {error}", other.display()))
+                .hint("name a file that `cargo perfunit log --export` or --store wrote")
+        };
+        let theirs = Connection::open_with_flags(other, flags).map_err(unreadable)?;
+        match version(&theirs).map_err(unreadable)? {
+            0 => return Err(unreadable(rusqlite::Error::QueryReturnedNoRows)),
+            _ => check(&theirs, other, project)
+                .map_err(|error| error.hint("join files of the same repository and version of cargo-perfunit"))?,
+        }
+        let path = self.path.clone();
+        let failed = |error: rusqlite::Error| failed(&path, &error);
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let mut joined = Joined::default();
+        let known = rows::all_steps(&theirs).map_err(unreadable)?;
+        for (key, step) in &known {
+            joined.usable += usize::from(key.terms == terms);
+            let is_new = rows::insert(&transaction, key.borrowed(), step).map_err(failed)?;
+            let here = if is_new { None } else { rows::exactly(&transaction, key.borrowed()).map_err(failed)? };
+            joined.count(is_new, here.as_ref() == Some(step));
+        }
+        for skipped in rows::all_skipped(&theirs).map_err(unreadable)? {
+            joined.usable += usize::from(skipped.terms == terms);
+            let here = skipped.insert(&transaction).map_err(failed)?;
+            joined.count(here.is_none(), here.as_ref() == Some(&skipped.why));
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(joined)
+    }
+
+    /// Writes all of it to another file, which is replaced at the end.
+    pub fn export(&self, file: &Path) -> Result<()> {
+        let draft = crate::system::fs::draft(file)?;
+        let name = draft.path().to_string_lossy();
+        self.connection.execute("VACUUM INTO ?1", params![name]).map_err(|error| {
+            Error::setup(format!("cannot write the history to {}: {error}", file.display()))
+                .hint("choose a place with enough room for --export")
+        })?;
+        crate::system::fs::persist(draft, file)
     }
 
     fn failed(&self, error: &rusqlite::Error) -> Error {
@@ -195,6 +160,27 @@ impl Store {
         Error::setup(format!("the history {} is damaged: {why}", self.path.display()))
             .hint("remove the file; `cargo perfunit log` makes it again")
     }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Whether a file can be used for this project.
+fn check(connection: &Connection, path: &Path, project: &str) -> Result<()> {
+    let failed = |error: rusqlite::Error| failed(path, &error);
+    let found = version(connection).map_err(failed)?;
+    if found != VERSION {
+        return Err(Error::usage(format!(
+            "{} has version {found} of the schema, and this version of cargo-perfunit knows {VERSION}",
+            path.display()
+        )));
+    }
+    let known: String = connection.query_row("SELECT beginning FROM project", [], |row| row.get(0)).map_err(failed)?;
+    if known != project {
+        return Err(Error::usage(format!("{} is the history of another project", path.display())));
+    }
+    Ok(())
 }
 
 fn failed(path: &Path, error: &rusqlite::Error) -> Error {
@@ -209,46 +195,14 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Error {
     }
 }
 
-fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
-    let target = TargetId { package: row.get(0)?, kind: enumerated::<TargetKind>(row, 1)?, name: row.get(2)? };
-    let estimate: Option<f64> = row.get(6)?;
-    let figures = match estimate {
-        Some(estimate) => Some(StepFigures {
-            change: Change { estimate, low: row.get(7)?, high: row.get(8)? },
-            base_ns: row.get(9)?,
-            head_ns: row.get(10)?,
-            mode: enumerated::<Mode>(row, 11)?,
-        }),
-        None => None,
-    };
-    Ok(StepTest {
-        test: TestId { target, name: row.get(3)? },
-        verdict: enumerated::<Verdict>(row, 4)?,
-        reason: row.get(5)?,
-        figures,
-        function: row.get(12)?,
-    })
-}
-
-/// A word of an enum as documents have it.
-fn word<T: Serialize>(value: &T) -> Option<String> {
-    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
-}
-
-fn enumerated<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let word: String = row.get(column)?;
-    serde_json::from_value(serde_json::Value::String(word)).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::samples;
+    use crate::model::Verdict;
 
     fn key(head: &str) -> Key<'_> {
-        Key { base: "a", head, terms: "t" }
+        Key { base: "a", head, terms: "t", machine: "m" }
     }
 
     #[test]
@@ -259,13 +213,16 @@ mod tests {
         let mut store = Store::open(&path, "p").unwrap();
         assert_eq!(store.step(key("b")).unwrap(), None);
         store.keep(key("b"), &step).unwrap();
-        store.skip("c", "t", &Skipped::DoesNotBuild { error: "error: no".to_owned() }).unwrap();
+        store.skip("c", "t", "m", &Skipped::DoesNotBuild { error: "error: no".to_owned() }).unwrap();
         drop(store);
         let store = Store::open(&path, "p").unwrap();
         assert_eq!(store.step(key("b")).unwrap(), Some(step));
         assert_eq!(store.step(Key { terms: "u", ..key("b") }).unwrap(), None);
-        assert_eq!(store.skipped("c", "t").unwrap(), Some(Skipped::DoesNotBuild { error: "error: no".to_owned() }));
-        assert_eq!(store.skipped("b", "t").unwrap(), None);
+        assert_eq!(
+            store.skipped("c", "t", "n").unwrap(),
+            Some(Skipped::DoesNotBuild { error: "error: no".to_owned() })
+        );
+        assert_eq!(store.skipped("b", "t", "m").unwrap(), None);
     }
 
     #[test]
@@ -277,6 +234,95 @@ mod tests {
         one.keep(key("b"), &steps[0]).unwrap();
         two.keep(key("b"), &steps[1]).unwrap();
         assert_eq!(two.step(key("b")).unwrap().as_ref(), Some(&steps[0]));
+        // Unless the second is surer.
+        let sure = Step { alpha: steps[1].alpha / 2.0, ..steps[1].clone() };
+        two.keep(key("b"), &sure).unwrap();
+        assert_eq!(one.step(key("b")).unwrap(), Some(sure));
+    }
+
+    #[test]
+    fn of_several_machines_the_own_answer_comes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("h.sqlite"), "p").unwrap();
+        let on = |machine| Step { machine: String::from(machine), ..samples::step("a", &[]) };
+        let key = |machine| Key { machine, ..key("b") };
+        store.keep(key("n"), &on("n")).unwrap();
+        assert_eq!(store.step(key("m")).unwrap(), Some(on("n")));
+        store.keep(key("m"), &on("m")).unwrap();
+        assert_eq!(store.step(key("m")).unwrap(), Some(on("m")));
+        assert_eq!(store.step(key("n")).unwrap(), Some(on("n")));
+    }
+
+    #[test]
+    fn files_are_joined_and_contradictions_are_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let (mut one, mut two) = (Store::open(&path("1"), "p").unwrap(), Store::open(&path("2"), "p").unwrap());
+        let step = |change| samples::step("a", &[("one", Verdict::Slower, change)]);
+        let why = Skipped::DoesNotBuild { error: "error: no".to_owned() };
+        for (head, ours, theirs) in [("b", Some(0.1), Some(0.1)), ("c", Some(0.1), Some(0.2)), ("d", None, Some(0.3))] {
+            for (store, change) in [(&mut one, ours), (&mut two, theirs)] {
+                change.map_or(Ok(()), |change| store.keep(key(head), &step(change))).unwrap();
+            }
+        }
+        two.keep(Key { terms: "u", ..key("b") }, &step(0.4)).unwrap();
+        two.skip("e", "t", "m", &why).unwrap();
+        two.export(&path("3")).unwrap();
+        let joined = one.join(&path("3"), "p", "t").unwrap();
+        assert_eq!(joined, Joined { new: 3, same: 1, contradictions: 1, usable: 4 });
+        let change = |head| one.step(key(head)).unwrap().unwrap().tests[0].figures.unwrap().change.estimate;
+        assert_eq!([change("b"), change("c"), change("d")].map(|change| (change * 10.0).round() as u32), [1, 1, 3]);
+        assert_eq!(one.skipped("e", "t", "m").unwrap(), Some(why));
+        // Again, and out of the file itself while it is open: nothing new.
+        assert_eq!(one.join(&path("2"), "p", "t").unwrap(), Joined { new: 0, same: 4, contradictions: 1, usable: 4 });
+    }
+
+    #[test]
+    fn what_cannot_be_joined_is_refused_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut store = Store::open(&path("1"), "p").unwrap();
+        let other = Store::open(&path("2"), "q").unwrap();
+        let mut message = |name: &str| store.join(&path(name), "p", "t").unwrap_err().to_string();
+        assert!(message("2").contains("another project"), "{}", message("2"));
+        other.connection.pragma_update(None, "user_version", 9).unwrap();
+        assert!(message("2").contains("version 9 of the schema"), "{}", message("2"));
+        assert!(message("none").contains("cannot read the history"), "{}", message("none"));
+        assert!(!path("none").exists());
+        std::fs::write(path("4"), "no database, but a text that is long enough to be looked at".repeat(20)).unwrap();
+        assert!(message("4").contains("not a database"), "{}", message("4"));
+        std::fs::write(path("5"), "").unwrap();
+        assert!(message("5").contains("cannot read the history"), "{}", message("5"));
+        // The end is missing.
+        let whole = std::fs::read(path("1")).unwrap();
+        std::fs::write(path("6"), &whole[..whole.len() / 2]).unwrap();
+        assert!(message("6").contains("cannot read the history"), "{}", message("6"));
+    }
+
+    #[test]
+    fn a_full_disk_loses_the_step_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("h.sqlite");
+        let mut store = Store::open(&path, "p").unwrap();
+        let small = samples::step("a", &[("one", Verdict::Slower, 0.1)]);
+        store.keep(key("b"), &small).unwrap();
+        let pages: u32 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+        store.connection.pragma_update(None, "max_page_count", pages + 1).unwrap();
+        let names: Vec<String> = (0..1000).map(|number| format!("a::test::with::a::long::name::{number}")).collect();
+        let large: Vec<_> = names.iter().map(|name| (name.as_str(), Verdict::Same, 0.0)).collect();
+        let error = store.keep(key("c"), &samples::step("a", &large)).unwrap_err().to_string();
+        assert!(error.contains("full") && error.contains("free some disk space"), "{error}");
+        drop(store);
+        let store = Store::open(&path, "p").unwrap();
+        assert_eq!(store.step(key("b")).unwrap(), Some(small));
+        assert_eq!(store.step(key("c")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_place_where_nothing_can_be_written_is_named() {
+        // For everybody, root included.
+        let error = Store::open(Path::new("/proc/h.sqlite"), "p").err().unwrap().to_string();
+        assert!(error.contains("/proc/h.sqlite") && error.contains("--store"), "{error}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod files;
 mod managers;
 mod manifests;
 mod script;
+pub mod unchecked;
 
 pub use files::{Installed, Removed, State, install, state, uninstall};
 pub use managers::{Manager, Managing};

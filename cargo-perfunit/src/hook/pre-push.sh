@@ -18,7 +18,7 @@ fi
 # Programs with windows often start git with a shorter PATH than a terminal has.
 PATH=$PATH:${CARGO_HOME:-${HOME:-}/.cargo}/bin
 if ! command -v cargo > /dev/null || ! command -v cargo-perfunit > /dev/null; then
-    echo "perfunit: not installed here, so this push is not checked; install it: cargo install --locked cargo-perfunit" >&2
+    echo "perfunit: not installed here, so this push is not checked; install it: cargo install --locked --git https://github.com/cargo-perfunit/cargo-perfunit cargo-perfunit" >&2
     exit 0
 fi
 

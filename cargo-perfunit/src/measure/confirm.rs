@@ -13,14 +13,14 @@ use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::{Measurement, Unit};
 use super::settled::Settled;
-use super::subject::{Ended, Figures, Subject};
+use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use crate::build::SideBuild;
 use crate::decide;
 use crate::error::Result;
 use crate::model::{Metric, Reason, Sides};
 use crate::system::interrupt;
-use crate::system::progress::Progress;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// Layouts that have to fit the budget: twice as many as the rule asks for at least.
@@ -47,7 +47,7 @@ pub(super) struct Confirmation<'a> {
     pub config: &'a Config,
     pub sides: &'a Sides<&'a SideBuild>,
     pub subjects: &'a [Subject<'a>],
-    pub progress: &'a Progress,
+    pub observer: Observer<'a>,
     pub layouts: Layouts,
     pub random: fastrand::Rng,
 }
@@ -71,6 +71,8 @@ struct Open {
     pairs_per_layout: usize,
     /// As far as it got.
     measurement: Option<Measurement>,
+    /// What it said, once it is over.
+    answer: Option<Ended>,
 }
 
 impl Confirmation<'_> {
@@ -78,20 +80,25 @@ impl Confirmation<'_> {
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
         let alpha = self.alpha(&screened);
         let mut open = self.open(&screened, alpha)?;
-        breadth_first(&mut open, |look, open| self.measure_to(look, open, alpha))?;
-        // What is said of first calls depends on what is said of later ones.
-        open.sort_by_key(|open| open.question == Question::FirstCall);
-        for Open { subject, question, config, measurement, .. } in open {
-            let Some(measurement) = measurement else { continue };
-            let (fresh, screened) = (measurement.finish(), &mut screened[subject]);
-            match (question, &screened.first_call) {
-                (Question::Pairs(places), _) => screened.end = confirmed(&screened.end, fresh, places),
-                (Question::FirstCall, Some(flagged)) => {
-                    first_calls::join(flagged, fresh, config.threshold, &mut screened.end);
-                }
-                (Question::FirstCall, None) => {}
+        let is_open: BTreeSet<usize> = open.iter().map(|open| open.subject).collect();
+        for (index, screened) in screened.iter().enumerate().filter(|(index, _)| !is_open.contains(index)) {
+            // Without a way to measure it again it was announced when it was screened.
+            if screened.way.is_some() {
+                (self.observer.ended)(&self.subjects[index].test, &screened.end);
             }
         }
+        breadth_first(open.len(), |look, index| {
+            if !self.measure_to(look, &mut open[index], alpha)? {
+                return Ok(false);
+            }
+            let subject = open[index].subject;
+            let of_subject: Vec<&Open> = open.iter().filter(|open| open.subject == subject).collect();
+            if let Some(end) = joined(&screened[subject], of_subject) {
+                (self.observer.ended)(&self.subjects[subject].test, &end);
+                screened[subject].end = end;
+            }
+            Ok(true)
+        })?;
         Ok(screened.into_iter().map(|screened| screened.end).collect())
     }
 
@@ -120,6 +127,7 @@ impl Confirmation<'_> {
                     settled: settled.clone(),
                     pairs_per_layout: pairs_per_layout(figures, &config, alpha),
                     measurement: None,
+                    answer: None,
                     config: if question == Question::FirstCall { first_calls::judged(&config) } else { config.clone() },
                 });
             };
@@ -145,23 +153,28 @@ impl Confirmation<'_> {
         Ok(open)
     }
 
-    /// Measures up to a look; false if that was over before.
+    /// Measures up to a look, the last one of which gives the answer; false if it was there before.
     fn measure_to(&mut self, look: usize, open: &mut Open, alpha: f64) -> Result<bool> {
+        if open.answer.is_some() {
+            return Ok(false);
+        }
         let subject = &self.subjects[open.subject];
-        let measurement = match &mut open.measurement {
-            Some(measurement) if measurement.is_over() => return Ok(false),
+        let mut measurement = match open.measurement.take() {
             Some(measurement) => measurement,
             None => {
                 let unit = self.unit(subject, open.pairs_per_layout)?;
                 // What one layout says of such a test it says with a wider interval only.
                 let on_one = unit == Unit::Pair && open.question == Question::Pairs(Placed::Uncertain);
                 let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
-                open.measurement.insert(Measurement::new(&open.config, settled, unit, alpha))
+                Measurement::new(&open.config, settled, unit, alpha)
             }
         };
-        let Some(units) = measurement.units_at(look) else { return Ok(false) };
+        let Some(units) = measurement.units_at(look) else {
+            open.answer = Some(measurement.finish());
+            return Ok(true);
+        };
         self.bench.settle();
-        self.progress.message(format!("{}, once more to be sure", subject.test));
+        self.observer.progress.message(format!("{}, once more to be sure", subject.test));
         let mut programs = subject.programs(self.sides);
         let layouts = if measurement.unit() == Unit::Pair {
             programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
@@ -171,6 +184,11 @@ impl Confirmation<'_> {
         };
         let trial = Trial { bench: self.bench, config: &open.config, programs };
         measurement.advance(&trial, layouts, units, &mut self.random)?;
+        if measurement.is_over() {
+            open.answer = Some(measurement.finish());
+        } else {
+            open.measurement = Some(measurement);
+        }
         Ok(true)
     }
 
@@ -184,12 +202,29 @@ impl Confirmation<'_> {
     }
 }
 
+/// The end of a test, once all that was asked of it is answered.
+fn joined(screened: &Screened, mut open: Vec<&Open>) -> Option<Ended> {
+    // What is said of first calls depends on what is said of later ones.
+    open.sort_by_key(|open| open.question == Question::FirstCall);
+    open.into_iter().try_fold(screened.end.clone(), |mut end, open| {
+        let fresh = open.answer.clone()?;
+        match (open.question, &screened.first_call) {
+            (Question::Pairs(places), _) => end = confirmed(&end, fresh, places),
+            (Question::FirstCall, Some(flagged)) => {
+                first_calls::join(flagged, fresh, open.config.threshold, &mut end);
+            }
+            (Question::FirstCall, None) => {}
+        }
+        Some(end)
+    })
+}
+
 /// Takes all to their first look, then all to their second, and so on, until none goes any further.
-fn breadth_first<T>(all: &mut [T], mut take_to: impl FnMut(usize, &mut T) -> Result<bool>) -> Result<()> {
+fn breadth_first(all: usize, mut take_to: impl FnMut(usize, usize) -> Result<bool>) -> Result<()> {
     for look in 0.. {
         let mut is_more = false;
-        for each in &mut *all {
-            is_more |= take_to(look, each)?;
+        for index in 0..all {
+            is_more |= take_to(look, index)?;
         }
         if !is_more {
             break;
@@ -214,9 +249,10 @@ mod tests {
         // Test and look, as long as the budget lasts; the second test is content after one look.
         let visited = |budget: usize| {
             let mut visited = Vec::new();
-            breadth_first(&mut [(0, 3), (1, 1), (2, 2)], |look, (test, needed)| {
-                let goes_on = look < *needed && visited.len() < budget;
-                visited.extend(goes_on.then_some((*test, look)));
+            let needed = [3, 1, 2];
+            breadth_first(needed.len(), |look, test| {
+                let goes_on = look < needed[test] && visited.len() < budget;
+                visited.extend(goes_on.then_some((test, look)));
                 Ok(goes_on)
             })
             .unwrap();

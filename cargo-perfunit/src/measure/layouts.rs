@@ -10,7 +10,7 @@ use super::subject::Subject;
 use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::layout::Matched;
-use crate::model::{LayoutMatch, NoLayout, Placement, Repeated, Side, Sides, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
 use crate::select::trace::{self, Places};
@@ -190,7 +190,7 @@ fn reach(
     functions: &Sides<BTreeSet<String>>,
 ) -> Result<Reach> {
     let has_libraries = executables.base.libraries.len() + executables.head.libraries.len() > 0;
-    if has_libraries || executables.head.harness.repeats() == Repeated::Process {
+    if has_libraries || executables.head.harness.starts() == Start::Main {
         return Ok(Reach::of_all());
     }
     let mut units = Units::default();

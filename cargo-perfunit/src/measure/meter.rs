@@ -12,7 +12,7 @@ use super::settled::Settled;
 use super::trial::Trial;
 use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};
-use crate::error::Result;
+use crate::error::{Result, Stop, Tried, apart};
 use crate::model::{
     Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
 };
@@ -161,11 +161,11 @@ impl Pass<'_> {
         random: &mut fastrand::Rng,
     ) -> Result<Sides<std::result::Result<Readings, NotMetered>>> {
         let pads = self.settled.draw(random);
-        let base = self.one(Side::Base, gauge, pads)?;
-        Ok(Sides { base, head: self.one(Side::Head, gauge, pads)? })
+        let base = apart(self.one(Side::Base, gauge, pads))?;
+        Ok(Sides { base, head: apart(self.one(Side::Head, gauge, pads))? })
     }
 
-    fn one(&self, side: Side, gauge: Gauge, pads: Pads) -> Result<std::result::Result<Readings, NotMetered>> {
+    fn one(&self, side: Side, gauge: Gauge, pads: Pads) -> Tried<Readings, NotMetered> {
         let limit = self.limit(gauge);
         if gauge == Gauge::Callgrind {
             fs::remove_dir_all(&self.trial.bench.gauges.folder)?;
@@ -174,27 +174,29 @@ impl Pass<'_> {
         let end =
             lockstep::run(self.trial.bench, &self.trial.programs, Task::Meter(side, gauge, self.later), pads, limit)?;
         if interrupt::requested() {
-            return Ok(Err(NotMetered::Interrupted));
+            return Err(Stop::Because(NotMetered::Interrupted));
         }
         if end.timed_out.is_some() {
-            return Ok(Err(NotMetered::Failed(format!("it did not end within {:.0} s", limit.as_secs_f64()))));
+            let why = format!("it did not end within {:.0} s", limit.as_secs_f64());
+            return Err(Stop::Because(NotMetered::Failed(why)));
         }
         let end = end.sides.get(side);
         if end.state != state::DONE {
-            return Ok(Err(NotMetered::Failed(why_failed(end))));
+            return Err(Stop::Because(NotMetered::Failed(why_failed(end))));
         }
         let mut readings = end.readings.clone();
         if gauge == Gauge::Callgrind {
             for (at, call) in readings.calls.iter_mut().enumerate() {
                 // Its parts are numbered from 1, and the call of nothing was read twice.
                 let part = self.trial.bench.gauges.out().with_extension((at + 2).to_string());
-                match std::fs::read_to_string(&part).ok().as_deref().and_then(total) {
-                    Some(instructions) => call[reading::INSTRUCTIONS] = instructions,
-                    None => return Ok(Err(NotMetered::Failed("callgrind did not write its counts".to_owned()))),
-                }
+                let Some(instructions) = std::fs::read_to_string(&part).ok().as_deref().and_then(total) else {
+                    let why = "callgrind did not write its counts".to_owned();
+                    return Err(Stop::Because(NotMetered::Failed(why)));
+                };
+                call[reading::INSTRUCTIONS] = instructions;
             }
         }
-        Ok(Ok(readings))
+        Ok(readings)
     }
 
     /// callgrind takes its time, most of it before the test begins.

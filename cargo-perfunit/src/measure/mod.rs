@@ -47,6 +47,7 @@ mod unsteady;
 mod whole_process;
 mod work;
 
+pub use accepted::relative_to_base;
 pub use bench::{Bench, Config, Metering, can_fix_addresses, usable_cores};
 pub use call_tree::{ROOT, Recorded, RecordedNode, THREADS};
 pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};
@@ -61,4 +62,4 @@ pub use profiled::{CALLS_PER_PROCESS, profiles};
 pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
 pub use schedule::{AllEnded, measure_all};
-pub use subject::{Ended, Figures, Subject};
+pub use subject::{Ended, Figures, Observer, Subject};

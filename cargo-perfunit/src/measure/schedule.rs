@@ -1,6 +1,5 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
-use super::accepted::relative_to_base;
 use super::alone::Alone;
 use super::bench::{Bench, Config};
 use super::bound::{self, Found};
@@ -13,14 +12,13 @@ use super::meter;
 use super::running::Programs;
 use super::screen;
 use super::settled::Settled;
-use super::subject::{Ended, Figures, Subject};
+use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use super::whole_process::{self, Starts};
 use crate::build::SideBuild;
 use crate::error::{Result, apart};
 use crate::model::{LayoutMatch, NoLayout, Note, Placement, Reason, Repeated, Sides, TargetId};
 use crate::system::interrupt;
-use crate::system::progress::Progress;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -42,7 +40,7 @@ pub fn measure_all(
     config: &Config,
     sides: &Sides<&SideBuild>,
     subjects: &[Subject<'_>],
-    progress: &Progress,
+    observer: Observer<'_>,
 ) -> Result<AllEnded> {
     let _span = tracing::info_span!("measure", tests = subjects.len()).entered();
     let mut random = fastrand::Rng::with_seed(config.seed);
@@ -54,18 +52,19 @@ pub fn measure_all(
     let started = Instant::now();
     let mut screened = Vec::with_capacity(subjects.len());
     for (done, subject) in subjects.iter().enumerate() {
-        progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
+        observer.progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
         let done = screening.test(subject)?;
         let verdict = done.end.result.as_ref().ok().map(|figures| figures.verdict);
         tracing::info!(test = %subject.test, ?verdict, "test measured");
+        if done.way.is_none() {
+            (observer.ended)(&subject.test, &done.end);
+        }
         screened.push(done);
-        progress.advance();
+        observer.progress.advance();
     }
     let Screening { layouts, random, .. } = screening;
-    let mut confirmation = Confirmation { bench, config, sides, subjects, progress, layouts, random };
-    let accepted = |subject: &Subject<'_>| subject.terms.and_then(|terms| terms.accepted.clone());
-    let ended = subjects.iter().zip(confirmation.run(screened)?);
-    let tests = ended.map(|(subject, end)| relative_to_base(end, accepted(subject).as_ref())).collect();
+    let mut confirmation = Confirmation { bench, config, sides, subjects, observer, layouts, random };
+    let tests = confirmation.run(screened)?;
     Ok(AllEnded { tests, layouts: confirmation.layouts.states() })
 }
 

@@ -8,7 +8,7 @@ use super::settled::{LEAST_NS, Settled};
 use super::trial::Trial;
 use super::work::{Comparison, clock_bias};
 use crate::error::{Result, Stop, Tried};
-use crate::model::{Capture, FirstCallsBecause, Note, Reason, Side, Sides};
+use crate::model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides};
 use crate::system::interrupt;
 
 /// Runs the pilot and settles how to measure, or says why not.
@@ -19,7 +19,11 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
         return Err(Stop::Because(Reason::Interrupted));
     }
     let whole = end.sides.base.whole_function || end.sides.head.whole_function;
-    let capture = if whole { Capture::Runner } else { Capture::Macro };
+    let capture = match trial.programs.executables.head.harness {
+        Harness::Bench => Capture::Bench,
+        Harness::Runner | Harness::Libtest | Harness::Own if whole => Capture::Runner,
+        Harness::Runner | Harness::Libtest | Harness::Own => Capture::Macro,
+    };
     let equal_seeds = equal_seeds && trial.bench.seeds.are_given();
     let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
     let least_change = LEAST_NS / per_run(&end.sides.base, end.shape).max(LEAST_NS);

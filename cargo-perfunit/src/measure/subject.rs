@@ -4,6 +4,7 @@ use super::running::Programs;
 use crate::build::{SideBuild, TestExecutable};
 use crate::config::Terms;
 use crate::model::{Capture, Measured, Metrics, Note, Reason, Sides, TestId, Verdict};
+use crate::system::progress::Progress;
 
 /// A test to measure.
 #[derive(Debug, Clone)]
@@ -26,6 +27,14 @@ impl Subject<'_> {
             ignored: self.ignored,
         }
     }
+}
+
+/// Who hears of tests while others are still measured.
+#[derive(Clone, Copy)]
+pub struct Observer<'a> {
+    pub progress: &'a Progress,
+    /// Hears of each test once, when nothing more will be asked of it.
+    pub ended: &'a dyn Fn(&TestId, &Ended),
 }
 
 /// The figures behind a verdict.

@@ -1,8 +1,9 @@
 //! Several commits in a row: what each changed, by comparison with the one before it that builds.
 
-use super::{Change, Mode, TestId, Verdict};
+use super::{Change, EffectSize, Metric, Mode, Side, TestId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A commit, as people know it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,10 +47,12 @@ pub struct Step {
     pub nothing_because: Option<String>,
     /// Tests that can have changed, with what was found out. The code of all others is equal.
     pub tests: Vec<StepTest>,
-    /// Probability that any of its verdicts is false.
+    /// At most the probability that any test is falsely slower or faster in it.
     pub alpha: f64,
     /// Wall time, in seconds.
     pub seconds: f64,
+    /// Model of the processor that it was measured on.
+    pub machine: String,
 }
 
 /// A test of a step.
@@ -62,6 +65,10 @@ pub struct StepTest {
     pub figures: Option<StepFigures>,
     /// The function that is responsible first.
     pub function: Option<String>,
+    /// Whose test code was measured on both, if it differs.
+    pub test_code: Option<Side>,
+    /// What decided the verdict.
+    pub metrics: Vec<Metric>,
 }
 
 /// What was measured.
@@ -72,6 +79,7 @@ pub struct StepFigures {
     pub base_ns: f64,
     pub head_ns: f64,
     pub mode: Mode,
+    pub effect: EffectSize,
 }
 
 /// Why a commit was not compared.
@@ -92,6 +100,10 @@ pub struct History {
     /// The commit that the first one is compared with.
     pub base: Commit,
     pub entries: Vec<Entry>,
+    /// Tests that were compared directly over several of the commits, in the order of their heads.
+    pub spans: Vec<Span>,
+    /// Commits of the range that were not asked for: their steps are not known.
+    pub left_out: usize,
     /// How the range was chosen, if the user named none.
     pub note: Option<String>,
     pub interrupted: bool,
@@ -100,19 +112,58 @@ pub struct History {
 impl History {
     /// The steps that were compared, with their commits.
     pub fn steps(&self) -> impl Iterator<Item = (&Commit, &Step)> {
-        self.entries.iter().filter_map(|entry| match &entry.outcome {
-            StepOutcome::Compared(step) => Some((&entry.commit, step)),
-            StepOutcome::Skipped(_) | StepOutcome::Open => None,
-        })
+        self.entries.iter().filter_map(|entry| Some((&entry.commit, entry.step()?)))
     }
 
-    /// At most the probability that any verdict is false: the sum over all steps (Boole's inequality).
+    /// At most the probability that any test is falsely slower or faster in it: the sum over all comparisons (Boole's
+    /// inequality).
     pub fn family_wise_error(&self) -> f64 {
-        self.steps().map(|(_, step)| step.alpha).sum()
+        let spans = self.spans.iter().map(|span| &span.step);
+        self.steps().map(|(_, step)| step).chain(spans).map(|step| step.alpha).sum()
+    }
+
+    /// How many entries a commit has behind it, its own included; 0 for the base.
+    pub fn place(&self, commit: &str) -> Option<usize> {
+        if self.base.id == commit {
+            return Some(0);
+        }
+        self.entries.iter().position(|entry| entry.commit.id == commit).map(|index| index + 1)
+    }
+}
+
+/// Tests that were compared directly over several commits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    pub base: Commit,
+    pub head: Commit,
+    /// What was asked about.
+    pub tests: BTreeSet<TestId>,
+    /// What came of it; the code of tests that are not in it is equal.
+    pub step: Step,
+}
+
+impl Entry {
+    /// What came of it, if it was compared.
+    pub fn step(&self) -> Option<&Step> {
+        self.outcome.step()
+    }
+}
+
+impl StepOutcome {
+    pub fn step(&self) -> Option<&Step> {
+        match self {
+            Self::Compared(step) => Some(step),
+            Self::Skipped(_) | Self::Open => None,
+        }
     }
 }
 
 impl Step {
+    /// What came of a test; `None` if its code is equal.
+    pub fn of(&self, test: &TestId) -> Option<&StepTest> {
+        self.tests.iter().find(|found| found.test == *test)
+    }
+
     /// Tests with this verdict.
     pub fn with(&self, verdict: Verdict) -> impl Iterator<Item = &StepTest> {
         self.tests.iter().filter(move |test| test.verdict == verdict)
@@ -121,6 +172,48 @@ impl Step {
     /// Slower and faster tests.
     pub fn moved(&self) -> impl Iterator<Item = &StepTest> {
         self.tests.iter().filter(|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster))
+    }
+}
+
+/// The releases of a range, each against the one before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Releases {
+    /// The oldest first.
+    pub releases: Vec<Release>,
+    /// How the range was chosen, if the user named none.
+    pub note: Option<String>,
+    pub interrupted: bool,
+}
+
+/// A release, or what came after the last one, against the release before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Release {
+    pub base: Commit,
+    pub head: Commit,
+    /// What came of the direct comparison.
+    pub outcome: StepOutcome,
+    /// The commits that lead to it, with what is known about them; those that were never looked at are open.
+    pub commits: Vec<Entry>,
+}
+
+impl Release {
+    /// The commits that made a test slower or faster, as far as they were looked at.
+    pub fn moved_by<'a>(&'a self, test: &'a TestId) -> impl Iterator<Item = (&'a Commit, &'a StepTest)> {
+        let steps = self.commits.iter().filter_map(|entry| Some((&entry.commit, entry.step()?)));
+        steps.filter_map(|(commit, step)| Some((commit, step.moved().find(|found| found.test == *test)?)))
+    }
+
+    /// Commits that were never looked at.
+    pub fn open(&self) -> impl Iterator<Item = &Commit> {
+        let open = self.commits.iter().filter(|entry| entry.outcome == StepOutcome::Open);
+        open.map(|entry| &entry.commit)
+    }
+}
+
+impl Releases {
+    /// At most the probability that any test is falsely slower or faster between two releases.
+    pub fn family_wise_error(&self) -> f64 {
+        self.releases.iter().filter_map(|release| release.outcome.step()).map(|step| step.alpha).sum()
     }
 }
 
@@ -141,6 +234,7 @@ pub struct Bisection {
 
 /// Which commit it was.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a search ends with one of them")]
 pub enum Culprit {
     /// One of these, the only one that can be compared last.
     Commits {
@@ -156,25 +250,83 @@ pub enum Culprit {
     Lost(Vec<Commit>),
 }
 
-/// A test of which at least one step is slower or faster.
+/// What joining the history of another machine brought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Steps and skipped commits that were not known.
+    pub new: usize,
+    /// The same in both.
+    pub same: usize,
+    /// Other figures for the same key: those that were here stay.
+    pub contradictions: usize,
+    /// Steps and skipped commits under these terms, which can be of use to who asks.
+    pub usable: usize,
+}
+
+impl Joined {
+    /// Counts one.
+    pub fn count(&mut self, is_new: bool, is_same: bool) {
+        match (is_new, is_same) {
+            (true, _) => self.new += 1,
+            (false, true) => self.same += 1,
+            (false, false) => self.contradictions += 1,
+        }
+    }
+}
+
+/// A test of which a step or a span is slower or faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
     pub test: TestId,
     /// One for each entry of the history: time in relation to that before the first commit.
     pub points: Vec<Point>,
+    /// Direct comparisons over several commits, the oldest first.
+    pub anchors: Vec<Anchor>,
 }
 
 /// A test's time after a commit, as a multiple of that before the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     pub ratio: f64,
-    /// The ends of its interval: the sums of the steps' intervals, as logarithms.
+    /// The ends of its interval: the sums of the intervals of the comparisons behind it, as logarithms.
     pub low: f64,
     pub high: f64,
     /// The step, if the test is slower or faster by it.
     pub moved: Option<Verdict>,
     /// False where the step was not compared, or the test has no figures in it: the ratio is that of before.
     pub is_known: bool,
+    /// Whether it is that of a direct comparison with an earlier commit, and not of the last step.
+    pub is_anchored: bool,
+}
+
+/// A test that was compared directly over several commits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Anchor {
+    /// The commit that it was compared with.
+    pub since: Commit,
+    /// Index of the last commit among the entries.
+    pub entry: usize,
+    pub verdict: Verdict,
+    /// What the direct comparison says.
+    pub direct: Change,
+    /// What the steps in between say, multiplied.
+    pub product: Change,
+    /// Whether these steps have figures of all that lies between.
+    pub is_complete: bool,
+    /// Whether the test is slower or faster in one of them.
+    pub has_moved: bool,
+}
+
+impl Anchor {
+    /// True if the intervals of both do not overlap.
+    pub fn is_contradiction(&self) -> bool {
+        self.is_complete && (self.direct.low > self.product.high || self.product.low > self.direct.high)
+    }
+
+    /// True if the whole is slower or faster, and no single commit is.
+    pub fn is_gradual(&self) -> bool {
+        !self.has_moved && matches!(self.verdict, Verdict::Slower | Verdict::Faster)
+    }
 }
 
 impl Course {
@@ -187,5 +339,5 @@ impl Course {
 
 impl Point {
     /// Before the first commit.
-    pub const START: Self = Self { ratio: 1.0, low: 1.0, high: 1.0, moved: None, is_known: true };
+    pub const START: Self = Self { ratio: 1.0, low: 1.0, high: 1.0, moved: None, is_known: true, is_anchored: false };
 }

@@ -49,7 +49,8 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
-    Bisection, Commit, Course, Culprit, Entry, History, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
+    Anchor, Bisection, Commit, Course, Culprit, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step,
+    StepFigures, StepOutcome, StepTest,
 };
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
@@ -74,4 +75,4 @@ pub use unsteady::Unsteady;
 pub use verdict::{Mode, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};
-pub use workload::{Capture, Harness, NoDoctest, NotExtracted, Repeated};
+pub use workload::{Capture, Harness, NoBench, NoDoctest, NotExtracted, Repeated, Start};

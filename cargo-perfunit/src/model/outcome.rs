@@ -93,6 +93,12 @@ impl Outcome {
     pub fn is_of_other_shard(&self) -> bool {
         matches!(self.reason, Some(Reason::OtherShard { .. }))
     }
+
+    /// True if it fails each time on this side and passes on the other.
+    pub fn fails_only_on(&self, side: Side) -> bool {
+        let failing = self.reason.as_ref().and_then(Reason::failing_side);
+        self.verdict == Verdict::NotMeasured && failing == Some(side)
+    }
 }
 
 /// One of the two versions, as people name it.
@@ -193,9 +199,7 @@ impl Run {
 
     /// The tests that fail on this side each time, and pass on the other.
     pub fn failing(&self, side: Side) -> impl Iterator<Item = &Outcome> {
-        let unmeasured = self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
-        unmeasured
-            .filter(move |outcome| outcome.reason.as_ref().is_some_and(|reason| reason.failing_side() == Some(side)))
+        self.outcomes.iter().filter(move |outcome| outcome.fails_only_on(side))
     }
 
     /// The tests that are probably slower: there was no time to confirm it.

@@ -16,7 +16,7 @@ pub enum TargetKind {
     Test,
     /// An example with `test = true`.
     Example,
-    /// A benchmark with `test = true`.
+    /// Benchmarks, a file or folder in `benches/`.
     Bench,
     /// The doc tests of the library.
     Doctest,

@@ -17,6 +17,8 @@ pub enum Warning {
     Toolchains { asked: Sides<Option<String>>, used: ToolchainsUsed },
     /// The filters take no test of any target.
     NoTargetLeft,
+    /// Members of the workspace that the change can reach, and that cargo's selection of packages leaves out.
+    PackagesLeftOut { packages: Vec<String> },
     /// A data file with a rule in the configuration is part of the code.
     CompiledIn { path: String },
     /// A filter or rule that is about no test.

@@ -3,6 +3,7 @@
 //! What a stage asks of a workload is a method here, and each matches on all kinds: the compiler names what a new kind
 //! has to answer.
 
+use super::Side;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,8 @@ pub enum Capture {
     Runner,
     /// The target's own harness runs it: a whole process is the workload.
     Process,
+    /// Our stand-in of a benchmark's harness repeats what the harness would.
+    Bench,
 }
 
 /// Who drives the tests of an executable.
@@ -28,6 +31,8 @@ pub enum Harness {
     Libtest,
     /// The target's own main (`harness = false`).
     Own,
+    /// The target's own main, through our stand-in of a harness for benchmarks.
+    Bench,
 }
 
 /// Why a doc test is not in the executable of its library's doc tests.
@@ -74,27 +79,51 @@ pub enum NotExtracted {
     OtherFormat { error: String },
 }
 
-/// What is repeated of a test, and from where it executes code.
+/// Why the benchmarks of a target are not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoBench {
+    /// It does not compile with our stand-in of its harness.
+    DoesNotCompile { side: Side, error: String },
+}
+
+/// What is repeated of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeated {
     /// Its function, in one process or in forked children.
     Function,
-    /// A whole process, from its main.
+    /// A whole process.
     Process,
+}
+
+/// From where a test executes code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// From its function, which the executable names.
+    Function,
+    /// From main, which all tests of the executable share.
+    Main,
 }
 
 impl Harness {
     pub fn repeats(self) -> Repeated {
         match self {
-            Harness::Runner | Harness::Libtest => Repeated::Function,
+            Harness::Runner | Harness::Libtest | Harness::Bench => Repeated::Function,
             Harness::Own => Repeated::Process,
+        }
+    }
+
+    pub fn starts(self) -> Start {
+        match self {
+            Harness::Runner | Harness::Libtest => Start::Function,
+            Harness::Own | Harness::Bench => Start::Main,
         }
     }
 
     /// Whether it runs an ignored test that it is asked for without being told that it is meant all the same.
     pub fn runs_ignored(self) -> bool {
         match self {
-            Harness::Runner | Harness::Libtest => true,
+            Harness::Runner | Harness::Libtest | Harness::Bench => true,
             Harness::Own => false,
         }
     }
@@ -104,6 +133,8 @@ impl Harness {
         match self {
             // As cargo-nextest has it, which knows no more of such a harness than we do.
             Harness::Own => vec![test, "--exact", "--nocapture"],
+            // As cargo calls a benchmark; its program may read them, too.
+            Harness::Bench => vec!["--bench", "--exact", test],
             Harness::Runner | Harness::Libtest => {
                 vec!["--exact", test, "--include-ignored", "--nocapture", "--test-threads=1"]
             }

@@ -1,7 +1,7 @@
 //! Tests grouped by what is responsible: many tests have one cause.
 //!
 //! Few tests are explained. Another test joins an explained one if execution can begin to differ at exactly the same
-//! functions; of a test that can begin to differ at one function only, that function is named.
+//! functions; of a test that can begin to differ at one function only, that function is named, unless it is the test's own.
 
 use super::blame;
 use super::causes;
@@ -98,9 +98,15 @@ fn by_code<'a>(outcome: &'a Outcome, known: &[(&[ChangedFunction], Responsible<'
         return if alike.all(|other| other == first) { first.clone() } else { Responsible::Unknown };
     }
     match &why.changed[..] {
-        [only] => Responsible::Code(&only.name),
+        [only] if !is_inlined_into(&only.name, &outcome.test.name) => Responsible::Code(&only.name),
         _ => Responsible::Unknown,
     }
+}
+
+/// True for code of the test itself: both versions are measured with the same test, so what changed in it was inlined.
+fn is_inlined_into(name: &str, test: &str) -> bool {
+    let within = name.split_once("::").and_then(|(_, path)| path.strip_prefix(test));
+    within.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
 #[cfg(test)]
@@ -147,11 +153,14 @@ mod tests {
             slower("c", 0.02, &["f", "g"]),
             slower("d", 0.3, &["h"]),
             slower("e", 0.2, &["f", "h"]),
+            slower("tests::inlined", 0.1, &["krate::tests::inlined::inlined"]),
+            slower("tests::in", 0.4, &["krate::tests::inlined"]),
         ];
         let expected = [
             "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
             "h (changed): 1 test slower, +30.0 %",
-            "not explained: 1 test slower, +20.0 %",
+            "krate::tests::inlined (changed): 1 test slower, +40.0 %",
+            "not explained: 2 tests slower, +10.0 % to +20.0 %",
         ];
         check(&tests, &expected);
     }

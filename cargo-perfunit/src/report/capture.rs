@@ -1,6 +1,6 @@
-//! Why doc tests are not captured, in words.
+//! Why doc tests and benchmarks are not captured, in words.
 
-use crate::model::{NoDoctest, NotExtracted};
+use crate::model::{NoBench, NoDoctest, NotExtracted};
 use std::fmt;
 
 impl fmt::Display for NoDoctest {
@@ -18,6 +18,16 @@ impl fmt::Display for NoDoctest {
             NoDoctest::DoesNotCompile { error } => write!(f, "does not compile beside other doc tests: {error}"),
             NoDoctest::TextChanged { error } => {
                 write!(f, "its text differs, and does not compile with the other version: {error}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for NoBench {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoBench::DoesNotCompile { side, error } => {
+                write!(f, "does not compile with the interface that replaces its harness (on {side}): {error}")
             }
         }
     }

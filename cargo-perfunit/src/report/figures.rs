@@ -179,18 +179,23 @@ pub fn unexplained(outcome: &Outcome) -> Option<String> {
     Some(format!("not explained: {}", format::one_line(&why.to_string())))
 }
 
+/// The size of an effect.
+pub fn effect_class(class: EffectClass) -> &'static str {
+    match class {
+        EffectClass::Trivial => "trivial",
+        EffectClass::Small => "small",
+        EffectClass::Medium => "medium",
+        EffectClass::Large => "large",
+    }
+}
+
 /// How sure the figures are, in a line.
 pub fn statistics(measured: &Measured) -> String {
     if let Some(bound) = &measured.bound {
         return calls(bound, measured.p_value);
     }
     let Measured { pairs, layouts, detectable, p_value, effect, mode, .. } = measured;
-    let class = match effect.class {
-        EffectClass::Trivial => "trivial",
-        EffectClass::Small => "small",
-        EffectClass::Medium => "medium",
-        EffectClass::Large => "large",
-    };
+    let class = effect_class(effect.class);
     let mode = match mode {
         Mode::Steady => "steady state",
         Mode::FirstCall => "first call in a forked child",

@@ -42,8 +42,11 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
 pub fn svg(_: &Explanation) -> Result<String> {
     use crate::error::Error;
 
-    Err(Error::usage("this cargo-perfunit was built without flamegraphs")
-        .hint("`cargo install cargo-perfunit --features flamegraph` builds it with inferno, which is under the CDDL"))
+    Err(Error::usage("this cargo-perfunit was built without flamegraphs").hint(concat!(
+        "`cargo install --locked --git ",
+        env!("CARGO_PKG_REPOSITORY"),
+        " cargo-perfunit --features flamegraph` builds it with inferno, which is under the CDDL"
+    )))
 }
 
 /// A line for each place of the call tree: the functions on the way to it, then its own time on base and on head in ps, or its

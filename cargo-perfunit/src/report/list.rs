@@ -162,6 +162,7 @@ fn captured(capture: Option<Capture>) -> &'static str {
         Some(Capture::Macro) => "macro   ",
         Some(Capture::Runner) => "runner  ",
         Some(Capture::Process) => "process ",
+        Some(Capture::Bench) => "bench   ",
         None => "-       ",
     }
 }

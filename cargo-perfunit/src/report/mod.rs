@@ -32,6 +32,7 @@ pub mod json;
 pub mod junit;
 mod layout;
 pub mod list;
+pub mod live;
 pub mod markdown;
 mod metered;
 mod metrics;

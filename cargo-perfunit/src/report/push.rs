@@ -3,9 +3,10 @@
 use super::caveats;
 use super::figures::{self, Words, sorted};
 use super::format::{count, one_line};
+use super::rendering::Denied;
 use super::{ratchet, uncovered};
 use crate::error::ExitCode;
-use crate::model::{Reason, Run, Side, Verdict};
+use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
 
 /// Names of tests shown: the report above has all of them.
@@ -34,7 +35,9 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
         }
     };
     add(run.count(Verdict::Faster), &faster);
-    add(run.count(Verdict::Inconclusive), "inconclusive");
+    let probably = run.probably_slower().count();
+    add(probably, &format!("probably {slower}, not confirmed"));
+    add(run.count(Verdict::Inconclusive) - probably, "inconclusive");
     add(unmeasured(&|reason| *reason == Reason::BudgetUsedUp), "beyond the budget");
     let fails = unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. }));
     add(fails, "failed to run");
@@ -48,8 +51,26 @@ fn word(verdict: Verdict, run: &Run) -> String {
     figures::word(verdict, Words::of(&run.gates))
 }
 
+/// Whether the budget left no time to measure anything.
+pub fn is_unchecked(run: &Run) -> bool {
+    let is_left = |outcome: &Outcome| outcome.reason == Some(Reason::BudgetUsedUp);
+    caveats::measured(run) == 0 && run.outcomes.iter().any(is_left)
+}
+
+/// How many pushes went unchecked, and what to do about it.
+pub fn unchecked(pushes: usize, base: &str) -> String {
+    let said = match pushes {
+        1 => "this push went unchecked".to_owned(),
+        more => format!("{more} pushes went unchecked since one was measured"),
+    };
+    format!(
+        "{said}, as the budget was used up: `cargo perfunit diff {base}` checks without one, \
+         `cargo perfunit hook install --budget TIME` stores a longer one"
+    )
+}
+
 /// Why the push of `branch` is blocked with this exit code, compared with `base`.
-pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
+pub fn blocked(branch: &str, base: &str, run: &Run, (code, denied): (ExitCode, Denied)) -> String {
     if code == ExitCode::Uncovered {
         let names = run.selection.uncovered.iter().map(|uncovered| one_line(&uncovered.function.name));
         let headline = uncovered::headline(&run.selection).unwrap_or_default();
@@ -67,7 +88,8 @@ pub fn blocked(branch: &str, base: &str, run: &Run, code: ExitCode) -> String {
     };
     let outcomes = match verdict {
         Verdict::NotMeasured => run.failing(Side::Head).collect(),
-        _ => sorted(&run.outcomes, verdict),
+        Verdict::Slower => sorted(&run.outcomes, verdict),
+        _ => sorted(&run.outcomes, verdict).into_iter().filter(|outcome| denied.is_open(outcome)).collect(),
     };
     let names = some(outcomes.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
     let tests = count(outcomes.len(), "test");
@@ -124,7 +146,7 @@ mod tests {
         let run =
             run(vec![unmeasured("a::broken", fails(FailedOn::Head)), unmeasured("a::both", fails(FailedOn::Both))]);
         let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4): mycrate a::broken";
-        assert_eq!(blocked("main", BASE, &run, ExitCode::TestsFailOnHead), line);
+        assert_eq!(blocked("main", BASE, &run, (ExitCode::TestsFailOnHead, Denied::default())), line);
     }
 
     #[test]
@@ -140,17 +162,47 @@ mod tests {
         let names: Vec<String> = (0..7).map(|i| format!("a::t{i}")).collect();
         let outcomes = names.iter().map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).collect();
         let mut run = run(outcomes);
-        let text = blocked("topic", BASE, &run, ExitCode::Regression);
+        let text = blocked("topic", BASE, &run, (ExitCode::Regression, Denied::default()));
         assert!(text.starts_with("push of topic blocked: 7 tests slower than at origin/main (1a2b3c4): "), "{text}");
         assert!(text.ends_with("and 2 more"), "{text}");
         run.gates = vec![Metric::Time, Metric::Allocations];
-        assert!(blocked("topic", BASE, &run, ExitCode::Regression).contains("7 tests worse than"), "{text}");
+        assert!(
+            blocked("topic", BASE, &run, (ExitCode::Regression, Denied::default())).contains("7 tests worse than"),
+            "{text}"
+        );
     }
 
     #[test]
     fn denied_inconclusive_tests_block_as_well() {
+        let denied = Denied { inconclusive: true, ..Denied::default() };
         let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
         let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
-        assert_eq!(blocked("main", BASE, &run, ExitCode::Inconclusive), expected);
+        assert_eq!(blocked("main", BASE, &run, (ExitCode::Inconclusive, denied)), expected);
+    }
+
+    #[test]
+    fn what_is_probably_slower_is_counted_and_denied_by_itself() {
+        let mut probably = outcome("a::probably", Verdict::Inconclusive, Some(measured(1e3, 0.3)));
+        probably.reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
+        let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01))), probably]);
+        let line = passed("main", BASE, &run);
+        assert!(line.ends_with("none slower, 1 probably slower, not confirmed, 1 inconclusive"), "{line}");
+        let denied = Denied { unconfirmed: true, ..Denied::default() };
+        let text = blocked("main", BASE, &run, (ExitCode::Inconclusive, denied));
+        assert!(
+            text.ends_with("which is denied: mycrate a::probably") && text.contains("1 test inconclusive"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_push_is_unchecked_if_the_budget_left_nothing_to_be_measured() {
+        let left = || unmeasured("a::left", Some(Reason::BudgetUsedUp));
+        assert!(is_unchecked(&run(vec![left()])));
+        assert!(!is_unchecked(&run(vec![left(), outcome("a", Verdict::Same, Some(measured(1e3, 0.0)))])));
+        assert!(!is_unchecked(&run(vec![unmeasured("a", Some(Reason::Ignored))])));
+        let said = unchecked(3, "origin/main");
+        assert!(said.starts_with("3 pushes went unchecked since one was measured"), "{said}");
+        assert!(said.contains("`cargo perfunit diff origin/main`"), "{said}");
     }
 }

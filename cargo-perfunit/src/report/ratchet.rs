@@ -1,5 +1,6 @@
 //! The comparison with the ratchet's version, in words.
 
+use super::counts::Unmeasured;
 use super::figures::{self, Detail, Words, phrase, row};
 use super::format::{self, Glyphs, count, one_line, percent};
 use super::screen::{INDENT, Screen};
@@ -31,11 +32,16 @@ pub fn headline(run: &Run) -> Option<String> {
         },
         (0, measured) => {
             let further = if second.count(Verdict::Slower) > 0 { "no further test" } else { "no test" };
-            let open = match second.count(Verdict::Inconclusive) {
-                0 => String::new(),
-                open => format!(", {open} inconclusive"),
-            };
-            format!("{further} {slower} than {version} ({measured} measured{open})")
+            let open = second.count(Verdict::Inconclusive) - second.probably_slower().count();
+            let counts = [
+                (measured, "measured".to_owned()),
+                (second.probably_slower().count(), format!("probably {slower}")),
+                (open, "inconclusive".to_owned()),
+                (Unmeasured::of(second).not_measured, "not measured".to_owned()),
+            ];
+            let counts = counts.into_iter().filter(|(tests, _)| *tests > 0);
+            let counts: Vec<String> = counts.map(|(tests, word)| format!("{tests} {word}")).collect();
+            format!("{further} {slower} than {version} ({})", counts.join(", "))
         }
         (lost, _) => format!("{}, although not {slower} than {}", losses(run, lost), one_line(&run.base.label)),
     })
@@ -115,13 +121,13 @@ impl fmt::Display for NotCompared {
 
 /// The tests that it is about, with what to say of them: first the losses, then those that were accepted.
 pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
-    let loss = |outcome: &Outcome| {
+    let said = |outcome: &Outcome| {
         let figures = outcome.measured.as_ref().map(phrase).unwrap_or_default();
         let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();
         let responsible = outcome.explanation.iter().flat_map(|found| blame::lines(found, Glyphs::Unicode)).next();
         format!("{figures}{beyond}{}", responsible.map(|line| format!("; {line}")).unwrap_or_default())
     };
-    let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, loss(outcome)));
+    let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));
     lost.chain(within(run).map(|(outcome, accepted)| (outcome, acceptance(outcome, accepted)))).collect()
 }
 
@@ -186,7 +192,7 @@ pub fn summary(run: &Run, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Mode;
+    use crate::model::{Mode, Reason};
     use crate::report::format::without_escapes;
     use crate::report::samples::{measured, outcome, run, unmeasured};
 
@@ -258,6 +264,25 @@ mod tests {
         );
         check(NotCompared::Failed { why: "no\nway".into() }, "no way");
         assert_eq!(headline(&run(Vec::new())), None);
+    }
+
+    #[test]
+    fn without_a_loss_the_line_says_how_many_tests_were_compared_and_what_is_open() {
+        let check = |second: Vec<Outcome>, said: &str| {
+            let second = Run { base: version(), outcomes: second, ..run(Vec::new()) };
+            let comparison = Ok(Box::new(second));
+            let run = Run { ratchet: Some(Ratchet { version: version(), comparison }), ..run(Vec::new()) };
+            assert_eq!(headline(&run).unwrap(), said);
+            assert!(!is_bad(&run));
+        };
+        let of = |verdict| outcome("a", verdict, Some(measured(1e3, 0.0)));
+        let mut probably = of(Verdict::Inconclusive);
+        probably.reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
+        let late = unmeasured("a", Some(Reason::BudgetUsedUp));
+        check(vec![of(Verdict::Same)], "no test slower than v1.2.0 (1 measured)");
+        let said = "no test slower than v1.2.0 (3 measured, 1 probably slower, 1 inconclusive, 1 not measured)";
+        check(vec![of(Verdict::Same), probably, of(Verdict::Inconclusive), late.clone()], said);
+        check(vec![late], "no test was measured against v1.2.0");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub enum DocumentKind {
     Explain,
     /// Of `log`.
     Log,
+    /// Of `log --by-tag`.
+    Releases,
     /// Of `bisect`.
     Bisect,
     /// Of `report --list`.
@@ -34,6 +36,7 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::List => schema::<list::ListDocument>("cargo perfunit list"),
         DocumentKind::Explain => schema::<explanations::Document>("cargo perfunit explain"),
         DocumentKind::Log => schema::<history::LogDocument>("cargo perfunit log"),
+        DocumentKind::Releases => schema::<history::ReleasesDocument>("cargo perfunit log --by-tag"),
         DocumentKind::Bisect => schema::<history::BisectDocument>("cargo perfunit bisect"),
         DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
         DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),

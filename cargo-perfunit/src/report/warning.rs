@@ -4,6 +4,9 @@ use crate::model::{Machine, OwnRandomNumbers, Shards, Side, Sides, ToolchainsUse
 use crate::system::suggest;
 use std::fmt::{Display, Formatter, Result};
 
+/// Packages named in the warning about those left out.
+const NAMED_PACKAGES: usize = 5;
+
 impl Display for Warning {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
@@ -17,6 +20,15 @@ impl Display for Warning {
             }
             Self::Toolchains { asked, used } => f.write_str(&toolchains(asked, used)),
             Self::NoTargetLeft => f.write_str("the filters leave no test target to look at"),
+            Self::PackagesLeftOut { packages } => {
+                let named = joined(&packages[..packages.len().min(NAMED_PACKAGES)], ", ");
+                let more = packages.len().saturating_sub(NAMED_PACKAGES);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(
+                    f,
+                    "the change can reach tests of {named}{more}, which are not selected: `--workspace` adds them"
+                )
+            }
             Self::CompiledIn { path } => {
                 write!(f, "{path} is compiled in: it counts in spite of the rule about its path")
             }

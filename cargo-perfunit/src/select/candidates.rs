@@ -11,10 +11,10 @@ use super::target_code::TargetCode;
 use crate::build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, Unlisted, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
-use crate::error::Result;
+use crate::error::{Result, Stop, Tried, apart};
 use crate::git::Versions;
 use crate::model::{
-    Capture, Ignored, Metrics, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides, TargetId,
+    Capture, Harness, Ignored, Metrics, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides, TargetId,
     TargetKind, TestCodeDifference, TestId, Verdict, Warning, Why,
 };
 use crate::system::fs;
@@ -111,6 +111,10 @@ pub fn candidates(
     let overlaid = names.of_pairing(versions, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
     for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
+        if let Some(why) = built.left_out.get(target) {
+            candidates.unmeasured_targets.push(format!("{target}: {why}"));
+            continue;
+        }
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
         if let Some((side, why)) = not_extracted(&built.sides, target) {
@@ -121,12 +125,10 @@ pub fn candidates(
             candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
             continue;
         }
-        let tests = match tests_of(&context.ours, executables)? {
+        let tests = match apart(tests_of(&context.ours, executables))? {
             Ok(tests) => tests,
             Err(why) => {
-                candidates
-                    .unmeasured_targets
-                    .push(format!("{target}: has its own test harness (harness = false), {why}"));
+                candidates.unmeasured_targets.push(format!("{target}: {why}"));
                 continue;
             }
         };
@@ -164,35 +166,37 @@ fn not_extracted<'a>(sides: &'a Sides<SideBuild>, target: &TargetId) -> Option<(
     })
 }
 
-/// Why a target with a harness of its own has no tests that could be measured.
+/// Why a target with a harness of its own, or with benchmarks, has no tests that could be measured.
 #[derive(Debug, thiserror::Error)]
 enum NoTests {
-    #[error("but in one of the versions only")]
+    #[error("has its own test harness (harness = false), but in one of the versions only")]
     OneVersionOnly,
-    #[error("which does not list its tests: {why} (on {side})")]
+    #[error("has its own test harness (harness = false), which does not list its tests: {why} (on {side})")]
     Unlisted { why: Unlisted, side: Side },
+    #[error("does not list its benchmarks: {why} (on {side})")]
+    NoBenchmarks { why: Unlisted, side: Side },
 }
 
 /// The tests of a target in both versions; or why a harness of its own does not tell.
-fn tests_of(
-    ours: &Path,
-    executables: Sides<Option<&TestExecutable>>,
-) -> Result<std::result::Result<Sides<Tests>, NoTests>> {
+fn tests_of(ours: &Path, executables: Sides<Option<&TestExecutable>>) -> Tried<Sides<Tests>, NoTests> {
     if let (Some(base), Some(head)) = (executables.base, executables.head)
-        && base.harness.repeats() != head.harness.repeats()
+        && (base.harness.repeats(), base.harness.starts()) != (head.harness.repeats(), head.harness.starts())
     {
-        return Ok(Err(NoTests::OneVersionOnly));
+        return Err(Stop::Because(NoTests::OneVersionOnly));
     }
     let mut tests = Sides::<Tests>::default();
     for side in [Side::Head, Side::Base] {
         let Some(executable) = *executables.get(side) else { continue };
         let found = match list_tests(executable, ours)? {
             Ok(found) => found,
-            Err(why) => return Ok(Err(NoTests::Unlisted { why, side })),
+            Err(why) if executable.harness == Harness::Bench => {
+                return Err(Stop::Because(NoTests::NoBenchmarks { why, side }));
+            }
+            Err(why) => return Err(Stop::Because(NoTests::Unlisted { why, side })),
         };
         *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
     }
-    Ok(Ok(tests))
+    Ok(tests)
 }
 
 impl Candidates {

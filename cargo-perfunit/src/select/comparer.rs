@@ -10,7 +10,7 @@ use super::units::Units;
 use crate::build::{BuiltSides, CompiledFiles, LinkRecord, SideBuild, TestExecutable};
 use crate::cargo::Context;
 use crate::error::{Result, Stop, Tried, apart};
-use crate::model::{ChangedFunction, Repeated, Side, Sides, TargetId, Uncompared};
+use crate::model::{ChangedFunction, Side, Sides, Start, TargetId, Uncompared};
 use crate::system::fs;
 use object::Object as _;
 use object::read::NameOrOrdinal;
@@ -61,9 +61,9 @@ impl<'a> Comparer<'a> {
             Ok(programs) => {
                 let known_as = |test: &String| executables.head.known_as(test).to_owned();
                 let known: BTreeSet<String> = tests.iter().map(known_as).collect();
-                let mut code = target_code(match executables.head.harness.repeats() {
-                    Repeated::Function => code::compare(&programs, &known),
-                    Repeated::Process => compare_mains(&programs, &known),
+                let mut code = target_code(match executables.head.harness.starts() {
+                    Start::Function => code::compare(&programs, &known),
+                    Start::Main => compare_mains(&programs, &known),
                 });
                 let starts = binary.as_ref().filter(|_| !is_told_of_binaries);
                 if let Some(binary) = starts {
@@ -181,7 +181,7 @@ fn exports(library: &Path) -> Result<BTreeSet<String>> {
     Ok(names.collect())
 }
 
-/// What tests of a harness of their own can reach, each of them all that its main can.
+/// What tests can reach that all start from main: each of them all that main can.
 fn compare_mains(programs: &Sides<code::Program>, tests: &BTreeSet<String>) -> code::Comparison {
     let code = code::compare_symbols(programs, &["main"]);
     code::Comparison { tests: tests.iter().map(|test| (test.clone(), code.clone())).collect() }

@@ -133,7 +133,11 @@ fn kinds(scope: &Scope, targets: &[&Target]) -> Result<Vec<(TargetKind, Option<N
 }
 
 fn unknown(kind: TargetKind, name: &str, known: &[&str]) -> Error {
-    let kind = if kind == TargetKind::Bin { "binary" } else { "integration test" };
+    let kind = match kind {
+        TargetKind::Bin => "binary",
+        TargetKind::Bench => "bench target",
+        TargetKind::Lib | TargetKind::Test | TargetKind::Example | TargetKind::Doctest => "integration test",
+    };
     let error = Error::usage(format!("there is no {kind} `{name}` in the chosen packages"));
     match known {
         [] => error.hint(format!("they have no {kind} at all")),

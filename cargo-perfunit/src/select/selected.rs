@@ -8,9 +8,9 @@ use super::scope::{self, InScope};
 use super::source::{self, ChangedInput, FileChange, Holder, InputKind, Irrelevance, SourceDiff};
 use super::target_files::TargetFiles;
 use super::wanted::Wanted;
-use crate::build::shadow::Injections;
+use crate::build::shadow::{Injected, Injections};
 use crate::build::{Builder, Pairing, Place, TestCode};
-use crate::cargo::{self, Package, Workspace};
+use crate::cargo::{self, Package, Target, Workspace};
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Versions};
 use crate::model::{Selection, Side, TargetId, TargetKind, Warning};
@@ -40,6 +40,8 @@ pub struct Selected {
     pub rules: TestRules,
     /// Whether all tests in scope are taken.
     pub all_tests: bool,
+    /// Whether the harnesses of benchmarks are replaced.
+    benches: bool,
     /// What the user should know.
     pub warnings: Vec<Warning>,
     /// Changed files that mean nothing by the configuration, in words.
@@ -62,12 +64,17 @@ impl Selected {
         targets.find(|target| target.id == *id).map(|target| target.root.as_str())
     }
 
-    /// The root files of all targets with tests of the packages that are built: cargo may build more than we name.
-    pub fn tested_roots(&self) -> BTreeSet<String> {
+    /// What is appended to the root files of all targets with tests of the packages that are built: cargo may build more
+    /// than we name.
+    pub fn injections(&self) -> Injections {
         let packages: BTreeSet<&str> = self.targets.keys().map(|target| target.package.as_str()).collect();
         let built = self.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
         let tested = built.flat_map(|package| &package.targets).filter(|target| target.tested);
-        tested.map(|target| target.root.clone()).collect()
+        // A root that others have as well gets our `#[test]`.
+        let (benches, others): (Vec<&Target>, Vec<&Target>) =
+            tested.partition(|target| self.benches && target.id.kind == TargetKind::Bench);
+        let benches = benches.into_iter().map(|target| (&target.root, Injected::Bench));
+        benches.chain(others.into_iter().map(|target| (&target.root, Injected::Macro))).collect()
     }
 
     /// Both versions with the test code of `tests_of`.
@@ -94,20 +101,24 @@ impl Selected {
     /// For the report, before tests are known.
     pub fn summary(&self) -> Selection {
         let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
-        let is_wanted = |target: &TargetId| target.kind == TargetKind::Doctest;
-        let left_out = |package: &&Package| {
-            package.doctests && packages.contains(&package.name) && !self.in_scope.iter().any(is_wanted)
-        };
-        let doctests = self.workspace.packages.iter().filter(left_out);
+        let built = self.workspace.packages.iter().filter(|package| packages.contains(&package.name));
+        let is_asked = |kind| self.in_scope.iter().any(|target| target.kind == kind);
+        let (doctests, benches) = (is_asked(TargetKind::Doctest), is_asked(TargetKind::Bench));
+        let on_request = built.flat_map(|Package { name, targets, doctests: has_doctests, .. }| {
+            let has_benches = targets.iter().any(|target| target.id.kind == TargetKind::Bench);
+            let of_doc =
+                (*has_doctests && !doctests).then(|| format!("doc tests of {name}: measured on request (--doc)"));
+            let of_bench =
+                (has_benches && !benches).then(|| format!("benchmarks of {name}: measured on request (--benches)"));
+            of_doc.into_iter().chain(of_bench)
+        });
         Selection {
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff),
             effects: self.effects(),
             nothing_because: self.nothing_because.clone(),
-            unmeasured_targets: doctests
-                .map(|package| format!("doc tests of {}: measured on request (--doc)", package.name))
-                .collect(),
+            unmeasured_targets: on_request.collect(),
             ..Selection::default()
         }
     }
@@ -133,8 +144,11 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
     let _span = tracing::info_span!("select").entered();
     let diff = source_diff(versions)?;
     let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
-    if wanted.scope.asks_for_doctests() {
+    if wanted.scope.asks_for(TargetKind::Doctest) {
         workspace.add_doctests();
+    }
+    if wanted.scope.asks_for(TargetKind::Bench) {
+        workspace.add_benches();
     }
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
@@ -149,6 +163,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         graph: Graph::default(),
         rules,
         all_tests: wanted.all_tests,
+        benches: wanted.scope.asks_for(TargetKind::Bench),
         warnings: Vec::new(),
         ignored: Vec::new(),
         nowhere: Vec::new(),
@@ -161,7 +176,10 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
     if wanted.all_tests || !selected.diff.is_empty() || !reaching.is_empty() {
         (selected.graph, selected.target_files) = graph(builder, versions, &selected.workspace, &selected.diff)?;
         selected.rules.heed_attributes(versions, &selected.workspace, &selected.target_files);
-        selected.reach();
+        let left_out = selected.reach();
+        if !left_out.is_empty() && !wanted.scope.workspace {
+            selected.warnings.push(Warning::PackagesLeftOut { packages: left_out.into_iter().collect() });
+        }
         selected.reach_by_rules(reaching);
     }
     if selected.targets.is_empty() {
@@ -182,14 +200,20 @@ impl Selected {
         }
     }
 
-    /// Takes the targets that the difference reaches, or all.
-    fn reach(&mut self) {
+    /// Takes the targets that the difference reaches, or all. Returns the members with tests that it reaches, too, and that
+    /// are in no selected package.
+    fn reach(&mut self) -> BTreeSet<String> {
         let Reached { targets: reached, mut nowhere } = reach::reach(&self.graph, &self.diff);
         let is_data =
             |path: &String| self.diff.inputs.iter().any(|input| input.path == *path && input.kind == InputKind::Data);
         nowhere.retain(is_data);
         self.nowhere = nowhere;
         self.data_files = data::files(&reached, &self.diff);
+        let members = self.workspace.packages.iter().filter(|package| package.member);
+        let others = members.filter(|package| !self.packages.contains(&package.name));
+        let is_reached =
+            |package: &&Package| package.targets.iter().any(|target| target.tested && reached.contains_key(&target.id));
+        let left_out = others.filter(is_reached).map(|package| package.name.clone()).collect();
         self.targets = if self.all_tests {
             let all = self.in_scope.iter();
             all.map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
@@ -198,6 +222,7 @@ impl Selected {
             let reached = reached.into_iter().filter(|(target, _)| self.in_scope.contains(target));
             reached.map(|(target, causes)| (target, first(causes))).collect()
         };
+        left_out
     }
 
     /// Takes besides the targets that changed data files reach by the configuration.

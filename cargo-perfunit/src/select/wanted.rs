@@ -29,9 +29,9 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Doc tests are measured on request only.
-    pub fn asks_for_doctests(&self) -> bool {
-        self.targets.iter().any(|(kind, _)| *kind == TargetKind::Doctest)
+    /// Doc tests and benchmarks are measured on request only.
+    pub fn asks_for(&self, wanted: TargetKind) -> bool {
+        self.targets.iter().any(|(kind, _)| *kind == wanted)
     }
 
     /// True if nothing of the workspace was left out.

@@ -1,6 +1,7 @@
 //! Measures the tests of a pairing on the same data files, first on those of the version that the tests are from.
 
 use super::environment;
+use super::news::{may_be_for_old_code, may_be_for_other_data};
 use super::options::Options;
 use super::shared::Session;
 use crate::build::{Builder, BuiltSides, InPlace, Place, Seeds, TestExecutable, share_libraries};
@@ -8,12 +9,12 @@ use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::explain::explain_outcomes;
 use crate::measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Subject, cross_check, find_valgrind, gate,
-    measure_all, verdicts_of_pairs,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
+    find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
 };
 use crate::model::{
     AcceptedLoss, Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode, Note, Outcome,
-    Readings, Reason, Side, Sides, TargetId, Warning,
+    Readings, Side, Sides, TargetId, TestId, Warning,
 };
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
@@ -88,7 +89,9 @@ pub fn run_pairing(
         round.measure_again(&config, &tests, &again, &mut ended)?;
         warnings.extend(undo_writes(builder, built, data.other())?);
     }
+    let is_open = |outcome: &Outcome| round.is_open_by_code(outcome);
     let mut outcomes: Vec<Outcome> = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
+    outcomes.iter().filter(|outcome| !is_open(outcome)).for_each(|outcome| session.news.announce(outcome));
     let environment = Environment { layouts, ..environment::describe(context, options, Some(&bench)) };
     warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
     // Explaining has a bench of its own.
@@ -154,17 +157,34 @@ impl Round<'_> {
             })
             .collect();
         let progress = Progress::bar(self.session.context.terminal, "Measuring", subjects.len());
-        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, &progress)
+        let ended = |test: &TestId, end: &Ended| {
+            let Some(candidate) = tests.iter().find(|candidate| candidate.test == *test) else { return };
+            let outcome = outcome(candidate.clone(), end.clone(), self.built.pairing.tests_of);
+            if self.session.news.are_new(&outcome) && !self.is_open_by_code(&outcome) && !self.is_open_by_data(end) {
+                progress.suspended(|| self.session.news.announce(&outcome));
+            }
+        };
+        let observer = Observer { progress: &progress, ended: &ended };
+        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, observer)
+    }
+
+    /// Whether a pairing that comes later may say something else.
+    fn is_open_by_code(&self, outcome: &Outcome) -> bool {
+        self.built.pairing.tests_of == Side::Base && may_be_for_old_code(outcome, &self.session.names)
+    }
+
+    /// Whether the data files of the other version may let it pass.
+    fn is_open_by_data(&self, end: &Ended) -> bool {
+        let files = &self.session.versions.files;
+        let is_data = |path: &std::path::PathBuf| path.extension().is_none_or(|extension| extension != "rs");
+        let fails = end.result.as_ref().err();
+        fails.is_some_and(|reason| may_be_for_other_data(reason, self.built.pairing.tests_of))
+            && files.base.changed(&files.head).iter().any(is_data)
     }
 
     /// The tests that fail on the version whose data files are not there, and may not fail with them.
     fn fail_on_other_data(&self, ended: &[Ended]) -> Vec<usize> {
-        let other = self.built.pairing.tests_of.other();
-        let fails_there = |end: &Ended| matches!(&end.result, Err(reason @ Reason::Fails { .. }) if reason.failing_side() == Some(other));
-        let failed: Vec<usize> = (0..ended.len()).filter(|index| fails_there(&ended[*index])).collect();
-        let files = &self.session.versions.files;
-        let is_data = |path: &std::path::PathBuf| path.extension().is_none_or(|extension| extension != "rs");
-        if failed.is_empty() || !files.base.changed(&files.head).iter().any(is_data) { Vec::new() } else { failed }
+        (0..ended.len()).filter(|index| self.is_open_by_data(&ended[*index])).collect()
     }
 
     /// Measures these once more on the data files that are in the tree now.
@@ -202,6 +222,7 @@ fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Res
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
     let Candidate { test, because, why, differs, terms, .. } = candidate;
+    let end = relative_to_base(end, terms.accepted.as_ref());
     let of_tests = differs.map(|difference| Note::TestCode { of: tests_of, difference });
     let mut outcome = match end.result {
         Ok(figures) => {

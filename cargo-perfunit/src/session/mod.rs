@@ -11,10 +11,12 @@ mod environment;
 mod explain;
 mod measure;
 mod merge;
+mod news;
 mod open;
 mod options;
 mod pairings;
 mod partition;
+mod positionals;
 mod ratchet;
 mod repeat;
 pub mod runs;
@@ -27,6 +29,7 @@ pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
 pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};
+pub use news::Announce;
 pub use open::{Lock, home, lock};
 pub use options::Options;
 pub use runs::Record;
@@ -47,14 +50,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Compares two versions, and keeps the run for `explain` and `report`.
-pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
+pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Run> {
     let _span = tracing::info_span!("diff").entered();
     check(options)?;
     if let Some(output) = &options.output {
         make_folder_of_results(output)?;
     }
-    let options = &archived::adopt(options)?;
-    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_both(options, terminal)?;
+    let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
+    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_both(options, terminal, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
     record.of_ratchet = of_ratchet;
     if let Some(output) = &options.output
@@ -72,13 +75,13 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
 
 /// Compares head with base, then with the ratchet's version, if one is asked for. What the first comparison found is not
 /// lost because the second cannot be made.
-fn compare_both(options: &Options, terminal: Terminal) -> Result<Compared> {
-    let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None) };
+fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
+    let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None, announce) };
     let started = Instant::now();
-    let mut first = compare(&against.first(), terminal, None)?;
+    let mut first = compare(&against.first(), terminal, None, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
         terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
-        compare(&options, terminal, first.lock.as_ref()).map_err(|error| ratchet::not_compared(&error))
+        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| ratchet::not_compared(&error))
     });
     let comparison = match second {
         Ok(second) if second.contents.head != first.contents.head => Err(NotCompared::HeadChanged),
@@ -122,7 +125,7 @@ fn check(options: &Options) -> Result<()> {
 }
 
 /// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
-pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Result<Compared> {
+pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
     let started = Instant::now();
     check(options)?;
     let Opened { context, mut versions, archive, warnings, lock } = open(options, terminal, held)?;
@@ -138,6 +141,7 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Re
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let deadline = options.measuring.budget.map(|budget| started + budget);
         let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
+        let session = session.announcing(announce);
         dealt = measure_all(&session, &mut builder, &mut run, started)?;
         run.interrupted = interrupt::requested();
     }
@@ -174,6 +178,7 @@ fn measure_all(
 /// `cargo perfunit list`: everything of `diff` but the measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
+    let options = &positionals::adopt(options, terminal)?;
     let Opened { context, mut versions, archive, mut warnings, lock: _lock } = open(options, terminal, None)?;
     let mut builder = Builder::open(&context, &versions)?;
     let mut selected = select(&mut builder, &versions, &options.wanted())?;

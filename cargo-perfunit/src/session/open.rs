@@ -40,7 +40,7 @@ pub struct Opened {
 pub fn open(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Result<Opened> {
     os::supported()?;
     let mut repository = Repository::discover(&options.folder)?;
-    let cargo = Cargo::find(&options.folder)?;
+    let cargo = Cargo::find(&options.folder)?.with(&options.build.arguments);
     let location = cargo::locate(&cargo, &options.folder, options.manifest.as_deref())?;
     if !location.workspace_root.starts_with(repository.root()) {
         let (workspace, git) = (location.workspace_root.display(), repository.root().display());

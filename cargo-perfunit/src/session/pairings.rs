@@ -3,6 +3,7 @@
 //! The second pairing is only for tests that the first cannot measure, and is not even built where there are none.
 
 use super::measure::{Measured, run_pairing};
+use super::news::{has_new_code, may_be_for_old_code};
 use super::partition::{Dealt, deal};
 use super::shared::Session;
 use super::summary;
@@ -93,7 +94,7 @@ fn build(
 ) -> Result<BuiltSides> {
     let Session { selected, options, .. } = session;
     // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
-    let roots = selected.tested_roots();
+    let roots = selected.injections();
     let variant = Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt };
     if let Some(recipe) = session.archive.recipe(pairing.tests_of, targets)? {
         return recipe.follow(&session.context.ours, pairing, &roots, variant);
@@ -127,11 +128,6 @@ impl Prepared {
         let tests = self.candidates.chosen.iter().map(|candidate| &candidate.test);
         tests.filter(|test| has_new_code(test, names)).map(|test| test.target.clone())
     }
-}
-
-/// True for a test with code of its own that differs, and that is still there in head.
-fn has_new_code(test: &TestId, names: &Names<'_>) -> bool {
-    names.test(Side::Head, test).is_some() && names.changed_code(test).is_some()
 }
 
 impl Plan {
@@ -247,8 +243,12 @@ impl Plan {
         let mut measured = run_pairing(session, builder, &self.first.built, chosen, elsewhere + in_second)?;
         let mut failed = take_failed(&mut measured.outcomes, &session.names);
         measured.outcomes.extend(excluded);
-        if let Some(mut second) = Second::with_targets_of(session, builder, self.second, &failed)? {
+        let mut second = Second::with_targets_of(session, builder, self.second, &failed)?;
+        if let Some(second) = &mut second {
             second.take_failed(&mut failed, &session.names);
+        }
+        failed.iter().for_each(|outcome| session.news.announce(outcome));
+        if let Some(second) = second {
             let Second { prepared: Prepared { built, candidates }, otherwise, .. } = second;
             measured.outcomes.extend(candidates.excluded);
             if !candidates.chosen.is_empty() {
@@ -263,18 +263,10 @@ impl Plan {
     }
 }
 
-/// Tests that fail on head alone or do not end there, with code of their own that differs: that may be for old expectations.
+/// Tests for which head's test code may say something else.
 fn take_failed(outcomes: &mut Vec<Outcome>, names: &Names<'_>) -> Vec<Outcome> {
-    let does_not_end = |outcome: &Outcome| {
-        let bound = outcome.measured.as_ref().and_then(|measured| measured.bound.as_ref());
-        outcome.verdict == Verdict::Slower && bound.is_some_and(|bound| bound.limit_ns.is_some())
-    };
-    let fails = |outcome: &Outcome| {
-        let failing = outcome.reason.as_ref().and_then(Reason::failing_side);
-        let is_lost = outcome.verdict == Verdict::NotMeasured && failing == Some(Side::Head);
-        (is_lost || does_not_end(outcome)) && has_new_code(&outcome.test, names)
-    };
-    let (failed, others) = std::mem::take(outcomes).into_iter().partition(fails);
+    let is_failed = |outcome: &Outcome| may_be_for_old_code(outcome, names);
+    let (failed, others) = std::mem::take(outcomes).into_iter().partition(is_failed);
     *outcomes = others;
     failed
 }
@@ -372,13 +364,18 @@ fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTree
         if !first.built.targets.contains(*target) {
             return true;
         }
+        let is_touched = |files: &Files| files.keys().any(|path| touched(path));
+        if target.kind == TargetKind::Bench {
+            // Its benchmarks are not in the source by their names: any may be new.
+            return selected.target_files.get(*target).is_some_and(|sides| is_touched(&sides.head));
+        }
         if target.kind == TargetKind::Doctest {
             let mut excluded = first.candidates.excluded.iter().filter(|outcome| outcome.test.target == **target);
             return excluded.any(is_pending);
         }
         let Some(files) = selected.target_files.get(*target).map(|sides| &sides.head) else { return false };
         let known = first.candidates.names_in(target);
-        files.keys().any(|path| touched(path))
+        is_touched(files)
             && (first.candidates.excluded.iter().any(|outcome| outcome.test.target == **target && may_help(outcome))
                 || selected.diff.items.iter().any(|item| {
                     touched(&item.path) && may_be_new_test(item, target.kind, files, &|name| is_known(&known, name))

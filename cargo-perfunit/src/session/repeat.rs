@@ -51,6 +51,9 @@ fn scope(scope: &Scope) -> Vec<String> {
         match target {
             (TargetKind::Lib, None) if !is_tests => words.push("--lib".to_owned()),
             (TargetKind::Bin, None) if !is_tests => words.push("--bins".to_owned()),
+            (TargetKind::Doctest, None) => words.push("--doc".to_owned()),
+            (TargetKind::Bench, None) => words.push("--benches".to_owned()),
+            (TargetKind::Bench, Some(name)) => words.extend(["--bench".to_owned(), name.clone()]),
             (TargetKind::Bin, Some(name)) => words.extend(["--bin".to_owned(), name.clone()]),
             (TargetKind::Test, Some(name)) => words.extend(["--test".to_owned(), name.clone()]),
             _ => {}

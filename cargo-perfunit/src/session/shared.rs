@@ -1,6 +1,7 @@
 //! What all steps of a comparison share, and none changes.
 
 use super::archived::Archive;
+use super::news::{Announce, News};
 use super::options::Options;
 use crate::build::BuiltSides;
 use crate::cargo::Context;
@@ -22,18 +23,33 @@ pub struct Session<'a> {
     pub deadline: Option<Instant>,
     /// Whether builds go into an archive or come out of one.
     pub archive: &'a Archive,
+    pub news: News<'a>,
 }
 
 impl<'a> Session<'a> {
-    /// Without a deadline, and with builds of its own.
+    /// Without a deadline, with builds of its own, and announcing nothing.
     pub fn new(context: &'a Context, versions: &'a Versions, selected: &'a Selected, options: &'a Options) -> Self {
         let names = Names::of_versions(versions, selected);
-        Self { context, versions, selected, options, names, deadline: None, archive: &Archive::None }
+        Self {
+            context,
+            versions,
+            selected,
+            options,
+            names,
+            deadline: None,
+            archive: &Archive::None,
+            news: News::new(&|_| {}),
+        }
     }
 
     #[must_use]
     pub fn archive(self, archive: &'a Archive) -> Self {
         Self { archive, ..self }
+    }
+
+    #[must_use]
+    pub fn announcing(self, announce: Announce<'a>) -> Self {
+        Self { news: News::new(announce), ..self }
     }
 
     #[must_use]

@@ -1,6 +1,8 @@
 //! A moment as people write it.
 
-use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, ToSpan as _};
 use std::time::SystemTime;
 
 /// `2026-11-21 19:24 UTC`.
@@ -16,6 +18,44 @@ pub fn stamp(moment: SystemTime) -> String {
 /// `2026-11-21`, of seconds since 1970.
 pub fn day(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or_default().strftime("%Y-%m-%d").to_string()
+}
+
+/// The moment that people mean by `2024-05-01`, `2024-05-01 12:00`, `2024-05-01T12:00:00Z`, `yesterday` or `2 weeks ago`,
+/// in seconds since 1970. Days begin in UTC.
+pub fn past(text: &str, now: SystemTime) -> Option<i64> {
+    // As git takes it: `2.weeks.ago`.
+    let words = text.trim().to_ascii_lowercase();
+    let words = words.strip_suffix(".ago").map_or(words.clone(), |start| format!("{} ago", start.replace('.', " ")));
+    if let Ok(moment) = words.to_ascii_uppercase().parse::<Timestamp>() {
+        return Some(moment.as_second());
+    }
+    if let Ok(moment) = words.parse::<DateTime>() {
+        return Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
+    }
+    let now = Timestamp::try_from(now).ok()?.to_zoned(TimeZone::UTC);
+    Some(now.checked_sub(ago(&words)?).ok()?.timestamp().as_second())
+}
+
+fn ago(words: &str) -> Option<Span> {
+    let (number, unit) = match words.split_whitespace().collect::<Vec<_>>()[..] {
+        ["now"] => return Some(Span::new()),
+        ["yesterday"] => (1, "day"),
+        ["last", unit] | ["a" | "an", unit, "ago"] => (1, unit),
+        // More than that reaches back beyond any commit.
+        [number, unit, "ago"] => (number.parse::<u16>().ok()?, unit),
+        _ => return None,
+    };
+    let number = i64::from(number);
+    Some(match unit.strip_suffix('s').unwrap_or(unit) {
+        "second" => number.seconds(),
+        "minute" => number.minutes(),
+        "hour" => number.hours(),
+        "day" => number.days(),
+        "week" => number.weeks(),
+        "month" => number.months(),
+        "year" => number.years(),
+        _ => return None,
+    })
 }
 
 fn shown(moment: SystemTime, format: &str) -> String {
@@ -45,5 +85,32 @@ mod tests {
     #[test]
     fn stamps_go_to_the_second() {
         assert_eq!(stamp(UNIX_EPOCH + Duration::from_secs(1_700_000_075)), "20231114T221435Z");
+    }
+
+    #[test]
+    fn moments_of_the_past_are_understood_as_git_takes_them() {
+        let now = UNIX_EPOCH + Duration::from_hours(475_524); // 2024-03-31 12:00 UTC
+        let back = |text: &str| past(text, now).map(|seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds as u64)));
+        for (text, moment) in [
+            ("2024-02-01", "2024-02-01 00:00 UTC"),
+            ("2024-02-01 18:30", "2024-02-01 18:30 UTC"),
+            ("2024-02-01T18:30:00", "2024-02-01 18:30 UTC"),
+            ("2024-02-01T18:30:00Z", "2024-02-01 18:30 UTC"),
+            ("2024-02-01t18:30:00+02:00", "2024-02-01 16:30 UTC"),
+            ("yesterday", "2024-03-30 12:00 UTC"),
+            ("2 weeks ago", "2024-03-17 12:00 UTC"),
+            ("2.weeks.ago", "2024-03-17 12:00 UTC"),
+            ("90 Minutes ago", "2024-03-31 10:30 UTC"),
+            ("a month ago", "2024-02-29 12:00 UTC"),
+            ("last year", "2023-03-31 12:00 UTC"),
+            ("now", "2024-03-31 12:00 UTC"),
+        ] {
+            assert_eq!(back(text).as_deref(), Some(moment), "{text}");
+        }
+        for text in
+            ["", "soon", "2024-13-01", "2 weeks", "weeks ago", "-1 days ago", "1 fortnight ago", "99999999 years ago"]
+        {
+            assert_eq!(past(text, now), None, "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The operating system: files, processes, terminal, Ctrl-C, the cache, archives; and words and dates as people write them.
 
 pub mod archive;
+pub mod browser;
 pub mod cache;
 pub mod date;
 pub mod fs;

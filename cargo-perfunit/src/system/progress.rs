@@ -1,7 +1,7 @@
 //! What is running and how long it will take: on a terminal one line on stderr, gone when the work is done; elsewhere (a pipe,
 //! the log of a CI job) a plain line every few seconds, as cargo and nextest do.
 
-use crate::system::term::{self, Terminal, Tone};
+use crate::system::term::{self, Terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,6 +79,11 @@ impl Progress {
         }
     }
 
+    /// What somebody who waits should know.
+    pub fn note(&self, word: &str, text: &str) {
+        self.suspended(|| self.terminal.status(word, text));
+    }
+
     /// What is being done now.
     pub fn message(&self, message: impl Into<String>) {
         self.change(|state| state.message = message.into());
@@ -90,9 +95,9 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Something that is known before all is done.
-    pub fn announce(&self, tone: Tone, word: &str, text: &str) {
-        self.bar.suspend(|| self.terminal.line(tone, word, text));
+    /// Makes room for lines that stay.
+    pub fn suspended(&self, write: impl FnOnce()) {
+        self.bar.suspend(write);
     }
 
     pub fn finish(&self) {

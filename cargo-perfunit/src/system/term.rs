@@ -77,6 +77,17 @@ pub fn print(text: &str) {
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
+/// Asks who sits at a terminal; no where nobody does. Enter is yes.
+pub fn asks(question: &str) -> bool {
+    if !std::io::stdin().is_terminal() || !stderr_is_terminal() {
+        return false;
+    }
+    eprint(&format!("{question} [Y/n] "));
+    let mut answer = String::new();
+    let is_read = std::io::stdin().read_line(&mut answer).is_ok_and(|read| read > 0);
+    is_read && matches!(answer.trim().to_ascii_lowercase().as_str(), "" | "y" | "yes")
+}
+
 impl Terminal {
     /// A status line in cargo's manner: `      Building base (1a2b3c4)`.
     pub fn status(self, word: &str, rest: &str) {

@@ -5,7 +5,7 @@
 //! done nothing of the test, so that the next child finds what this one found. The first child also notes which pages the
 //! body needs, for all later ones to have them before their clocks start (see [`Pages`]).
 
-use super::{begin, call, has_few_batches, leave, Body, Seat};
+use super::{begin, call, has_few_batches, leave, Body, LeftOut, Seat};
 use crate::calibrate;
 use crate::clock::Clock;
 use crate::gauges;
@@ -135,9 +135,11 @@ fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
         let passed = call(seat, body);
         return (passed, clock.stop());
     }
-    let cpu_ns = sys::process_cpu_ns();
+    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
     let started = Instant::now();
     let passed = call(seat, body);
     let ns = started.elapsed().as_nanos() as u64;
-    (passed, (ns, sys::process_cpu_ns() - cpu_ns))
+    let cpu_ns = sys::process_cpu_ns() - cpu_ns;
+    let left_out = before.since();
+    (passed, (left_out.of_wall(ns), left_out.of_cpu(cpu_ns)))
 }

@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::git::{Entry, FileSet, Mode, Repository};
-use std::collections::BTreeSet;
+use crate::system::cache::KeyBuilder;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 /// Name of the cfg by which the rustc wrapper tells a file which crate root is being compiled.
@@ -40,13 +41,30 @@ pub fn root_key(place: &Path) -> String {
     crate::system::cache::hash(place.as_os_str().as_encoded_bytes())
 }
 
+/// What is appended to the root of a bench target whose harness is replaced. No code: the wrapper looks for it.
+const BENCH_LINE: &str = "// perfunit: its harness is replaced";
+
+/// Whether a crate root has [`BENCH_LINE`].
+pub fn is_bench(text: &[u8]) -> bool {
+    text.trim_ascii_end().ends_with(BENCH_LINE.as_bytes())
+}
+
+/// What is appended to a crate root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Injected {
+    /// [`injected_text`].
+    Macro,
+    /// [`BENCH_LINE`].
+    Bench,
+}
+
 /// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
 const MOST_LINKS: usize = 40;
 
-/// The crate roots that get [`injected_text`], relative to the root of the repository.
+/// The crate roots to which something is appended, relative to the root of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Injections {
-    paths: BTreeSet<PathBuf>,
+    roots: BTreeMap<PathBuf, Injected>,
 }
 
 impl Injections {
@@ -54,14 +72,36 @@ impl Injections {
         Injections::default()
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.paths.iter().map(PathBuf::as_path)
+    pub fn roots(&self) -> impl Iterator<Item = (&Path, Injected)> {
+        self.roots.iter().map(|(path, what)| (path.as_path(), *what))
+    }
+
+    /// Adds the roots to a key, those that get the same one after the other.
+    pub fn add_to(&self, key: KeyBuilder) -> KeyBuilder {
+        let of = |key: KeyBuilder, wanted| {
+            let roots = self.roots().filter(|(_, what)| *what == wanted);
+            roots.fold(key, |key, (path, _)| key.with(path.as_os_str().as_encoded_bytes()))
+        };
+        of(of(key, Injected::Macro).with(BENCH_LINE), Injected::Bench)
+    }
+
+    /// What is appended to this crate root.
+    pub fn get(&self, root: &Path) -> Option<Injected> {
+        self.roots.get(root).copied()
+    }
+
+    /// Without these roots.
+    #[must_use]
+    pub fn without(&self, roots: &BTreeSet<String>) -> Injections {
+        let mut others = self.clone();
+        others.roots.retain(|path, _| !roots.iter().any(|root| Path::new(root) == path));
+        others
     }
 }
 
-impl<P: Into<PathBuf>> FromIterator<P> for Injections {
-    fn from_iter<I: IntoIterator<Item = P>>(paths: I) -> Injections {
-        Injections { paths: paths.into_iter().map(Into::into).collect() }
+impl<P: Into<PathBuf>> FromIterator<(P, Injected)> for Injections {
+    fn from_iter<I: IntoIterator<Item = (P, Injected)>>(roots: I) -> Injections {
+        Injections { roots: roots.into_iter().map(|(path, what)| (path.into(), what)).collect() }
     }
 }
 
@@ -71,10 +111,19 @@ impl<P: Into<PathBuf>> FromIterator<P> for Injections {
 /// of its modules. rustc looks for modules beside the path that it was given, so nothing else changes.
 ///
 /// `prefix` leads from the root of the tree to the repository.
-pub(super) fn injected(repository: &Repository, files: &FileSet, path: &Path, prefix: &Path) -> Result<Option<Entry>> {
+pub(super) fn injected(
+    repository: &Repository,
+    files: &FileSet,
+    (path, what): (&Path, Injected),
+    prefix: &Path,
+) -> Result<Option<Entry>> {
     let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
     let mut text = repository.read(entry, &source)?;
-    text.extend_from_slice(injected_text(&prefix.join(path)).as_bytes());
+    let more = match what {
+        Injected::Macro => injected_text(&prefix.join(path)),
+        Injected::Bench => format!("\n{BENCH_LINE}\n"),
+    };
+    text.extend_from_slice(more.as_bytes());
     Ok(Some(Entry { mode: entry.mode, ..Entry::snapshot(text) }))
 }
 
@@ -118,6 +167,22 @@ mod tests {
         assert_eq!(resolve("a/lib.rs", "../b.rs"), Some("b.rs".into()));
         assert_eq!(resolve("a/lib.rs", "../../b.rs"), None);
         assert_eq!(resolve("a/lib.rs", "/b.rs"), None);
+    }
+
+    #[test]
+    fn a_key_knows_which_root_gets_what() {
+        let key = |roots: &[(&str, Injected)]| {
+            roots.iter().copied().collect::<Injections>().add_to(KeyBuilder::default()).finish()
+        };
+        let (attribute, bench) = (Injected::Macro, Injected::Bench);
+        assert_ne!(key(&[("a", attribute), ("b", bench)]), key(&[("a", attribute), ("b", attribute)]));
+        assert_ne!(key(&[("a", bench)]), key(&[("a", attribute)]));
+    }
+
+    #[test]
+    fn a_replaced_harness_is_seen_at_the_end_of_the_root() {
+        assert!(is_bench(format!("fn main() {{}}\n{BENCH_LINE}\n").as_bytes()));
+        assert!(!is_bench(format!("{BENCH_LINE}\nfn main() {{}}\n").as_bytes()));
     }
 
     #[test]

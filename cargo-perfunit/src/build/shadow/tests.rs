@@ -1,6 +1,6 @@
 //! Stories about a tree that becomes one version after the other.
 
-use super::{Injections, Stats, Tree, injected_text};
+use super::{Injected, Injections, Stats, Tree, injected_text};
 use crate::git::fixture::Fixture;
 use crate::git::{FileSet, Repository};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ impl Case {
     }
 
     fn inject(&mut self, paths: &[&str]) -> Stats {
-        let injections = paths.iter().collect::<Injections>();
+        let injections = paths.iter().map(|path| (path, Injected::Macro)).collect::<Injections>();
         self.tree.checkout(&self.repository, &self.fixture.head_files(), &injections).unwrap()
     }
 

@@ -122,8 +122,8 @@ impl Tree {
             .map(|(path, entry)| (self.prefix.join(path), entry.clone()))
             .collect::<BTreeMap<_, _>>();
         let mut not_injected = Vec::new();
-        for path in injections.paths() {
-            match inject::injected(repository, files, path, &self.prefix)? {
+        for (path, what) in injections.roots() {
+            match inject::injected(repository, files, (path, what), &self.prefix)? {
                 Some(entry) => drop(wanted.insert(self.prefix.join(path), entry)),
                 None => not_injected.push(path.to_owned()),
             }

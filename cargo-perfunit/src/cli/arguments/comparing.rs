@@ -20,7 +20,7 @@ pub struct CommonArguments {
     ///
     /// A revision is anything that git accepts: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge base with
     /// that revision, so that what others did on `main` meanwhile does not count. `BASE..HEAD` compares exactly these two,
-    /// `BASE...HEAD` head with the merge base of both.
+    /// `BASE...HEAD` head with the merge base of both. A word that is no revision, and part of a test's name, is a FILTER.
     pub base: Option<String>,
     /// Only tests whose name contains one of these.
     ///
@@ -108,6 +108,12 @@ pub struct PackageArguments {
     /// Only this integration test, or those that match a pattern.
     #[arg(long, value_name = "NAME")]
     pub test: Vec<String>,
+    /// Only the benchmarks of this bench target, or of those that match a pattern.
+    #[arg(long, value_name = "NAME")]
+    pub bench: Vec<String>,
+    /// The benchmarks of all bench targets: nothing else if it is the only such option, none without it.
+    #[arg(long)]
+    pub benches: bool,
     /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
     #[arg(long, hide_short_help = true)]
     pub tests: bool,
@@ -241,6 +247,10 @@ fn scope(packages: &PackageArguments) -> Scope {
     if packages.doc {
         targets.push((TargetKind::Doctest, None));
     }
+    if packages.benches {
+        targets.push((TargetKind::Bench, None));
+    }
+    targets.extend(packages.bench.iter().map(|name| (TargetKind::Bench, Some(name.clone()))));
     targets.extend(packages.bin.iter().map(|name| (TargetKind::Bin, Some(name.clone()))));
     targets.extend(packages.test.iter().map(|name| (TargetKind::Test, Some(name.clone()))));
     if packages.all_targets {

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 pub enum MessageFormat {
     /// A summary for people.
     #[default]
+    #[value(name = "text", alias = "human")]
     Human,
     /// One versioned JSON document.
     Json,

@@ -1,11 +1,13 @@
 //! `cargo perfunit hook install` and `uninstall`.
 
 use super::super::arguments::{folder, real};
+use super::super::diff::DiffRequest;
 use super::check::{CheckArguments, only_manifest};
 use crate::cargo::{self, Cargo};
 use crate::error::{Error, ExitCode, Result};
-use crate::git::{HooksFolder, HooksOwner, Repository};
+use crate::git::{HooksFolder, HooksOwner, PushedPair, PushedVersions, Repository};
 use crate::hook::{self, Installed, Managing, Origin, Removed, Stored};
+use crate::session::{self, Options};
 use crate::system::term::{self, Terminal};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -19,6 +21,9 @@ pub struct InstallArguments {
     /// Install it even into a folder of hooks that other repositories share, or next to a hook manager.
     #[arg(long)]
     pub force: bool,
+    /// Build what the remote has now, so that the first push need not wait for it.
+    #[arg(long)]
+    pub build: bool,
 }
 
 impl InstallArguments {
@@ -31,7 +36,8 @@ impl InstallArguments {
         let repository = Repository::discover(&folder)?;
         let root = repository.root();
         let HooksFolder { path, owner } = repository.hooks_folder()?;
-        let stored = self.check.stored(&project(&folder, self.check.manifest_path.as_deref(), root)?);
+        let manifest = project(&folder, self.check.manifest_path.as_deref(), root)?;
+        let stored = self.check.stored(&manifest);
         let state = hook::state(&path)?;
         // What is ours was written by us whatever else is in the repository.
         let foreign = state.text.as_deref().filter(|_| state.origin == Origin::Foreign);
@@ -47,7 +53,35 @@ impl InstallArguments {
         if owner == HooksOwner::Project {
             terminal.status("Note", "core.hooksPath names a folder of the project: commit the hook to share it");
         }
+        let (manifest, build) = (root.join(&manifest), self.check.diff_arguments()?);
+        let target_dir = build.common.cargo.target_dir.as_deref();
+        let is_built =
+            || session::home(root, Some(&manifest), target_dir).is_ok_and(|ours| ours.join("sides").exists());
+        if self.build
+            || !is_built() && term::asks("Build what the remote has now, so that the first push need not wait?")
+        {
+            self.build(&repository, &manifest, terminal)?;
+        }
         Ok(ExitCode::Success)
+    }
+}
+
+impl InstallArguments {
+    /// Builds the base that the next push is compared with, or else what is checked out.
+    fn build(&self, repository: &Repository, manifest: &Path, terminal: Terminal) -> Result<()> {
+        let next = match repository.next_push()? {
+            Some((remote, pushed)) => repository.pushed(&pushed, &remote, self.check.base.as_deref())?,
+            None => PushedVersions::Nothing(String::new()),
+        };
+        let base = match next {
+            PushedVersions::Two(pair) => pair.base,
+            PushedVersions::Nothing(_) => "HEAD".to_owned(),
+        };
+        let pair = PushedPair { head: base.clone(), base_name: base.clone(), base, same_files: true };
+        let DiffRequest { options, .. } = self.check.resolve(&pair, Some(manifest), None)?;
+        session::list(&Options { all_tests: true, ..options }, terminal)?;
+        terminal.status("Built", &format!("{}: a push builds what differs", pair.base_name));
+        Ok(())
     }
 }
 

@@ -6,11 +6,11 @@
 use super::super::arguments::{folder, terminal};
 use super::super::diff::DiffRequest;
 use super::super::exit_code;
-use super::super::output::RunOutput;
+use super::super::output::{self, RunOutput};
 use super::check::{CheckArguments, only_manifest};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{LOCAL_VARIABLES, Pushed, PushedPair, PushedVersions, Repository};
-use crate::hook::OnFailure;
+use crate::hook::{OnFailure, unchecked};
 use crate::model::{Run, Verdict};
 use crate::report::{format, push, text};
 use crate::session;
@@ -18,6 +18,7 @@ use crate::system::interrupt;
 use crate::system::process;
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
+use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -70,7 +71,8 @@ impl RunArguments {
         }
         let remote = self.remote.clone().or_else(|| std::env::var("PRE_COMMIT_REMOTE_NAME").ok());
         let (source, folder) = (self.source()?, folder()?);
-        let push = Push { check: &self.check, folder, terminal, started: Instant::now() };
+        let (started, unchecked) = (Instant::now(), RefCell::default());
+        let push = Push { check: &self.check, folder, terminal, started, unchecked };
         let pairs = match push.pairs(remote, &source) {
             Ok(pairs) => pairs,
             Err(error) => return push.not_checked("this push", error),
@@ -87,6 +89,7 @@ impl RunArguments {
         if code != ExitCode::Success && code != ExitCode::Interrupted {
             terminal.status("Push anyway", "`git push --no-verify`, or `PERFUNIT_SKIP=1 git push`");
         }
+        push.count_unchecked();
         Ok(code)
     }
 
@@ -126,6 +129,8 @@ struct Push<'a> {
     folder: PathBuf,
     terminal: Terminal,
     started: Instant,
+    /// The base of what the budget left no time for.
+    unchecked: RefCell<Option<String>>,
 }
 
 /// What the budget is and when it ends.
@@ -174,7 +179,7 @@ impl Push<'_> {
         let manifest = self.manifest()?;
         let left = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) || interrupt::requested() {
-            return Err(self.out_of_time(*budget, "before this could be compared"));
+            return Err(self.out_of_time(pair, *budget, "before this could be compared"));
         }
         let DiffRequest { mut options, output } = self.check.resolve(pair, manifest.as_deref(), left)?;
         if budget.is_none()
@@ -186,11 +191,11 @@ impl Push<'_> {
         }
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
-        let run = catch_unwind(AssertUnwindSafe(|| session::diff(&options, self.terminal)));
+        let run = catch_unwind(AssertUnwindSafe(|| output::diff(&options, self.terminal)));
         match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
             Ok(run) => Ok(self.conclude(names, pair, run, &output)),
             Err(_) if interrupt::by_clock() => {
-                Err(self.out_of_time(*budget, "by building; what was built is kept for the next time"))
+                Err(self.out_of_time(pair, *budget, "by building; what was built is kept for the next time"))
             }
             Err(error) => Err(error),
         }
@@ -204,11 +209,17 @@ impl Push<'_> {
             second.interrupted &= !by_clock;
         }
         let code = output.write(&run);
+        if push::is_unchecked(&run) {
+            self.unchecked.replace(Some(pair.base.clone()));
+        } else if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) {
+            // A count that is wrong by one is no reason to disturb a push.
+            let _ = self.ours().and_then(|ours| unchecked::forget(&ours));
+        }
         if code != ExitCode::Success || output.rendering.text.verbose {
             term::print(&text::render(&run, &output.rendering.text));
         }
         if exit_code::blocks_push(code) {
-            term::error(&push::blocked(names, &pair.base_name, &run, code));
+            term::error(&push::blocked(names, &pair.base_name, &run, (code, output.gate.denied)));
             let is_alone = run.count(Verdict::Slower) == 0 && !run.cumulative_losses().is_empty();
             let of_ratchet = if is_alone { " --ratchet" } else { "" };
             self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
@@ -219,6 +230,27 @@ impl Push<'_> {
             term::error(&push::not_checked(names, &run, code));
         }
         exit_code::of_push(code, self.check.failure())
+    }
+
+    /// Says how many pushes went unchecked if this is one of them.
+    fn count_unchecked(&self) {
+        if let Some(base) = &*self.unchecked.borrow() {
+            let pushes = self.ours().and_then(|ours| unchecked::add(&ours)).unwrap_or(1);
+            self.terminal.warning(&push::unchecked(pushes, base));
+        }
+    }
+
+    /// Our folder in the project.
+    fn ours(&self) -> Result<PathBuf> {
+        let manifest = match self.manifest()? {
+            Some(manifest) => Some(manifest),
+            None => self.check.manifest_path.clone(),
+        };
+        session::home(
+            &self.folder,
+            manifest.as_deref(),
+            self.check.diff_arguments()?.common.cargo.target_dir.as_deref(),
+        )
     }
 
     /// The manifest of the project, if the user names none and it does not lie at the top.
@@ -244,7 +276,8 @@ impl Push<'_> {
         }
     }
 
-    fn out_of_time(&self, budget: Option<Budget>, how: &str) -> Error {
+    fn out_of_time(&self, pair: &PushedPair, budget: Option<Budget>, how: &str) -> Error {
+        self.unchecked.replace(Some(pair.base.clone()));
         let whole = budget.map_or_else(|| self.started.elapsed(), |budget| budget.whole);
         let hint = "a longer one is stored in the hook by `cargo perfunit hook install --budget TIME`";
         Error::new(ExitCode::Inconclusive, format!("the budget of {} was used up {how}", format::seconds(whole)))

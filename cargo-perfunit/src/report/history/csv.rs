@@ -1,4 +1,5 @@
-//! A history as a table: a row for each test of each step, and one for a commit without any.
+//! A history as a table: a row for each test of each step and of each direct comparison over several commits, and one for a
+//! commit without any.
 
 use super::skipped;
 use crate::model::{History, StepOutcome, StepTest};
@@ -25,6 +26,9 @@ pub fn render(history: &History) -> String {
             StepOutcome::Skipped(why) => row("", &format!("skipped: {}", skipped(why)), None),
             StepOutcome::Open => row("", "open", None),
         }
+        for span in history.spans.iter().filter(|span| span.head == entry.commit) {
+            span.step.tests.iter().for_each(|test| row(&span.base.id, "direct", Some(test)));
+        }
     }
     text
 }
@@ -48,7 +52,7 @@ fn cells(test: Option<&StepTest>) -> [String; 11] {
     ]
 }
 
-fn quoted(field: &str) -> String {
+pub(super) fn quoted(field: &str) -> String {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

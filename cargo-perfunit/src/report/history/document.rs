@@ -1,6 +1,8 @@
 //! Histories and searches as JSON.
 
-use crate::model::{self, Bisection, Course, Culprit, History, Mode, Point, Skipped, StepOutcome, StepTest, Verdict};
+use crate::model::{
+    self, Bisection, Course, Culprit, EffectClass, History, Mode, Point, Side, Skipped, StepOutcome, StepTest, Verdict,
+};
 use crate::report::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,17 +16,19 @@ pub struct LogDocument {
     base: model::Commit,
     /// Oldest first.
     commits: Vec<Entry>,
-    /// Tests of which at least one step is slower or faster, the largest change first.
+    /// Tests that are slower or faster in at least one step or over several, the largest change first.
     courses: Vec<CourseOf>,
-    /// At most the probability that any verdict is false.
+    /// Commits of the range that were not asked for, by `--paths` or `--merges`.
+    left_out: usize,
+    /// At most the probability that any test is falsely called slower or faster.
     family_wise_error: f64,
-    /// Whether commits are open.
+    /// Whether commits or direct comparisons are open.
     interrupted: bool,
 }
 
 /// A commit, and what came of it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct Entry {
+pub(super) struct Entry {
     #[serde(flatten)]
     commit: model::Commit,
     #[serde(flatten)]
@@ -34,7 +38,7 @@ struct Entry {
 /// What came of a commit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
-enum Outcome {
+pub(super) enum Outcome {
     /// Compared with an earlier commit.
     Compared {
         /// Its id: the commit before, or where that does not build the nearest one that does.
@@ -47,6 +51,8 @@ enum Outcome {
         tests: Vec<TestOf>,
         /// Wall time, in seconds.
         seconds: f64,
+        /// Model of the processor that it was measured on.
+        machine: String,
     },
     /// It does not build.
     DoesNotBuild {
@@ -66,7 +72,7 @@ enum Outcome {
 
 /// A test of a step.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct TestOf {
+pub(super) struct TestOf {
     #[serde(flatten)]
     test: Test,
     verdict: Verdict,
@@ -79,8 +85,21 @@ struct TestOf {
     /// The same on head.
     head_ns: Option<f64>,
     mode: Option<Mode>,
+    /// Cohen's d, and its class.
+    effect: Option<Effect>,
     /// The responsible function.
     function: Option<String>,
+    /// Whose test code was measured on both versions; null if it is the same.
+    test_code: Option<Side>,
+    /// What decided the verdict.
+    metrics: Vec<String>,
+}
+
+/// Cohen's d.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+struct Effect {
+    d: Option<f64>,
+    class: EffectClass,
 }
 
 /// The course of a test.
@@ -90,6 +109,27 @@ struct CourseOf {
     test: Test,
     /// After each commit.
     points: Vec<PointOf>,
+    /// Direct comparisons over several commits.
+    anchors: Vec<AnchorOf>,
+}
+
+/// A direct comparison over several commits.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct AnchorOf {
+    /// Id of the commit that it was compared with.
+    since: String,
+    /// Id of the last commit.
+    commit: String,
+    verdict: Verdict,
+    direct: Interval,
+    /// The steps between, multiplied.
+    product: Interval,
+    /// Whether the steps have figures of all that lies between.
+    complete: bool,
+    /// Whether the intervals of both do not overlap.
+    contradiction: bool,
+    /// Whether the test is slower or faster over all, and in no single step.
+    gradual: bool,
 }
 
 /// Time after a commit as a multiple of that before the first.
@@ -100,6 +140,8 @@ struct PointOf {
     high: Option<f64>,
     /// False where the step has no figures of the test.
     known: bool,
+    /// Whether it comes from a direct comparison with an earlier commit.
+    anchored: bool,
 }
 
 /// The document of `bisect`.
@@ -154,7 +196,8 @@ pub fn log_json(history: &History, courses: &[Course]) -> String {
         schema_version: SCHEMA_VERSION,
         base: history.base.clone(),
         commits: history.entries.iter().map(entry).collect(),
-        courses: courses.iter().map(course).collect(),
+        courses: courses.iter().map(|one| course(history, one)).collect(),
+        left_out: history.left_out,
         family_wise_error: history.family_wise_error(),
         interrupted: history.interrupted,
     })
@@ -173,7 +216,7 @@ pub fn bisect_json(bisection: &Bisection) -> String {
         test: Test::from(&bisection.test),
         good: bisection.good.clone(),
         bad: bisection.bad.clone(),
-        change: interval(bisection.change),
+        change: bisection.change.into(),
         commits: bisection.commits,
         end,
         candidates: candidates.clone(),
@@ -185,21 +228,25 @@ pub fn bisect_json(bisection: &Bisection) -> String {
     })
 }
 
-fn entry(entry: &model::Entry) -> Entry {
-    let outcome = match &entry.outcome {
+pub(super) fn entry(entry: &model::Entry) -> Entry {
+    Entry { commit: entry.commit.clone(), outcome: outcome(&entry.outcome) }
+}
+
+pub(super) fn outcome(outcome: &StepOutcome) -> Outcome {
+    match outcome {
         StepOutcome::Compared(step) => Outcome::Compared {
             compared_with: step.base.clone(),
             found: step.found,
             nothing_because: step.nothing_because.clone(),
             tests: step.tests.iter().map(test_of).collect(),
             seconds: step.seconds,
+            machine: step.machine.clone(),
         },
         StepOutcome::Skipped(Skipped::DoesNotBuild { error }) => Outcome::DoesNotBuild { error: error.clone() },
         StepOutcome::Skipped(Skipped::NothingBefore) => Outcome::NothingBefore,
         StepOutcome::Skipped(Skipped::Failed { error }) => Outcome::Failed { error: error.clone() },
         StepOutcome::Open => Outcome::Open,
-    };
-    Entry { commit: entry.commit.clone(), outcome }
+    }
 }
 
 fn test_of(found: &StepTest) -> TestOf {
@@ -207,24 +254,38 @@ fn test_of(found: &StepTest) -> TestOf {
         test: Test::from(&found.test),
         verdict: found.verdict,
         reason: found.reason.clone(),
-        change: found.figures.map(|figures| interval(figures.change)),
+        change: found.figures.map(|figures| figures.change.into()),
         base_ns: found.figures.and_then(|figures| finite(figures.base_ns)),
         head_ns: found.figures.and_then(|figures| finite(figures.head_ns)),
         mode: found.figures.map(|figures| figures.mode),
+        effect: found.figures.map(|figures| Effect { d: finite(figures.effect.d), class: figures.effect.class }),
         function: found.function.clone(),
+        test_code: found.test_code,
+        metrics: found.metrics.iter().map(|metric| metric.name().to_owned()).collect(),
     }
 }
 
-fn interval(change: model::Change) -> Interval {
-    Interval { estimate: finite(change.estimate), low: finite(change.low), high: finite(change.high) }
-}
-
-fn course(course: &Course) -> CourseOf {
+fn course(history: &History, course: &Course) -> CourseOf {
     let point = |point: &Point| PointOf {
         ratio: finite(point.ratio),
         low: finite(point.low),
         high: finite(point.high),
         known: point.is_known,
+        anchored: point.is_anchored,
     };
-    CourseOf { test: Test::from(&course.test), points: course.points.iter().map(point).collect() }
+    let anchor = |anchor: &model::Anchor| AnchorOf {
+        since: anchor.since.id.clone(),
+        commit: history.entries[anchor.entry].commit.id.clone(),
+        verdict: anchor.verdict,
+        direct: anchor.direct.into(),
+        product: anchor.product.into(),
+        complete: anchor.is_complete,
+        contradiction: anchor.is_contradiction(),
+        gradual: anchor.is_gradual(),
+    };
+    CourseOf {
+        test: Test::from(&course.test),
+        points: course.points.iter().map(point).collect(),
+        anchors: course.anchors.iter().map(anchor).collect(),
+    }
 }

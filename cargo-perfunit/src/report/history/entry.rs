@@ -27,6 +27,18 @@ pub fn text(entry: &Entry, options: &TextOptions) -> String {
 }
 
 fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
+    heading(step, name, screen);
+    screen.below(INDENT, &Text::new(DIM, counts(step)));
+    let moved = moved(step);
+    let most = if options.verbose { moved.len() } else { SHOWN };
+    for found in moved.iter().take(most) {
+        screen.below(INDENT, &line(found, options));
+    }
+    screen.more(INDENT, moved.len().saturating_sub(most));
+}
+
+/// The worst verdict.
+pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
     let worst = [Slower, Faster, Inconclusive, ChangedBelowThreshold, Same, NotMeasured];
     let worst = worst.into_iter().find(|verdict| step.with(*verdict).next().is_some());
@@ -37,19 +49,18 @@ fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen
         }
         None => screen.status("Unchanged", PLAIN, name),
     }
-    screen.below(INDENT, &Text::new(DIM, counts(step)));
+}
+
+/// Tests that got slower or faster, the largest change first.
+pub(super) fn moved(step: &Step) -> Vec<&StepTest> {
     let mut moved: Vec<&StepTest> = step.moved().collect();
     let size = |found: &StepTest| found.figures.map_or(0.0, |figures| figures.change.estimate.ln_1p().abs());
     moved.sort_by(|one, two| size(two).total_cmp(&size(one)));
-    let most = if options.verbose { moved.len() } else { SHOWN };
-    for found in moved.iter().take(most) {
-        screen.below(INDENT, &line(found, options));
-    }
-    screen.more(INDENT, moved.len().saturating_sub(most));
+    moved
 }
 
 /// How many tests, and what became of them.
-fn counts(step: &Step) -> String {
+pub(super) fn counts(step: &Step) -> String {
     if step.tests.is_empty() {
         let because = step.nothing_because.as_deref().map(|because| format!(": {}", one_line(because)));
         return format!("no test can have changed{}", because.unwrap_or_default());

@@ -1,10 +1,12 @@
 //! The end of a log: courses and counts.
 
+use super::anchors;
 use crate::model::{Course, History, Point, StepOutcome, Verdict};
 use crate::report::format::{self, Glyphs, count, short_commit};
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use crate::report::text::TextOptions;
+use std::collections::BTreeSet;
 
 /// Courses shown, unless everything is asked for.
 const SHOWN: usize = 10;
@@ -27,9 +29,17 @@ pub fn text(history: &History, courses: &[Course], options: &TextOptions) -> Str
     if open > 0 {
         let text = format!("{} not compared yet; the same command goes on", count(open, "commit"));
         screen.status("Open", WARN, &Text::plain(text));
+    } else if history.interrupted {
+        let text = "not all tests are compared over the whole range yet; the same command goes on";
+        screen.status("Open", WARN, &Text::plain(text));
+    }
+    let machines = machines(history);
+    if machines.len() > 1 {
+        let text = format!("measured on {} models of processor: {}", machines.len(), machines.join(", "));
+        screen.status("Note", WARN, &Text::plain(text));
     }
     let error = format!(
-        "the probability that any of these verdicts is false is at most {}",
+        "the probability that any test is falsely called slower or faster is at most {}",
         format::magnitude(history.family_wise_error())
     );
     screen.status("Summary", if open > 0 { WARN } else { GOOD }, &Text::plain(counts(history, open)).with(DIM, error));
@@ -65,6 +75,16 @@ fn write(history: &History, course: &Course, screen: &mut Screen) {
         named.push(format!("{} {}", short_commit(&entry.commit.id), format::percent(point.ratio / before - 1.0)));
     }
     screen.below(INDENT, &Text::plain(drawn).with(DIM, format!("  {}", named.join(", "))));
+    for anchor in anchors::shown(course) {
+        screen.below(INDENT, &anchors::text(anchor));
+    }
+}
+
+/// Models of processor on which anything was measured.
+fn machines(history: &History) -> Vec<&str> {
+    let steps = history.steps().map(|(_, step)| step).chain(history.spans.iter().map(|span| &span.step));
+    let measured = steps.filter(|step| step.tests.iter().any(|test| test.figures.is_some()));
+    measured.map(|step| step.machine.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The course in characters, at most as many as [`WIDEST`]; `?` where nothing is known.

@@ -1,7 +1,8 @@
 use super::*;
+use crate::decide;
 use crate::model::{
-    Bisection, Change, Course, Culprit, Entry, History, Mode, Point, Skipped, Step, StepFigures, StepOutcome, StepTest,
-    TargetId, TargetKind, TestId, Verdict,
+    Anchor, Bisection, Change, Course, Culprit, Entry, History, Metric, Mode, Point, Release, Releases, Side, Skipped,
+    Span, Step, StepFigures, StepOutcome, StepTest, TargetId, TargetKind, TestId, Verdict,
 };
 use crate::report::format::without_escapes;
 use crate::report::text::TextOptions;
@@ -25,8 +26,16 @@ fn test(name: &str, verdict: Verdict, estimate: f64) -> StepTest {
         test: id(name),
         verdict,
         reason: None,
-        figures: Some(StepFigures { change, base_ns: 1000.0, head_ns: 1000.0 * (1.0 + estimate), mode: Mode::Steady }),
+        figures: Some(StepFigures {
+            change,
+            base_ns: 1000.0,
+            head_ns: 1000.0 * (1.0 + estimate),
+            mode: Mode::Steady,
+            effect: decide::effect_size(0.6),
+        }),
         function: Some("Parser::line".to_owned()),
+        test_code: None,
+        metrics: vec![Metric::Time],
     }
 }
 
@@ -41,6 +50,7 @@ fn step(tests: Vec<StepTest>) -> StepOutcome {
         tests,
         alpha: 0.0025,
         seconds: 3.0,
+        machine: "a processor".to_owned(),
     })
 }
 
@@ -56,14 +66,21 @@ fn history() -> History {
     ];
     let entries = outcomes.into_iter().zip(1..);
     let entries = entries.map(|((subject, outcome), id)| Entry { commit: commit(id, subject), outcome }).collect();
-    History { base: commit(0, "First"), entries, note: None, interrupted: true }
+    History { base: commit(0, "First"), entries, spans: Vec::new(), left_out: 0, note: None, interrupted: true }
 }
 
 fn course() -> Course {
-    let at = |ratio: f64, moved, is_known| Point { ratio, low: ratio - 0.01, high: ratio + 0.01, moved, is_known };
+    let at = |ratio: f64, moved, is_known| Point {
+        ratio,
+        low: ratio - 0.01,
+        high: ratio + 0.01,
+        moved,
+        is_known,
+        is_anchored: false,
+    };
     let points =
         vec![at(1.12, Some(Verdict::Slower), true), at(1.12, None, true), at(1.12, None, false), at(1.12, None, false)];
-    Course { test: id("tests::long"), points }
+    Course { test: id("tests::long"), points, anchors: Vec::new() }
 }
 
 #[test]
@@ -88,8 +105,8 @@ fn commits_and_summary_in_words() {
 ────────────
         Open  1 commit not compared yet; the same command goes on
      Summary  4 commits: 1 with slower tests, 0 with faster ones, 1 in which no test can have
-              changed, 1 skipped; the probability that any of these verdicts is false is at most
-              0.50 %
+              changed, 1 skipped; the probability that any test is falsely called slower or faster
+              is at most 0.50 %
 
 "#]]
     );
@@ -173,4 +190,138 @@ fn the_document_tells_each_commit() {
     assert_eq!(outcomes, ["compared", "compared", "does-not-build", "open"]);
     assert_eq!(document["commits"][0]["tests"][0]["verdict"], "slower");
     assert_eq!(document["courses"][0]["points"][3]["known"], false);
+}
+
+fn change(estimate: f64) -> Change {
+    Change { estimate, low: estimate - 0.01, high: estimate + 0.01 }
+}
+
+#[test]
+fn direct_comparisons_say_what_the_steps_do_not() {
+    let anchor = |verdict, direct, product, has_moved| Anchor {
+        since: Commit { tags: vec!["v1.2.0".to_owned()], ..commit(0, "First") },
+        entry: 1,
+        verdict,
+        direct: change(direct),
+        product: change(product),
+        is_complete: true,
+        has_moved,
+    };
+    let anchors = vec![
+        anchor(Verdict::Slower, 0.04, 0.03, false),
+        anchor(Verdict::Same, 0.0, 0.08, true),
+        anchor(Verdict::Slower, 0.1, 0.1, true),
+        Anchor { is_complete: false, ..anchor(Verdict::Faster, -0.1, 0.1, false) },
+        Anchor { since: commit(7, "Later"), ..anchor(Verdict::Inconclusive, 0.02, 0.02, true) },
+    ];
+    let course = Course { anchors, ..course() };
+    let lines: Vec<String> = anchors::shown(&course).map(|anchor| anchors::text(anchor).to_string()).collect();
+    let text = lines.join("\n");
+    snapbox::assert_data_eq!(
+        without_escapes(&text),
+        snapbox::str![[r"
++4.0 % slower [+3.0 %, +5.0 %] since v1.2.0, compared directly; no single commit made it slower
++0.00 % [-1.0 %, +1.0 %] since v1.2.0, compared directly; the steps give +8.0 % [+7.0 %, +9.0 %] and contradict it
+-10.0 % faster [-11.0 %, -9.0 %] since v1.2.0, compared directly; none of the commits that were measured made it faster
++2.0 % inconclusive [+1.0 %, +3.0 %] since 0000007, compared directly
+"]]
+    );
+}
+
+#[test]
+fn a_direct_comparison_is_a_row_and_a_fact_of_the_document() {
+    let mut history = history();
+    let StepOutcome::Compared(step) = step(vec![test("tests::long", Verdict::Slower, 0.25)]) else { unreachable!() };
+    let tests = [id("tests::long")].into();
+    history.spans = vec![Span { base: commit(0, "First"), head: commit(2, "Words"), tests, step }];
+    let table = csv(&history);
+    let direct: Vec<&str> = table.lines().filter(|line| line.contains(",direct,")).collect();
+    assert_eq!(
+        direct,
+        ["00000020000,2023-11-14,00000000000,direct,p,p,tests::long,slower,,0.25,0.24,0.26,1000,1250,Parser::line"]
+    );
+    let course = Course {
+        anchors: vec![Anchor {
+            since: commit(0, "First"),
+            entry: 1,
+            verdict: Verdict::Slower,
+            direct: change(0.2),
+            product: change(0.12),
+            is_complete: true,
+            has_moved: true,
+        }],
+        ..course()
+    };
+    let document: serde_json::Value = serde_json::from_str(&log_json(&history, &[course])).unwrap();
+    let anchor = &document["courses"][0]["anchors"][0];
+    assert_eq!((&anchor["since"], &anchor["commit"]), (&"00000000000".into(), &"00000020000".into()));
+    assert_eq!((&anchor["contradiction"], &anchor["gradual"]), (&true.into(), &false.into()));
+    assert_eq!(document["commits"][0]["tests"][0]["effect"]["class"], "medium");
+}
+
+fn releases() -> Releases {
+    let tagged = |id: u32, tag: &str| Commit { tags: vec![tag.to_owned()], ..commit(id, tag) };
+    let slower = StepTest { test_code: Some(Side::Base), ..test("tests::long", Verdict::Slower, 0.12) };
+    let gone = StepTest {
+        reason: Some("test-changed".to_owned()),
+        figures: None,
+        function: None,
+        ..test("tests::other", Verdict::NotMeasured, 0.0)
+    };
+    let faster = StepTest { function: Some("Words::next".to_owned()), ..test("tests::short", Verdict::Faster, -0.3) };
+    let entries = vec![
+        Entry { commit: commit(1, "Parse lazily"), outcome: step(vec![test("tests::long", Verdict::Slower, 0.11)]) },
+        Entry { commit: commit(2, "Words"), outcome: StepOutcome::Open },
+        Entry { commit: tagged(3, "v2"), outcome: step(Vec::new()) },
+    ];
+    let (one, two) = (tagged(0, "v1"), tagged(3, "v2"));
+    let first = Release { base: one, head: two.clone(), outcome: step(vec![slower, faster, gone]), commits: entries };
+    let second = Release { base: two, head: commit(4, "Later"), outcome: StepOutcome::Open, commits: Vec::new() };
+    Releases { releases: vec![first, second], note: None, interrupted: true }
+}
+
+#[test]
+fn releases_in_words_and_tables() {
+    let releases = releases();
+    let options = TextOptions { verbose: true, ..OPTIONS };
+    let mut text: String = releases.releases.iter().map(|one| release(one, &options)).collect();
+    text.push_str(&releases_summary(&releases, &options));
+    snapbox::assert_data_eq!(
+        without_escapes(&text),
+        snapbox::str![[r"
+      Slower  0000003 2023-11-14 (v2) v2
+              against v1, 3 commits: 3 tests of 7: 1 slower, 1 faster, 1 not measured
+              p tests::short  1.00 µs → 700 ns  -30.0 % faster  [-31.0 %, -29.0 %]  Words::next
+              p tests::long  1.00 µs → 1.12 µs  +12.0 % slower  [+11.0 %, +13.0 %]  Parser::line
+                +11.0 % by 0000001 2023-11-14 Parse lazily
+              Parser::line: 1 test slower
+              Words::next: 1 test faster
+              1 commit of 3 not looked at (0000002): `cargo perfunit log v1..v2` does
+              test                                test code  metric  effect (d)   verdict
+              tests::long   old        time    0.60 medium  slower
+              tests::short  unchanged  time    0.60 medium  faster
+              tests::other  unchanged  time                 not measured: test-changed
+        Open  0000004 2023-11-14 Later  not compared yet
+────────────
+     Summary  2 comparisons: 1 with slower tests, 1 with faster ones; the probability that any test
+              is falsely called slower or faster from release to release is at most 0.25 %
+
+"]]
+    );
+    snapbox::assert_data_eq!(
+        releases_csv(&releases),
+        snapbox::str![[r"
+release,against,outcome,package,target,test,test_code,metrics,estimate,low,high,effect,verdict,reason,function,commits
+v2,v1,compared,p,p,tests::long,old,time,0.12,0.11,0.13,0.6,slower,,Parser::line,00000010000
+v2,v1,compared,p,p,tests::short,unchanged,time,-0.3,-0.31,-0.29,0.6,faster,,Words::next,
+v2,v1,compared,p,p,tests::other,unchanged,time,,,,,not-measured,test-changed,,
+00000040000,v2,open,,,,,,,,,,,,,
+
+"]]
+    );
+    let document: serde_json::Value = serde_json::from_str(&releases_json(&releases)).unwrap();
+    let first = &document["releases"][0];
+    assert_eq!(first["moved_by"][0]["commits"], serde_json::json!(["00000010000"]));
+    assert_eq!(first["comparison"]["tests"][0]["test_code"], "base");
+    assert_eq!(document["releases"][1]["comparison"]["outcome"], "open");
 }

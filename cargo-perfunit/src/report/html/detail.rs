@@ -120,6 +120,7 @@ fn selected(outcome: &Outcome) -> Markup {
     let captured = outcome.capture.map(|capture| match capture {
         Capture::Macro => "Its body is measured.",
         Capture::Runner => "The whole test function is measured, because another macro generated it.",
+        Capture::Bench => "What its harness would repeat is measured.",
         Capture::Process => "Whole processes are measured, because its target has its own test harness.",
     });
     html! {

@@ -27,7 +27,8 @@ pub struct TestCode<'a> {
 ///
 /// Call it for tests that exist in both versions: of a new test the own code counts as changed.
 ///
-/// A test made by a macro is found by the macro calls that mention the last segment of its `name`.
+/// A test made by a macro is found by the macro calls that mention the last segment of its `name`; of a benchmark all code of
+/// its target counts.
 pub fn changed_test_code(
     name: &str,
     kind: TargetKind,
@@ -49,6 +50,10 @@ pub fn changed_test_code(
         .collect();
     if changed.is_empty() {
         return None;
+    }
+    if old.is_none() && kind == TargetKind::Bench {
+        // The names of benchmarks are made when they run: all code of the target counts as theirs.
+        return changed.first().map(|item| in_words(item));
     }
     if old.is_none()
         && let Some(item) = changed_generator(name, &head, &changed)

@@ -1,11 +1,12 @@
 //! How a pairing was built, so that the same executables are found again without building.
 
 use super::{Archive, METER, PARTS, SEEDS};
+use crate::build::shadow::Injections;
 use crate::build::{BuiltSides, Pairing, SideBuild, Variant};
 use crate::error::{Error, Result};
-use crate::model::{Side, Sides, TargetId, Warning};
+use crate::model::{NoBench, Side, Sides, TargetId, Warning};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// One pairing as it was built in the end.
@@ -15,6 +16,8 @@ pub struct Recipe {
     targets: BTreeSet<TargetId>,
     /// Crate roots that could not stand our `#[test]`.
     without_macro: BTreeSet<String>,
+    /// Targets with benchmarks that were left out.
+    left_out: BTreeMap<TargetId, NoBench>,
     runner: bool,
     /// Files of the overlaid version that got their own content back.
     given_up: BTreeSet<String>,
@@ -34,6 +37,7 @@ impl Recipe {
             tests_of: built.pairing.tests_of,
             targets: built.targets.clone(),
             without_macro: built.without_macro.clone(),
+            left_out: built.left_out.clone(),
             runner: built.variant.runner,
             given_up: built.pairing.given_up().clone(),
             sides: built.sides.as_ref().map(folder),
@@ -46,7 +50,7 @@ impl Recipe {
         &self,
         ours: &Path,
         mut pairing: Pairing,
-        roots: &BTreeSet<String>,
+        roots: &Injections,
         variant: Variant,
     ) -> Result<BuiltSides> {
         pairing.take_back(&self.given_up);
@@ -59,7 +63,8 @@ impl Recipe {
             sides: self.sides.as_ref().map(Option::as_ref).try_map(open)?,
             pairing,
             targets: self.targets.clone(),
-            injections: roots.difference(&self.without_macro).cloned().collect(),
+            left_out: self.left_out.clone(),
+            injections: roots.without(&self.without_macro),
             without_macro: self.without_macro.clone(),
             seeds: library(SEEDS),
             meter: library(METER),

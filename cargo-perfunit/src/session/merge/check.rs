@@ -145,7 +145,8 @@ fn scope(scope: &Scope) -> String {
         (_, Some(name)) => format!("--{kind} {name}"),
         (TargetKind::Lib, None) => "--lib".to_owned(),
         (TargetKind::Doctest, None) => "--doc".to_owned(),
-        (TargetKind::Bin | TargetKind::Test | TargetKind::Example | TargetKind::Bench, None) => format!("--{kind}s"),
+        (TargetKind::Bench, None) => "--benches".to_owned(),
+        (TargetKind::Bin | TargetKind::Test | TargetKind::Example, None) => format!("--{kind}s"),
     });
     typed(packages.chain(workspace).chain(exclude).chain(targets))
 }

@@ -1,0 +1,49 @@
+//! The benchmarks of an executable that our stand-in of their harness serves.
+//!
+//! Their names are made when the program runs: it is run once, and none of their bodies is called. What it does before and
+//! between them takes as long as it takes, so there is a limit.
+
+use super::kept::TestExecutable;
+use super::listing::{self, Found};
+use super::own_harness::Unlisted;
+use crate::error::Result;
+use crate::model::Capture;
+use crate::system::cache;
+use crate::system::fs;
+use crate::system::process::{self, Streams};
+use perfunit_runtime::page::LIST_VARIABLE;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// A program that has not come to its last benchmark by then would make every pair as long.
+const LONGEST: Duration = Duration::from_secs(60);
+/// As cargo calls it.
+const ARGUMENT: &str = "--bench";
+
+/// What an executable lists; or why it does not. `scratch` is a folder of ours.
+pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
+    process::spare_children();
+    let temporary = scratch.join("tmp").join("listed");
+    fs::remove_dir_all(&temporary)?;
+    cache::private_dir(&temporary)?;
+    let list = temporary.join("benches");
+    let mut command = Command::new(&executable.path);
+    command.arg(ARGUMENT).current_dir(&executable.cwd).env_clear().envs(executable.environment());
+    command.env("TMPDIR", &temporary).env(LIST_VARIABLE, &list);
+    let status = process::output_within(&mut command, Streams::Out, LONGEST)?.status;
+    let text = fs::read_if_exists(&list)?;
+    fs::remove_dir_all(&temporary)?;
+    let arguments = ARGUMENT.to_owned();
+    Ok(match (status, text) {
+        (None, _) => Err(Unlisted::TimedOut { arguments, seconds: LONGEST.as_secs() }),
+        (Some(status), _) if !status.success() => Err(Unlisted::Failed { arguments, status }),
+        (Some(_), None) => Err(Unlisted::NoBenchmark),
+        (Some(_), Some(text)) => Ok(found(&String::from_utf8_lossy(&text))),
+    })
+}
+
+fn found(list: &str) -> Vec<Found> {
+    let found = list.lines().filter_map(listing::parse_line);
+    found.map(|found| Found { capture: Some(Capture::Bench), ..found }).collect()
+}

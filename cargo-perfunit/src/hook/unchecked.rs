@@ -1,0 +1,40 @@
+//! How many pushes went through unchecked for want of time since one was measured: a file in our folder.
+
+use crate::error::Result;
+use crate::system::fs;
+use std::path::{Path, PathBuf};
+
+/// Counts another one, and says how many these are.
+pub fn add(ours: &Path) -> Result<usize> {
+    let text = fs::read_if_exists(&file(ours))?.unwrap_or_default();
+    let before: usize = String::from_utf8_lossy(&text).trim().parse().unwrap_or(0);
+    fs::create_dir_all(ours)?;
+    fs::write_atomically(&file(ours), format!("{}\n", before + 1))?;
+    Ok(before + 1)
+}
+
+/// Begins anew.
+pub fn forget(ours: &Path) -> Result<()> {
+    fs::remove_file(&file(ours))
+}
+
+fn file(ours: &Path) -> PathBuf {
+    ours.join("unchecked-pushes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_are_counted_until_one_is_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let ours = folder.path().join("perfunit");
+        assert_eq!([add(&ours).unwrap(), add(&ours).unwrap()], [1, 2]);
+        forget(&ours).unwrap();
+        forget(&ours).unwrap();
+        assert_eq!(add(&ours).unwrap(), 1);
+        std::fs::write(file(&ours), "no number").unwrap();
+        assert_eq!(add(&ours).unwrap(), 1);
+    }
+}

@@ -1,0 +1,41 @@
+//! Direct comparisons over several commits, below the course of their test.
+
+use crate::model::{Anchor, Change, Course, Verdict};
+use crate::report::format;
+use crate::report::style::{BAD, DIM, GOOD, PLAIN, Text, WARN};
+
+/// Those that say what the steps do not, and the last one.
+pub fn shown(course: &Course) -> impl Iterator<Item = &Anchor> {
+    let last = course.anchors.len().saturating_sub(1);
+    let tells = |anchor: &Anchor| anchor.is_gradual() || anchor.is_contradiction();
+    course.anchors.iter().enumerate().filter(move |(index, anchor)| *index == last || tells(anchor)).map(|(_, one)| one)
+}
+
+/// For people.
+pub fn text(anchor: &Anchor) -> Text {
+    let (word, style) = match anchor.verdict {
+        Verdict::Slower => (" slower", BAD),
+        Verdict::Faster => (" faster", GOOD),
+        Verdict::Inconclusive => (" inconclusive", WARN),
+        Verdict::ChangedBelowThreshold | Verdict::Same | Verdict::NotMeasured => ("", PLAIN),
+    };
+    let change = format::percent(anchor.direct.estimate);
+    let text = Text::new(style, format!("{change}{word}"))
+        .with(DIM, format!(" {}", interval(anchor.direct)))
+        .and(format!(" since {}, compared directly", super::name(&anchor.since)));
+    if anchor.is_contradiction() {
+        let product = format::percent(anchor.product.estimate);
+        let steps = format!("; the steps give {product} {} and contradict it", interval(anchor.product));
+        return text.with(WARN, steps);
+    }
+    if anchor.is_gradual() {
+        let which = if anchor.verdict == Verdict::Slower { "slower" } else { "faster" };
+        let looked_at = if anchor.is_complete { "no single commit" } else { "none of the commits that were measured" };
+        return text.and(format!("; {looked_at} made it {which}"));
+    }
+    text
+}
+
+fn interval(change: Change) -> String {
+    format!("[{}, {}]", format::percent(change.low), format::percent(change.high))
+}

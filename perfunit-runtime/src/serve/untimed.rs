@@ -1,0 +1,114 @@
+//! What of a benchmark's body is not measured: making its inputs, dropping its outputs, and the difference between our clock
+//! and one of its own.
+
+use super::armed_seat;
+use crate::page::FEW_BATCHES;
+use crate::sys;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// Less than nothing where a clock of its own has counted more than ours.
+static WALL_NS: AtomicI64 = AtomicI64::new(0);
+static CPU_NS: AtomicI64 = AtomicI64::new(0);
+static DELAY_NS: AtomicI64 = AtomicI64::new(0);
+
+/// How much was left out up to a moment, or since one; ns.
+#[derive(Debug, Clone, Copy)]
+pub struct LeftOut {
+    pub wall_ns: i64,
+    cpu_ns: i64,
+    delay_ns: i64,
+}
+
+impl LeftOut {
+    /// In all until now.
+    pub fn so_far() -> Self {
+        Self { wall_ns: WALL_NS.load(Relaxed), cpu_ns: CPU_NS.load(Relaxed), delay_ns: DELAY_NS.load(Relaxed) }
+    }
+
+    /// From this moment until now.
+    pub fn since(self) -> Self {
+        let now = Self::so_far();
+        Self {
+            wall_ns: now.wall_ns - self.wall_ns,
+            cpu_ns: now.cpu_ns - self.cpu_ns,
+            delay_ns: now.delay_ns - self.delay_ns,
+        }
+    }
+
+    /// The rest of a wall time.
+    pub fn of_wall(self, ns: u64) -> u64 {
+        rest(ns, self.wall_ns)
+    }
+
+    /// The rest of a processor time.
+    pub fn of_cpu(self, ns: u64) -> u64 {
+        rest(ns, self.cpu_ns)
+    }
+
+    /// The rest of a delay.
+    pub fn of_delay(self, ns: u64) -> u64 {
+        rest(ns, self.delay_ns)
+    }
+}
+
+fn rest(ns: u64, left_out_ns: i64) -> u64 {
+    (ns as i64 - left_out_ns).max(0) as u64
+}
+
+/// Runs a part of a body that does not count.
+pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
+    let Some(seat) = armed_seat() else { return work() };
+    if let Some(gauges) = seat.gauges.get() {
+        let (mut work, mut result) = (Some(work), None);
+        gauges.leave_out(&mut || result = work.take().map(|work| work()));
+        return result.expect("it was called");
+    }
+    // Of many short batches only wall time is looked at, and the kernel's counters take longer to read than many bodies.
+    let is_long = seat.page.batches.load(Relaxed) < FEW_BATCHES;
+    let started = Instant::now();
+    let before = is_long.then(|| (sys::run_delay_ns(), sys::process_cpu_ns()));
+    let result = work();
+    let cpu_ns = before.map(|(delay_ns, cpu_ns)| {
+        let after = delay_ns.and_then(|before| Some((before, sys::run_delay_ns()?)));
+        after.map(|(before, after)| DELAY_NS.fetch_add(after as i64 - before as i64, Relaxed));
+        sys::process_cpu_ns() as i64 - cpu_ns as i64
+    });
+    let ns = started.elapsed().as_nanos() as i64;
+    CPU_NS.fetch_add(cpu_ns.unwrap_or(ns), Relaxed);
+    WALL_NS.fetch_add(ns, Relaxed);
+    result
+}
+
+/// Runs a part of a body that says itself how long it took.
+pub fn timed_by_itself(work: impl FnOnce() -> Duration) {
+    let started = Instant::now();
+    let own_ns = work().as_nanos() as i64;
+    WALL_NS.fetch_add(started.elapsed().as_nanos() as i64 - own_ns, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_of_its_own_replaces_ours() {
+        let check = |own: Duration| {
+            let before = LeftOut::so_far();
+            timed_by_itself(|| own);
+            // A wall time of an hour, of which nothing was spent here.
+            let hour = 3_600_000_000_000;
+            let rest = before.since().of_wall(hour) as i64 - hour as i64;
+            assert!((rest - own.as_nanos() as i64).abs() < 1_000_000_000, "{rest}");
+        };
+        check(Duration::from_secs(0));
+        check(Duration::from_secs(90));
+    }
+
+    #[test]
+    fn nothing_is_left_out_of_a_process_that_serves_nobody() {
+        assert_eq!(untimed(|| 3), 3);
+        assert_eq!(rest(5, 7), 0);
+    }
+}

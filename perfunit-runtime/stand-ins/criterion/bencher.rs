@@ -1,0 +1,121 @@
+//! What a benchmark is given to repeat its body with.
+
+use crate::measurement::{Measurement, WallTime};
+use perfunit_runtime::__private::bench;
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// Runs a benchmark if it is wanted.
+pub fn bench<M: Measurement>(id: &str, mut f: impl FnMut(&mut Bencher<'_, M>)) {
+    if bench::is_wanted(id) {
+        f(&mut Bencher { measurement: PhantomData });
+    }
+}
+
+pub struct Bencher<'a, M: Measurement = WallTime> {
+    measurement: PhantomData<&'a M>,
+}
+
+/// How many inputs are made at a time.
+#[derive(Debug, Eq, PartialEq, Copy, Hash, Clone)]
+pub enum BatchSize {
+    SmallInput,
+    LargeInput,
+    PerIteration,
+    NumBatches(u64),
+    NumIterations(u64),
+    #[doc(hidden)]
+    __NonExhaustive,
+}
+
+impl BatchSize {
+    /// As criterion divides so many runs.
+    fn inputs(self, runs: u64) -> u64 {
+        match self {
+            BatchSize::SmallInput => runs.div_ceil(10),
+            BatchSize::LargeInput => runs.div_ceil(1000),
+            BatchSize::NumBatches(batches) => runs.div_ceil(batches.max(1)),
+            BatchSize::NumIterations(inputs) => inputs,
+            BatchSize::PerIteration | BatchSize::__NonExhaustive => 1,
+        }
+    }
+}
+
+impl<'a, M: Measurement> Bencher<'a, M> {
+    #[inline(never)]
+    pub fn iter<O, R: FnMut() -> O>(&mut self, routine: R) {
+        let routine = RefCell::new(routine);
+        bench::run(&|runs| {
+            let routine = &mut *routine.borrow_mut();
+            for _ in 0..runs {
+                black_box(routine());
+            }
+            true
+        });
+    }
+
+    /// The routine says itself how long so many runs take.
+    #[inline(never)]
+    pub fn iter_custom<R: FnMut(u64) -> Duration>(&mut self, routine: R) {
+        let routine = RefCell::new(routine);
+        bench::run(&|runs| {
+            bench::timed_by_itself(|| (routine.borrow_mut())(runs));
+            true
+        });
+    }
+
+    #[inline(never)]
+    pub fn iter_with_setup<I, O, S: FnMut() -> I, R: FnMut(I) -> O>(&mut self, setup: S, routine: R) {
+        self.iter_batched(setup, routine, BatchSize::PerIteration);
+    }
+
+    #[inline(never)]
+    pub fn iter_with_large_drop<O, R: FnMut() -> O>(&mut self, mut routine: R) {
+        self.iter_batched(|| (), |()| routine(), BatchSize::SmallInput);
+    }
+
+    #[inline(never)]
+    pub fn iter_with_large_setup<I, O, S: FnMut() -> I, R: FnMut(I) -> O>(&mut self, setup: S, routine: R) {
+        self.iter_batched(setup, routine, BatchSize::NumBatches(1));
+    }
+
+    #[inline(never)]
+    pub fn iter_batched<I, O, S: FnMut() -> I, R: FnMut(I) -> O>(&mut self, setup: S, routine: R, size: BatchSize) {
+        let parts = RefCell::new((setup, routine));
+        bench::run(&|runs| {
+            let (setup, routine) = &mut *parts.borrow_mut();
+            bench::in_parts(runs, size.inputs(runs), |some| {
+                let (inputs, mut outputs) = bench::untimed(|| (made(setup, some), Vec::with_capacity(some)));
+                outputs.extend(black_box(inputs).into_iter().map(|input| routine(input)));
+                bench::untimed(|| drop(black_box(outputs)));
+            });
+            true
+        });
+    }
+
+    #[inline(never)]
+    pub fn iter_batched_ref<I, O, S: FnMut() -> I, R: FnMut(&mut I) -> O>(
+        &mut self,
+        setup: S,
+        routine: R,
+        size: BatchSize,
+    ) {
+        let parts = RefCell::new((setup, routine));
+        bench::run(&|runs| {
+            let (setup, routine) = &mut *parts.borrow_mut();
+            bench::in_parts(runs, size.inputs(runs), |some| {
+                let (inputs, mut outputs) = bench::untimed(|| (made(setup, some), Vec::with_capacity(some)));
+                let mut inputs = black_box(inputs);
+                outputs.extend(inputs.iter_mut().map(|input| routine(input)));
+                bench::untimed(|| drop(black_box((inputs, outputs))));
+            });
+            true
+        });
+    }
+}
+
+fn made<I>(setup: &mut impl FnMut() -> I, some: usize) -> Vec<I> {
+    (0..some).map(|_| setup()).collect()
+}

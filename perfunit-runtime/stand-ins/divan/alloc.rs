@@ -1,0 +1,37 @@
+//! An allocator that divan counts with: here it only passes on.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+
+#[derive(Debug, Default)]
+pub struct AllocProfiler<Alloc = System>(Alloc);
+
+impl AllocProfiler {
+    pub const fn system() -> Self {
+        Self(System)
+    }
+}
+
+impl<A> AllocProfiler<A> {
+    pub const fn new(alloc: A) -> Self {
+        Self(alloc)
+    }
+}
+
+// SAFETY: each call is passed on as it is.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for AllocProfiler<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.0.alloc(layout)
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        self.0.alloc_zeroed(layout)
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        self.0.realloc(ptr, layout, new_size)
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        self.0.dealloc(ptr, layout)
+    }
+}

@@ -1,0 +1,100 @@
+//! Stands in for the crate `test` of the toolchain in bench targets with the built-in harness: what the compiler makes of
+//! `#[bench]` and `#[test]` there, but a benchmark's body is served to cargo-perfunit. Tests are not run.
+
+extern crate perfunit_runtime;
+
+use perfunit_runtime::__private::bench;
+use std::cell::RefCell;
+use std::process::{ExitCode, Termination};
+
+pub use std::hint::black_box;
+pub use TestFn::{StaticBenchFn, StaticTestFn};
+pub use TestName::StaticTestName;
+
+pub struct TestDescAndFn {
+    pub desc: TestDesc,
+    pub testfn: TestFn,
+}
+
+pub struct TestDesc {
+    pub name: TestName,
+    pub ignore: bool,
+    pub ignore_message: Option<&'static str>,
+    pub source_file: &'static str,
+    pub start_line: usize,
+    pub start_col: usize,
+    pub end_line: usize,
+    pub end_col: usize,
+    pub compile_fail: bool,
+    pub no_run: bool,
+    pub should_panic: ShouldPanic,
+    pub test_type: TestType,
+}
+
+pub enum TestName {
+    StaticTestName(&'static str),
+}
+
+pub enum ShouldPanic {
+    No,
+    Yes,
+    YesWithMessage(&'static str),
+}
+
+pub enum TestType {
+    UnitTest,
+    IntegrationTest,
+    DocTest,
+    Unknown,
+}
+
+pub enum TestFn {
+    StaticTestFn(fn() -> Result<(), String>),
+    StaticBenchFn(fn(&mut Bencher) -> Result<(), String>),
+}
+
+#[derive(Clone, Default)]
+pub struct Bencher {
+    pub bytes: u64,
+}
+
+impl Bencher {
+    #[inline(never)]
+    pub fn iter<T, F: FnMut() -> T>(&mut self, inner: F) {
+        let inner = RefCell::new(inner);
+        bench::run(&|runs| {
+            let inner = &mut *inner.borrow_mut();
+            for _ in 0..runs {
+                black_box(inner());
+            }
+            true
+        });
+    }
+}
+
+pub fn assert_test_result<T: Termination>(result: T) -> Result<(), String> {
+    let is_success = format!("{:?}", result.report()) == format!("{:?}", ExitCode::SUCCESS);
+    if is_success {
+        Ok(())
+    } else {
+        Err("the benchmark returned an error".to_owned())
+    }
+}
+
+/// Runs the benchmarks of the program.
+pub fn test_main_static(tests: &[&TestDescAndFn]) {
+    for TestDescAndFn { desc, testfn } in tests.iter().copied() {
+        let (StaticTestName(name), StaticBenchFn(function)) = (&desc.name, testfn) else { continue };
+        let is_wanted = if desc.ignore { bench::is_wanted_if_ignored(name) } else { bench::is_wanted(name) };
+        if is_wanted {
+            if let Err(why) = function(&mut Bencher::default()) {
+                eprintln!("{name}: {why}");
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+pub fn test_main_static_abort(tests: &[&TestDescAndFn]) {
+    test_main_static(tests);
+}

@@ -1,0 +1,42 @@
+//! Benchmarks as workloads (`--benches`, `--bench`).
+
+use crate::support::{Case, Project};
+use std::collections::BTreeSet;
+
+fn project() -> Project {
+    Case::all()["other-benches"].project()
+}
+
+/// Names and kinds of the tests that these arguments list.
+fn listed(project: &Project, arguments: &[&str]) -> BTreeSet<(String, String)> {
+    let common = ["list", "HEAD~1", "--message-format", "json"];
+    let document = project.perfunit([&common, arguments].concat()).expect(0).json();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let tests = document["tests"].as_array().unwrap().iter();
+    tests.map(|test| (text(&test["name"]), text(&test["target_kind"]))).collect()
+}
+
+#[test]
+fn without_the_option_benchmarks_are_named_with_it() {
+    let stdout = project().perfunit(["list", "HEAD~1", "--all-tests"]).expect(0).stdout;
+    assert!(stdout.contains("benchmarks of other-benches: measured on request (--benches)"), "{stdout}");
+    assert!(!stdout.contains("divans"), "{stdout}");
+}
+
+#[test]
+fn a_bench_target_is_chosen_by_its_name_and_benchmarks_by_theirs() {
+    let project = project();
+    let names = ["count", "inner::mix", "left_out", "result"].map(|name| (name.to_owned(), "bench".to_owned()));
+    assert_eq!(listed(&project, &["--bench", "libtests"]), names.into());
+    let one = listed(&project, &["--benches", "-E", "kind(bench) & test(=divans::by_argument::2)"]);
+    assert!(one.contains(&("divans::by_argument::2".to_owned(), "bench".to_owned())), "{one:?}");
+    let named = project.perfunit(["list", "HEAD~1", "--benches", "made::", "--why"]).expect(0).stdout;
+    assert!(named.contains("divans::made::values"), "{named}");
+}
+
+#[test]
+fn a_bench_target_that_is_not_there_is_an_error_with_those_that_are() {
+    let run = project().perfunit(["list", "HEAD~1", "--bench", "libtest"]).expect(2);
+    assert!(run.stderr.contains("there is no bench target `libtest` in the chosen packages"), "{}", run.stderr);
+    assert!(run.stderr.contains("they have divans, libtests"), "{}", run.stderr);
+}

@@ -4,7 +4,7 @@
 //! left alone. But the kernel counts for how long a thread was ready and did not run, and that is not the test's time.
 //! Sleeping, waiting for a lock or a disk still counts: the thread is not ready then.
 
-use crate::serve::untimed::LeftOut;
+use crate::left_out::LeftOut;
 use crate::sys;
 use std::time::Instant;
 

@@ -27,6 +27,8 @@ mod clock;
 #[cfg(target_os = "linux")]
 mod gauges;
 #[cfg(target_os = "linux")]
+mod left_out;
+#[cfg(target_os = "linux")]
 mod maps;
 #[cfg(target_os = "linux")]
 mod memory;

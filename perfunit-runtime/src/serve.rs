@@ -1,10 +1,11 @@
 //! Serves one test in lockstep with the process of the other version, then ends the process.
 
 mod forked;
-pub mod untimed;
+mod untimed;
 
 use crate::calibrate::{self, calibrate, Plan};
 use crate::clock::Clock;
+use crate::left_out::LeftOut;
 use crate::page::{
     state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN,
     METER, NOTHING, PILOT, SETTLING_CALLS,
@@ -19,7 +20,8 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::OnceLock;
 use std::time::Instant;
-use untimed::LeftOut;
+
+pub use untimed::{timed_by_itself, untimed};
 
 /// From this factor on head settles the shape of a pilot.
 const MUCH_SLOWER: f64 = 20.0;

@@ -1,11 +1,11 @@
 //! The executables of one side, kept so that the same version is not built twice.
 
+use super::bytes::contains;
 use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
 use super::inputs::{Inputs, Reported, places};
-use super::listing::contains;
 use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::error::{Error, Result};

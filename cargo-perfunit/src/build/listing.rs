@@ -1,5 +1,6 @@
 //! The tests of an executable that our runner or libtest drives, and how each was captured.
 
+use super::bytes::find;
 use super::kept::TestExecutable;
 use crate::error::{Error, Result};
 use crate::model::{Capture, NotCaptured};
@@ -127,24 +128,6 @@ fn marked_names(bytes: &[u8]) -> BTreeSet<String> {
     names
 }
 
-/// Whether `needle` is somewhere in an executable's bytes.
-pub fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    find(haystack, needle).is_some()
-}
-
-/// Position of `needle`; looks for its first byte first, which is quick enough for executables of many megabytes.
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    while let Some(offset) = haystack[from..].iter().position(|byte| *byte == needle[0]) {
-        let start = from + offset;
-        if haystack[start..].starts_with(needle) {
-            return Some(start);
-        }
-        from = start + 1;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,12 +136,6 @@ mod tests {
     fn marked_names_lose_the_crate_and_survive_noise() {
         let bytes = b"\x7fELF..perfunit-test=demo::a::b;\0perfunit-test=demo::c;xperfunit-tes perfunit-test=\xff;";
         assert_eq!(marked_names(bytes), BTreeSet::from(["a::b".to_owned(), "c".to_owned()]));
-    }
-
-    #[test]
-    fn a_marker_is_found_wherever_it_is() {
-        assert!(contains(b"\x7fELF..perfunit-harness=1;\0", b"perfunit-harness=1;"));
-        assert!(!contains(b"perfunit-harness=perfunit-harness=2;", b"perfunit-harness=1;"));
     }
 
     #[test]

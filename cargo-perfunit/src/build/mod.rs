@@ -8,6 +8,7 @@
 mod benches;
 mod builder;
 mod built_sides;
+mod bytes;
 mod capture_role;
 mod cargo_output;
 mod compiled;
@@ -37,6 +38,7 @@ mod wrapper;
 
 pub use builder::{Attempt, Both, Builder, Job, Next, Place};
 pub use built_sides::BuiltSides;
+pub use bytes::contains;
 pub use capture_role::{RUNNER_ARGUMENT, capture};
 pub use compiled::CompiledFiles;
 pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
@@ -46,7 +48,7 @@ pub use inputs::{Inputs, Library, Loaded};
 pub use invoke::BuildFailure;
 pub use kept::{SideBuild, TestExecutable, share_libraries, stand_in};
 pub use link::{InputKind, LinkRecord, Position, Relink, is_link, link, relink, relink_with_debug_information};
-pub use listing::{Found, contains};
+pub use listing::Found;
 pub use made::Made;
 pub use own_harness::Unlisted;
 pub use pairing::{Pairing, TestCode};

@@ -4,8 +4,9 @@
 //! with `--ignored` those of them that are ignored, and `name --exact --nocapture` runs one. A main that knows nothing of
 //! it runs whatever it runs when it is asked, so it is asked once, with a time limit, and never for single tests.
 
+use super::bytes::contains;
 use super::kept::TestExecutable;
-use super::listing::{Found, contains};
+use super::listing::Found;
 use crate::error::Result;
 use crate::model::Capture;
 use crate::system::cache;

@@ -5,10 +5,11 @@
 //! done nothing of the test, so that the next child finds what this one found. The first child also notes which pages the
 //! body needs, for all later ones to have them before their clocks start (see [`Pages`]).
 
-use super::{begin, call, has_few_batches, leave, Body, LeftOut, Seat};
+use super::{begin, call, has_few_batches, leave, Body, Seat};
 use crate::calibrate;
 use crate::clock::Clock;
 use crate::gauges;
+use crate::left_out::LeftOut;
 use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
 use crate::pages::Pages;
 use crate::streams::Streams;

@@ -2,60 +2,11 @@
 //! and one of its own.
 
 use super::armed_seat;
+use crate::left_out::{CPU_NS, DELAY_NS, WALL_NS};
 use crate::page::FEW_BATCHES;
 use crate::sys;
-use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
-
-/// Less than nothing where a clock of its own has counted more than ours.
-static WALL_NS: AtomicI64 = AtomicI64::new(0);
-static CPU_NS: AtomicI64 = AtomicI64::new(0);
-static DELAY_NS: AtomicI64 = AtomicI64::new(0);
-
-/// How much was left out up to a moment, or since one; ns.
-#[derive(Debug, Clone, Copy)]
-pub struct LeftOut {
-    pub wall_ns: i64,
-    cpu_ns: i64,
-    delay_ns: i64,
-}
-
-impl LeftOut {
-    /// In all until now.
-    pub fn so_far() -> Self {
-        Self { wall_ns: WALL_NS.load(Relaxed), cpu_ns: CPU_NS.load(Relaxed), delay_ns: DELAY_NS.load(Relaxed) }
-    }
-
-    /// From this moment until now.
-    pub fn since(self) -> Self {
-        let now = Self::so_far();
-        Self {
-            wall_ns: now.wall_ns - self.wall_ns,
-            cpu_ns: now.cpu_ns - self.cpu_ns,
-            delay_ns: now.delay_ns - self.delay_ns,
-        }
-    }
-
-    /// The rest of a wall time.
-    pub fn of_wall(self, ns: u64) -> u64 {
-        rest(ns, self.wall_ns)
-    }
-
-    /// The rest of a processor time.
-    pub fn of_cpu(self, ns: u64) -> u64 {
-        rest(ns, self.cpu_ns)
-    }
-
-    /// The rest of a delay.
-    pub fn of_delay(self, ns: u64) -> u64 {
-        rest(ns, self.delay_ns)
-    }
-}
-
-fn rest(ns: u64, left_out_ns: i64) -> u64 {
-    (ns as i64 - left_out_ns).max(0) as u64
-}
 
 /// Runs a part of a body that does not count.
 pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
@@ -91,6 +42,7 @@ pub fn timed_by_itself(work: impl FnOnce() -> Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::left_out::LeftOut;
 
     #[test]
     fn a_clock_of_its_own_replaces_ours() {
@@ -109,6 +61,5 @@ mod tests {
     #[test]
     fn nothing_is_left_out_of_a_process_that_serves_nobody() {
         assert_eq!(untimed(|| 3), 3);
-        assert_eq!(rest(5, 7), 0);
     }
 }

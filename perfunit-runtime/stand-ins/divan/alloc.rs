@@ -19,18 +19,22 @@ impl<A> AllocProfiler<A> {
 
 // SAFETY: each call is passed on as it is.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for AllocProfiler<A> {
+    // SAFETY: what the caller promises holds for the other allocator.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.0.alloc(layout)
     }
 
+    // SAFETY: what the caller promises holds for the other allocator.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         self.0.alloc_zeroed(layout)
     }
 
+    // SAFETY: what the caller promises holds for the other allocator.
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         self.0.realloc(ptr, layout, new_size)
     }
 
+    // SAFETY: what the caller promises holds for the other allocator.
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         self.0.dealloc(ptr, layout)
     }

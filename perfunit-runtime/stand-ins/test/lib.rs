@@ -49,8 +49,8 @@ pub enum TestType {
 }
 
 pub enum TestFn {
-    StaticTestFn(fn() -> Result<(), String>),
-    StaticBenchFn(fn(&mut Bencher) -> Result<(), String>),
+    StaticTestFn(fn() -> Result<(), Failed>),
+    StaticBenchFn(fn(&mut Bencher) -> Result<(), Failed>),
 }
 
 #[derive(Clone, Default)]
@@ -72,12 +72,15 @@ impl Bencher {
     }
 }
 
-pub fn assert_test_result<T: Termination>(result: T) -> Result<(), String> {
+/// The benchmark returned an error.
+pub struct Failed;
+
+pub fn assert_test_result<T: Termination>(result: T) -> Result<(), Failed> {
     let is_success = format!("{:?}", result.report()) == format!("{:?}", ExitCode::SUCCESS);
     if is_success {
         Ok(())
     } else {
-        Err("the benchmark returned an error".to_owned())
+        Err(Failed)
     }
 }
 
@@ -86,11 +89,8 @@ pub fn test_main_static(tests: &[&TestDescAndFn]) {
     for TestDescAndFn { desc, testfn } in tests.iter().copied() {
         let (StaticTestName(name), StaticBenchFn(function)) = (&desc.name, testfn) else { continue };
         let is_wanted = if desc.ignore { bench::is_wanted_if_ignored(name) } else { bench::is_wanted(name) };
-        if is_wanted {
-            if let Err(why) = function(&mut Bencher::default()) {
-                eprintln!("{name}: {why}");
-                std::process::exit(1);
-            }
+        if is_wanted && function(&mut Bencher::default()).is_err() {
+            std::process::exit(1);
         }
     }
 }

@@ -1,0 +1,63 @@
+//! How much of what a clock sees is not to count: of a benchmark, making inputs and dropping outputs.
+
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Less than nothing where a clock of its own has counted more than ours.
+pub static WALL_NS: AtomicI64 = AtomicI64::new(0);
+pub static CPU_NS: AtomicI64 = AtomicI64::new(0);
+pub static DELAY_NS: AtomicI64 = AtomicI64::new(0);
+
+/// How much was left out up to a moment, or since one; ns.
+#[derive(Debug, Clone, Copy)]
+pub struct LeftOut {
+    pub wall_ns: i64,
+    cpu_ns: i64,
+    delay_ns: i64,
+}
+
+impl LeftOut {
+    /// In all until now.
+    pub fn so_far() -> Self {
+        Self { wall_ns: WALL_NS.load(Relaxed), cpu_ns: CPU_NS.load(Relaxed), delay_ns: DELAY_NS.load(Relaxed) }
+    }
+
+    /// From this moment until now.
+    pub fn since(self) -> Self {
+        let now = Self::so_far();
+        Self {
+            wall_ns: now.wall_ns - self.wall_ns,
+            cpu_ns: now.cpu_ns - self.cpu_ns,
+            delay_ns: now.delay_ns - self.delay_ns,
+        }
+    }
+
+    /// The rest of a wall time.
+    pub fn of_wall(self, ns: u64) -> u64 {
+        rest(ns, self.wall_ns)
+    }
+
+    /// The rest of a processor time.
+    pub fn of_cpu(self, ns: u64) -> u64 {
+        rest(ns, self.cpu_ns)
+    }
+
+    /// The rest of a delay.
+    pub fn of_delay(self, ns: u64) -> u64 {
+        rest(ns, self.delay_ns)
+    }
+}
+
+fn rest(ns: u64, left_out_ns: i64) -> u64 {
+    (ns as i64 - left_out_ns).max(0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_time_is_never_negative() {
+        assert_eq!((rest(5, 7), rest(7, 5), rest(5, -2)), (0, 2, 7));
+    }
+}

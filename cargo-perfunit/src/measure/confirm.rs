@@ -159,15 +159,14 @@ impl Confirmation<'_> {
             return Ok(false);
         }
         let subject = &self.subjects[open.subject];
-        let mut measurement = match open.measurement.take() {
-            Some(measurement) => measurement,
-            None => {
-                let unit = self.unit(subject, open.pairs_per_layout)?;
-                // What one layout says of such a test it says with a wider interval only.
-                let on_one = unit == Unit::Pair && open.question == Question::Pairs(Placed::Uncertain);
-                let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
-                Measurement::new(&open.config, settled, unit, alpha)
-            }
+        let mut measurement = if let Some(measurement) = open.measurement.take() {
+            measurement
+        } else {
+            let unit = self.unit(subject, open.pairs_per_layout)?;
+            // What one layout says of such a test it says with a wider interval only.
+            let on_one = unit == Unit::Pair && open.question == Question::Pairs(Placed::Uncertain);
+            let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
+            Measurement::new(&open.config, settled, unit, alpha)
         };
         let Some(units) = measurement.units_at(look) else {
             open.answer = Some(measurement.finish());

@@ -51,7 +51,7 @@ fn word(verdict: Verdict, run: &Run) -> String {
 
 /// Whether the budget left no time to measure anything.
 pub fn is_unchecked(run: &Run) -> bool {
-    let is_left = |outcome: &Outcome| outcome.reason == Some(Reason::BudgetUsedUp);
+    let is_left = |outcome: &Outcome| matches!(outcome.reason, Some(Reason::BudgetUsedUp | Reason::Interrupted));
     caveats::measured(run) == 0 && run.outcomes.iter().any(is_left)
 }
 

@@ -193,7 +193,7 @@ impl Push<'_> {
         // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
         let run = catch_unwind(AssertUnwindSafe(|| output::diff(&options, self.terminal)));
         match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
-            Ok(run) => Ok(self.conclude(names, pair, run, &output)),
+            Ok(run) => self.conclude(names, pair, run, &output, *budget),
             Err(_) if interrupt::by_clock() => {
                 Err(self.out_of_time(pair, *budget, "by building; what was built is kept for the next time"))
             }
@@ -202,12 +202,20 @@ impl Push<'_> {
     }
 
     /// Prints what came out, in one line if nothing blocks the push.
-    fn conclude(&self, names: &str, pair: &PushedPair, mut run: Run, output: &RunOutput) -> ExitCode {
+    fn conclude(
+        &self,
+        names: &str,
+        pair: &PushedPair,
+        mut run: Run,
+        output: &RunOutput,
+        budget: Option<Budget>,
+    ) -> Result<ExitCode> {
         run.interrupted &= !interrupt::by_clock();
         let code = output.write(&run);
-        if push::is_unchecked(&run) {
-            self.unchecked.replace(Some(pair.base.clone()));
-        } else if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) {
+        if push::is_unchecked(&run) && code == ExitCode::Success {
+            return Err(self.out_of_time(pair, budget, "before a test could be measured"));
+        }
+        if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) {
             // A count that is wrong by one is no reason to disturb a push.
             let _ = self.ours().and_then(|ours| unchecked::forget(&ours));
         }
@@ -221,7 +229,7 @@ impl Push<'_> {
             let seconds = format::seconds(self.started.elapsed());
             self.terminal.status("Passed", &format!("{} [{seconds}]", push::passed(names, &pair.base_name, &run)));
         }
-        exit_code::of_push(code, self.check.failure())
+        Ok(exit_code::of_push(code, self.check.failure()))
     }
 
     /// Says how many pushes went unchecked if this is one of them.
@@ -271,8 +279,14 @@ impl Push<'_> {
     fn out_of_time(&self, pair: &PushedPair, budget: Option<Budget>, how: &str) -> Error {
         self.unchecked.replace(Some(pair.base.clone()));
         let whole = budget.map_or_else(|| self.started.elapsed(), |budget| budget.whole);
-        let hint = "a longer one is stored in the hook by `cargo perfunit hook install --budget TIME`";
-        Error::new(ExitCode::Inconclusive, format!("the budget of {} was used up {how}", format::seconds(whole)))
-            .hint(hint)
+        let what = format!("the budget of {} was used up {how}", format::seconds(whole));
+        let error = Error::new(ExitCode::Inconclusive, what);
+        match self.check.failure() {
+            OnFailure::Block => {
+                error.hint("a longer one is stored in the hook by `cargo perfunit hook install --budget TIME`")
+            }
+            // The last line says what to do.
+            OnFailure::Pass => error,
+        }
     }
 }

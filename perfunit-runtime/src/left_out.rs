@@ -48,8 +48,13 @@ impl LeftOut {
     }
 }
 
+/// As a difference of such.
+pub fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
 fn rest(ns: u64, left_out_ns: i64) -> u64 {
-    (ns as i64 - left_out_ns).max(0) as u64
+    (signed(ns) - left_out_ns).max(0) as u64
 }
 
 #[cfg(test)]

@@ -175,6 +175,9 @@ fn show(progress: &Progress<'_>, terminal: Terminal) {
         Progress::Anchoring { base, head, tests } => {
             terminal.status("Comparing", &report::history::anchoring(base, head, tests));
         }
+        Progress::NotAnchored { base, head, ref why } => {
+            terminal.warning(&report::history::not_anchored(base, head, why));
+        }
     }
 }
 

@@ -13,6 +13,8 @@ mod ends;
 mod found;
 mod function;
 mod log;
+mod progress;
+mod ratchet;
 mod releases;
 mod rows;
 #[cfg(test)]
@@ -22,7 +24,9 @@ mod store;
 
 pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;
-pub use log::{LogRequest, Progress, log};
+pub use log::{LogRequest, log};
+pub use progress::Progress;
+pub use ratchet::Project;
 pub use releases::releases;
 pub use rows::Key;
 pub use store::Store;

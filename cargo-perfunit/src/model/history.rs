@@ -293,8 +293,13 @@ pub struct Anchor {
 
 impl Anchor {
     /// True if the intervals of both do not overlap.
+    pub fn differs(&self) -> bool {
+        self.direct.low > self.product.high || self.product.low > self.direct.high
+    }
+
+    /// True if they differ although the steps have figures of all that lies between.
     pub fn is_contradiction(&self) -> bool {
-        self.is_complete && (self.direct.low > self.product.high || self.product.low > self.direct.high)
+        self.is_complete && self.differs()
     }
 
     /// True if the whole is slower or faster, and no single commit is.

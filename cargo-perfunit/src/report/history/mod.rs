@@ -24,7 +24,7 @@ pub use entry::text as entry;
 pub(super) use entry::{counts, moved, worst};
 pub use markdown::render as markdown;
 pub(super) use moves::{Move, Moves};
-pub use progress::{anchoring, joined, left};
+pub use progress::{anchoring, joined, left, not_anchored};
 pub use releases::{release, summary as releases_summary};
 pub use releases_csv::render as releases_csv;
 pub use releases_document::{ReleasesDocument, releases_json};

@@ -52,6 +52,8 @@ pub struct Counts {
     pub unchanged: usize,
     pub skipped: usize,
     pub open: usize,
+    /// Of the range, but not looked at.
+    pub left_out: usize,
 }
 
 impl Counts {
@@ -66,6 +68,7 @@ impl Counts {
             unchanged: steps.iter().filter(|step| step.tests.is_empty()).count(),
             skipped: history.entries.len() - steps.len() - open,
             open,
+            left_out: history.left_out,
         }
     }
 
@@ -73,8 +76,12 @@ impl Counts {
     pub fn text(&self) -> String {
         let Self { slower, faster, unchanged, skipped, .. } = self;
         let commits = count(self.commits, "commit");
+        let left_out = match self.left_out {
+            0 => String::new(),
+            others => format!(", {others} others of the range not looked at"),
+        };
         format!(
-            "{commits}: {slower} with slower tests, {faster} with faster ones, {unchanged} in which no test can have changed, {skipped} skipped"
+            "{commits}: {slower} with slower tests, {faster} with faster ones, {unchanged} in which no test can have changed, {skipped} skipped{left_out}"
         )
     }
 }

@@ -364,17 +364,21 @@ fn direct_comparisons_say_what_the_steps_do_not() {
         anchor(Verdict::Same, 0.0, 0.08, true),
         anchor(Verdict::Slower, 0.1, 0.1, true),
         Anchor { is_complete: false, ..anchor(Verdict::Faster, -0.1, 0.1, false) },
+        Anchor { is_complete: false, ..anchor(Verdict::Slower, 0.3, 0.1, true) },
         Anchor { since: commit(7, "Later"), ..anchor(Verdict::Inconclusive, 0.02, 0.02, true) },
     ];
-    let course = Course { anchors, ..course() };
-    let lines: Vec<String> = anchors::shown(&course).map(|anchor| anchors::text(anchor).to_string()).collect();
+    let shown = Course { anchors: anchors.clone(), ..course() };
+    assert_eq!(anchors::shown(&shown).count(), 4);
+    let lines: Vec<String> = anchors.iter().map(|anchor| anchors::text(anchor).to_string()).collect();
     let text = lines.join("\n");
     snapbox::assert_data_eq!(
         without_escapes(&text),
         snapbox::str![[r"
 +4.0 % slower [+3.0 %, +5.0 %] since v1.2.0, compared directly; no single commit made it slower
 +0.00 % [-1.0 %, +1.0 %] since v1.2.0, compared directly; the steps give +8.0 % [+7.0 %, +9.0 %] and contradict it
++10.0 % slower [+9.0 %, +11.0 %] since v1.2.0, compared directly
 -10.0 % faster [-11.0 %, -9.0 %] since v1.2.0, compared directly; none of the commits that were measured made it faster
++30.0 % slower [+29.0 %, +31.0 %] since v1.2.0, compared directly; the steps that were measured give +10.0 % [+9.0 %, +11.0 %], and others lie between
 +2.0 % inconclusive [+1.0 %, +3.0 %] since 0000007, compared directly
 "]]
     );

@@ -230,14 +230,13 @@ fn judge_bisect(arguments: &Arguments, tool: &Tool, tree: &Path, deeds: &[Deed])
         }
         questions += 1;
         let answer = asked(from, to, function);
-        let candidates = answer.as_ref().ok().and_then(|answer| answer["candidates"].as_array().cloned());
-        let candidates = candidates.unwrap_or_default();
+        let step = answer.as_ref().ok().map(|answer| answer["steps"][0].clone()).unwrap_or_default();
+        let candidates = step["candidates"].as_array().cloned().unwrap_or_default();
         let is_it =
             |commit: &Value| commit["subject"].as_str().is_some_and(|text| text.starts_with(&format!("{at}: ")));
-        let is_found = answer.as_ref().is_ok_and(|answer| answer["end"] == "found");
-        match (is_found, candidates.iter().any(is_it), candidates.len()) {
-            (true, true, 1) => exact += 1,
-            (true, true, _) => in_set += 1,
+        match (candidates.iter().any(is_it), candidates.len()) {
+            (true, 1) => exact += 1,
+            (true, _) => in_set += 1,
             _ => wrong.push(format!("{at} between {from} and {to}: {answer:?}")),
         }
     }

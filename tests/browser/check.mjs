@@ -101,9 +101,9 @@ async function unfoldAll(page) {
   for (const button of await page.locator('.id button').all()) await button.click();
 }
 
-async function isNotWide(page) {
+async function isNotWide(page, what = 'few') {
   const [width, room] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-  check(width <= room, `few: ${width} px of content on a screen of ${room}`);
+  check(width <= room, `${what}: ${width} px of content on a screen of ${room}`);
 }
 
 async function isAccessible(page, what) {
@@ -159,6 +159,21 @@ await open('few', { javaScriptEnabled: false }, isThereWithoutScripts);
 await open('nothing', {}, async (page) => {
   check(await page.getByText('only comments and documentation changed').isVisible(), 'nothing: says why');
   await isAccessible(page, 'nothing');
+});
+for (const colorScheme of ['light', 'dark']) {
+  await open('log', { colorScheme }, (page) => isAccessible(page, `log, ${colorScheme}`));
+}
+await open('log', { viewport: { width: 360, height: 740 } }, async (page) => {
+  await isNotWide(page, 'log');
+  await isAccessible(page, 'log, on a telephone');
+});
+await open('log', { javaScriptEnabled: false }, async (page) => {
+  check(await page.locator('#commits > tbody > tr').count() === 60, 'log without scripts: all commits');
+  check(await page.locator('.plot.course circle').first().isVisible(), 'log without scripts: courses');
+});
+await open('log', {}, async (page) => {
+  await page.locator('.moves a').first().click();
+  check(await page.locator('#commits tr:target').isVisible(), 'log: a step leads to its commit');
 });
 await isQuick('many');
 await isQuick('measured');

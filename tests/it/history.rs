@@ -1,4 +1,4 @@
-//! `cargo perfunit log` and `cargo perfunit bisect`.
+//! `cargo perfunit log`.
 
 use crate::source;
 use crate::support::{Project, Run};
@@ -54,23 +54,6 @@ fn log_names_the_commit_that_changed_a_test_and_skips_what_does_not_build() {
     assert_eq!(course["points"][6]["ratio"], course["points"][2]["ratio"]);
     let table = project.perfunit(["log", "HEAD~7", "--message-format", "csv"].iter().chain(&QUICK)).expect(0).stdout;
     assert_eq!(table.lines().filter(|line| line.contains(",slower,")).count(), 1, "{table}");
-}
-
-#[test]
-fn bisect_names_the_commit_or_those_that_cannot_be_told_apart() {
-    let project = seven();
-    let arguments = ["bisect", "mixes", "--good", "HEAD~7", "--message-format", "json"];
-    let document = project.perfunit(arguments.iter().chain(&QUICK)).expect(0).json();
-    assert_eq!(document["end"], "found");
-    let candidates = document["candidates"].as_array().unwrap();
-    let subjects: Vec<_> = candidates.iter().map(|commit| commit["subject"].as_str().unwrap()).collect();
-    assert_eq!(subjects, ["Two: broken", "Three: slower"]);
-    assert!(document["step"]["change"]["low"].as_f64().unwrap() > 0.5, "{document}");
-
-    let run = project.perfunit(["bisect", "mixes", "--good", "HEAD~3"].iter().chain(&QUICK)).expect(2);
-    assert!(run.stderr.contains("no test with `mixes` in its name can have changed"), "{}", run.stderr);
-    let run = project.perfunit(["bisect", "mixes", "--good", "HEAD~5"].iter().chain(&QUICK)).expect(102);
-    assert!(run.stderr.contains("does not build"), "{}", run.stderr);
 }
 
 /// Commits, verdicts and reasons, without figures.
@@ -338,9 +321,6 @@ fn what_is_no_history_is_refused() {
         (&["log", "--since", "2024-01-01"], 2, "there are no commits in the range"),
         (&["log", "HEAD~1", "--merges"], 2, "none of the 1 commits in `HEAD~1` is a merge"),
         (&["log", "HEAD~1", "--by-tag", "--merges"], 2, "cannot be used with"),
-        (&["bisect", "mixes", "--bad", "HEAD"], 2, "--bad needs --good"),
-        (&["bisect", "mixes", "more"], 2, "unexpected argument `more`"),
-        (&["bisect"], 2, "<TEST>"),
     ] {
         let run = project.perfunit(arguments).expect(code);
         assert!(run.stderr.contains(part), "{arguments:?}: {}", run.stderr);

@@ -1,4 +1,4 @@
-//! `--report html=FILE`: one page with everything in it.
+//! `--report html=FILE`: one page with everything in it, of a run and of a history.
 
 use crate::source;
 use crate::support::Project;
@@ -22,4 +22,28 @@ fn a_run_becomes_one_page_with_its_plots_and_its_responsible_function() {
 
     let again = project.perfunit(["report", "--format", "html"]).expect(0);
     assert_eq!(again.stdout, page, "a saved run makes the same page");
+}
+
+#[test]
+fn a_history_becomes_one_page_and_what_is_kept_makes_it_again() {
+    let project = Project::library(&source(500), &source(1500));
+    let log = |arguments: &[&str]| project.perfunit(["log", "HEAD~1", "--explain", "never"].iter().chain(arguments));
+    // Nothing is known yet, and nothing is built.
+    let open = log(&["--stored"]).expect(0);
+    assert!(open.stdout.contains("1 commit not compared yet") && !open.stderr.contains("Building"), "{}", open.stderr);
+
+    log(&["--report", "html=target/log.html", "--report", "markdown=target/log.md"]).expect(0);
+    let read = |file: &str| fs::read_to_string(project.path().join("target").join(file)).unwrap();
+    let page = read("log.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<h1 class=\"slower\">1 of 1 commit made tests slower</h1>"), "{page}");
+    assert!(page.contains("tests::<b>mixes</b>") && page.matches("<circle").count() == 1, "{page}");
+    let text = read("log.md");
+    assert!(text.contains("| `sample tests::mixes` |") && text.contains("| slower |"), "{text}");
+
+    let again = log(&["--stored", "--message-format", "html"]).expect(0);
+    assert!(!again.stderr.contains("Building"), "{}", again.stderr);
+    assert_eq!(again.stdout, page);
+    let refused = log(&["--report", "yaml=a"]).expect(2);
+    assert!(refused.stderr.contains("use text, markdown, json, csv, html"), "{}", refused.stderr);
 }

@@ -5,6 +5,7 @@ mod attributes;
 mod attribution;
 mod bad_input;
 mod benches;
+mod bisect;
 mod book;
 mod bound;
 mod calibrate;

@@ -1,19 +1,19 @@
 //! `cargo perfunit bisect`.
 
-use super::arguments::{CommonArguments, MeasuringArguments, MessageFormat, text_options};
+use super::arguments::{CommonArguments, MeasuringArguments, text_options};
 use crate::error::{Error, ExitCode, Result};
-use crate::history::{self, BisectRequest};
-use crate::model::Culprit;
+use crate::history::{self, BisectRequest, Steps, Subject};
+use crate::model::{Bisection, Direction, Unsearched};
 use crate::report;
 use crate::system::interrupt;
 use crate::system::term;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Arguments of `bisect`.
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("base", |arg| arg.value_name("TEST").required(true).help("Test that got slower: its name, or a part that no other slower test has").long_help(None::<&str>)),
+    mut_arg("base", |arg| arg.value_name("TEST").required_unless_present("function").help("Test that got slower: its name, or a part that no other slower test has").long_help(None::<&str>)),
     mut_arg("filter", |arg| arg.hide(true)),
     mut_arg("head", |arg| arg.hide(true)),
     mut_arg("partition", |arg| arg.hide(true)),
@@ -23,6 +23,10 @@ Examples:
   cargo perfunit bisect parser::long --good v1.2.0    among the commits since a release
   cargo perfunit bisect parser::long --good v1.2.0 --bad v1.3.0
                                                       between two releases
+  cargo perfunit bisect --function Parser::line       by the slower tests that execute a function
+  cargo perfunit bisect parser::long --all            each commit that changed the test
+  cargo perfunit bisect parser::long --message-format markdown
+                                                      a text to paste into an issue
 
 The ends are compared first. Working tree, index and HEAD stay as they are.
 "
@@ -34,18 +38,42 @@ pub struct BisectArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub measuring: MeasuringArguments,
-    /// Commit in which the test was quick [default: the last tag].
-    #[arg(long, value_name = "REV", help_heading = "History")]
+    /// Search by the slower tests that execute this function instead: by the one that changed most.
+    ///
+    /// A name, or the end of a path: `line`, `Parser::line`. What the commit did to the other tests is reported as well.
+    #[arg(long, short, value_name = "NAME", conflicts_with = "base", help_heading = "History")]
+    pub function: Option<String>,
+    /// Search each step beyond the threshold, slower and faster, the largest first.
+    #[arg(long, help_heading = "History")]
+    pub all: bool,
+    /// Search what made the test faster.
+    #[arg(long, help_heading = "History")]
+    pub faster: bool,
+    /// Commit before the change [default: the last tag].
+    #[arg(long, visible_alias = "old", value_name = "REV", help_heading = "History")]
     pub good: Option<String>,
-    /// Commit in which it is slow [default: HEAD].
-    #[arg(long, value_name = "REV", help_heading = "History")]
+    /// Commit after the change [default: HEAD].
+    #[arg(long, visible_alias = "new", value_name = "REV", help_heading = "History")]
     pub bad: Option<String>,
     /// File that keeps what was found out [default: target/perfunit/history.sqlite].
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub store: Option<PathBuf>,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
-    pub message_format: MessageFormat,
+    pub message_format: BisectFormat,
+}
+
+/// Output formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum BisectFormat {
+    /// A summary for people.
+    #[default]
+    #[value(alias = "human")]
+    Text,
+    /// One versioned JSON document.
+    Json,
+    /// A text for an issue.
+    Markdown,
 }
 
 impl BisectArguments {
@@ -56,19 +84,31 @@ impl BisectArguments {
             return Err(Error::usage(format!("unexpected argument `{more}`"))
                 .hint("bisect takes one test; commits are named with --good and --bad"));
         }
-        let test = self.common.base.clone().unwrap_or_default();
         let resolved = self.common.resolved(self.measuring.layer())?;
         let options = self.measuring.options(&self.common, &resolved)?;
+        let subject = match &self.function {
+            Some(function) => Subject::Function(function.clone()),
+            None => Subject::Test(self.common.base.clone().unwrap_or_default()),
+        };
+        let direction = if self.faster { Direction::Faster } else { Direction::Slower };
+        let steps = if self.all { Steps::All } else { Steps::Largest };
         let (good, bad, store) = (self.good.clone(), self.bad.clone(), self.store.clone());
-        let bisection = history::bisect(&BisectRequest { options, test, good, bad, store }, terminal)?;
+        let request = BisectRequest { options, subject, direction, steps, good, bad, store };
+        let bisection = history::bisect(&request, terminal)?;
         term::print(&match self.message_format {
-            MessageFormat::Human => report::history::bisection(&bisection, &text_options(self.common.verbose > 0)),
-            MessageFormat::Json => report::history::bisect_json(&bisection),
+            BisectFormat::Text => report::history::bisection(&bisection, &text_options(self.common.verbose > 0)),
+            BisectFormat::Json => report::history::bisect_json(&bisection),
+            BisectFormat::Markdown => report::history::bisect_markdown(&bisection),
         });
-        Ok(match bisection.culprit {
-            Culprit::Commits { .. } => ExitCode::Success,
-            Culprit::Open(_) if interrupt::requested() => ExitCode::Interrupted,
-            Culprit::Open(_) | Culprit::Lost(_) => ExitCode::Inconclusive,
-        })
+        Ok(exit_code(&bisection))
+    }
+}
+
+fn exit_code(bisection: &Bisection) -> ExitCode {
+    let is_open = bisection.unresolved.iter().any(|left| left.because == Unsearched::Open);
+    match () {
+        () if is_open && interrupt::requested() => ExitCode::Interrupted,
+        () if bisection.unresolved.is_empty() && !bisection.steps.is_empty() => ExitCode::Success,
+        () => ExitCode::Inconclusive,
     }
 }

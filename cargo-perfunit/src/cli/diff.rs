@@ -49,7 +49,7 @@ pub struct DiffArguments {
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
     /// Also write a report to a file; may be given several times.
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse, help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::<Format>::parse, help_heading = "Output")]
     pub report: Vec<ReportFile>,
     /// What to do when there is nothing to measure [default: pass].
     #[arg(long, value_enum, value_name = "ACTION", help_heading = "Output")]

@@ -1,16 +1,18 @@
 //! `cargo perfunit log`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, text_options};
+use super::report_files::{self, ReportFile};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{Steps, Walk};
 use crate::history::{self, LogRequest, Progress};
 use crate::report;
+use crate::report::history::HistoryFormat;
 use crate::system::date;
 use crate::system::interrupt;
 use crate::system::term::{self, Terminal};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
@@ -25,6 +27,8 @@ Examples:
   cargo perfunit log HEAD~50 --budget 10m  as many of the last 50 as fit, the youngest first; again goes on
   cargo perfunit log HEAD~20 parser::      only tests whose name contains `parser::`
   cargo perfunit log --message-format csv  a row for each test of each commit
+  cargo perfunit log --stored --report html=log.html
+                                           a page with the courses of tests, from what is kept
   cargo perfunit log --since '2 weeks ago' the commits of two weeks
   cargo perfunit log v1.0.0 --by-tag       what each release since then changed
   cargo perfunit log v1.2.0 --import a.sqlite --import b.sqlite
@@ -46,6 +50,9 @@ pub struct LogArguments {
     /// Only commits that change something below PATH, relative to the repository's root; may be given several times.
     #[arg(long, value_name = "PATH", help_heading = "History")]
     pub paths: Vec<String>,
+    /// Show what is kept and nothing else: build and measure nothing.
+    #[arg(long, conflicts_with = "budget", help_heading = "History")]
+    pub stored: bool,
     /// Only commits since then: `2024-05-01`, `2024-05-01T12:00:00Z`, `yesterday`, `2 weeks ago`; days begin in UTC.
     #[arg(long, value_name = "DATE", value_parser = moment, help_heading = "History")]
     pub since: Option<i64>,
@@ -69,27 +76,22 @@ pub struct LogArguments {
     pub export: Option<PathBuf>,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
-    pub message_format: LogFormat,
-}
-
-/// Output formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum LogFormat {
-    /// A summary for people, each commit as it is known.
-    #[default]
-    #[value(name = "text", alias = "human")]
-    Human,
-    /// One versioned JSON document.
-    Json,
-    /// A row for each test of each commit.
-    Csv,
+    pub message_format: HistoryFormat,
+    /// Also write a report to a file; may be given several times.
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::<HistoryFormat>::parse, help_heading = "Output")]
+    pub report: Vec<ReportFile<HistoryFormat>>,
 }
 
 impl LogArguments {
     /// Compares and prints.
     pub fn run(&self) -> Result<ExitCode> {
         let resolved = self.common.resolved(self.measuring.layer())?;
-        let options = self.measuring.options(&self.common, &resolved)?;
+        report_files::check(&self.report)?;
+        let mut options = self.measuring.options(&self.common, &resolved)?;
+        if self.stored {
+            // Without any time only what is known is had.
+            options.measuring.budget = Some(Duration::ZERO);
+        }
         let request = LogRequest {
             options,
             walk: self.walk(),
@@ -97,12 +99,14 @@ impl LogArguments {
             join: self.import.clone(),
             export: self.export.clone(),
         };
-        if self.by_tag {
+        let failed = if self.by_tag {
             self.releases(&request)?;
+            None
         } else {
-            self.commits(&request)?;
-        }
-        Ok(if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success })
+            self.commits(&request)?
+        };
+        let code = if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success };
+        Ok(failed.unwrap_or(code))
     }
 
     fn walk(&self) -> Walk {
@@ -116,9 +120,10 @@ impl LogArguments {
         }
     }
 
-    fn commits(&self, request: &LogRequest) -> Result<()> {
+    /// Returns the exit code of reports that could not be written.
+    fn commits(&self, request: &LogRequest) -> Result<Option<ExitCode>> {
         let (terminal, text) = (self.common.terminal(), text_options(self.common.verbose > 0));
-        let is_human = self.message_format == LogFormat::Human;
+        let is_human = self.message_format == HistoryFormat::Text;
         let history = history::log(request, terminal, &mut |progress| {
             if let (Progress::Commit { entry, .. }, true) = (&progress, is_human) {
                 term::print(&report::history::entry(entry, &text));
@@ -127,26 +132,31 @@ impl LogArguments {
         })?;
         let courses = history::courses(&history);
         term::print(&match self.message_format {
-            LogFormat::Human => report::history::summary(&history, &courses, &text),
-            LogFormat::Json => report::history::log_json(&history, &courses),
-            LogFormat::Csv => report::history::csv(&history),
+            // Its commits were printed as they were known.
+            HistoryFormat::Text => report::history::summary(&history, &courses, &text),
+            format => report::history::render(&history, &courses, format, &text),
         });
-        Ok(())
+        Ok(report_files::write_history(&history, &courses, &self.report, text))
     }
 
     fn releases(&self, request: &LogRequest) -> Result<()> {
+        let format = self.message_format;
+        if matches!(format, HistoryFormat::Markdown | HistoryFormat::Html) || !self.report.is_empty() {
+            return Err(Error::usage("releases are printed as text, json or csv only")
+                .hint("leave out --by-tag for a page with the releases as marks"));
+        }
         let (terminal, text) = (self.common.terminal(), text_options(self.common.verbose > 0));
-        let is_human = self.message_format == LogFormat::Human;
+        let is_human = format == HistoryFormat::Text;
         let releases =
             history::releases(request, terminal, &mut |progress| show(&progress, terminal), &mut |release| {
                 if is_human {
                     term::print(&report::history::release(release, &text));
                 }
             })?;
-        term::print(&match self.message_format {
-            LogFormat::Human => report::history::releases_summary(&releases, &text),
-            LogFormat::Json => report::history::releases_json(&releases),
-            LogFormat::Csv => report::history::releases_csv(&releases),
+        term::print(&match format {
+            HistoryFormat::Json => report::history::releases_json(&releases),
+            HistoryFormat::Csv => report::history::releases_csv(&releases),
+            _ => report::history::releases_summary(&releases, &text),
         });
         Ok(())
     }
@@ -164,6 +174,9 @@ fn show(progress: &Progress<'_>, terminal: Terminal) {
         Progress::Commit { .. } => {}
         Progress::Anchoring { base, head, tests } => {
             terminal.status("Comparing", &report::history::anchoring(base, head, tests));
+        }
+        Progress::NotAnchored { base, head, ref why } => {
+            terminal.warning(&report::history::not_anchored(base, head, why));
         }
     }
 }

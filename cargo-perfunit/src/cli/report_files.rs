@@ -1,28 +1,31 @@
 //! Reports that go to files.
 
 use crate::error::{Error, ExitCode, Result};
-use crate::model::Run;
+use crate::model::{Course, History, Run};
+use crate::report::history::HistoryFormat;
 use crate::report::{self, Format, Rendering, TextOptions};
 use crate::system::fs;
 use crate::system::term;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 
-/// A report and its file.
+/// A report and its file; of a run, unless it is of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportFile {
-    /// How the run is told.
-    pub format: Format,
+pub struct ReportFile<F = Format> {
+    pub format: F,
     pub path: PathBuf,
 }
 
-impl ReportFile {
+impl<F: ValueEnum> ReportFile<F> {
     /// Reads `FORMAT=FILE`.
     pub fn parse(typed: &str) -> Result<Self> {
-        let known = || Format::value_variants().iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+        let known = || {
+            let formats = F::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            formats.map(|format| format.get_name().to_owned()).collect::<Vec<_>>().join(", ")
+        };
         let (name, path) = typed.split_once('=').unwrap_or((typed, ""));
-        let format = Format::from_str(name, false)
-            .map_err(|_| Error::usage(format!("unknown format `{name}`: use {}", known())))?;
+        let format =
+            F::from_str(name, false).map_err(|_| Error::usage(format!("unknown format `{name}`: use {}", known())))?;
         if path.is_empty() {
             return Err(Error::usage(format!("no file given: use `{name}=FILE`")));
         }
@@ -31,7 +34,7 @@ impl ReportFile {
 }
 
 /// Refuses what certainly cannot be written, before anything is measured for it.
-pub fn check(files: &[ReportFile]) -> Result<()> {
+pub fn check<F>(files: &[ReportFile<F>]) -> Result<()> {
     for (index, ReportFile { path, .. }) in files.iter().enumerate() {
         if path.is_dir() {
             return Err(Error::usage(format!("--report cannot write {}: it is a folder", path.display()))
@@ -51,6 +54,27 @@ pub fn write_all(run: &Run, files: &[ReportFile], rendering: &Rendering) -> Opti
         if let Err(error) = write(run, *format, rendering, path) {
             let again = format!("--format {} --output FILE` writes it from the saved run", format.name());
             term::error(&format!("{}\nhint: `cargo perfunit report {again}", error.message()));
+            failed = Some(error.code());
+        }
+    }
+    failed
+}
+
+/// Writes the reports of a history, and says which cannot be written; the exit code of such a failure.
+pub fn write_history(
+    history: &History,
+    courses: &[Course],
+    files: &[ReportFile<HistoryFormat>],
+    text: TextOptions,
+) -> Option<ExitCode> {
+    let mut failed = None;
+    for ReportFile { format, path } in files {
+        let text = TextOptions { width: 0, unicode: true, ..text };
+        let report = report::history::render(history, courses, *format, &text);
+        let report = if *format == HistoryFormat::Text { term::plain(&report) } else { report };
+        if let Err(error) = fs::write(path, report) {
+            let hint = "the same command with --stored writes it from what is kept";
+            term::error(&format!("{}\nhint: {hint}", error.message()));
             failed = Some(error.code());
         }
     }
@@ -91,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_report_has_a_format_and_a_file() {
-        let parsed = |typed| ReportFile::parse(typed).map_err(|error| error.to_string());
+        let parsed = |typed| ReportFile::<Format>::parse(typed).map_err(|error| error.to_string());
         assert_eq!(parsed("json=a=b.json"), Ok(file(Format::Json, Path::new("a=b.json"))));
         assert_eq!(parsed("human=a"), Ok(file(Format::Text, Path::new("a"))));
         assert!(parsed("yaml=a").unwrap_err().contains("unknown format `yaml`: use text, markdown, json"));

@@ -110,10 +110,15 @@ fn function_impact(function: &Function, mut tests: Vec<TestImpact>) -> FunctionI
     FunctionImpact { function: function.clone(), cost: Spread::of(&times), tests }
 }
 
-fn is_named(function: &Function, path: &str) -> bool {
-    let is_end = |name: &str| name.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
+/// Whether a path names the function.
+pub fn is_named(function: &Function, path: &str) -> bool {
     let krate = function.package.replace('-', "_");
-    is_end(&function.name) || is_end(&format!("{krate}::{}", function.name))
+    ends_with(&function.name, path) || ends_with(&format!("{krate}::{}", function.name), path)
+}
+
+/// Whether a path is a name, or the end of one at a `::`.
+pub fn ends_with(name: &str, path: &str) -> bool {
+    name.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
 }
 
 fn no_such(path: &str, mut known: Vec<&str>) -> NoSuch {

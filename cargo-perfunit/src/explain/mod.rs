@@ -43,7 +43,7 @@ pub use by_instructions::check;
 pub use causes::{Facts, Suspect, add_causes};
 pub use differences::{Differences, NodeDifference, differences};
 pub use forest::{Forest, ForestNode, forest};
-pub use impact::{FunctionImpact, Impact, NoSuch, TestImpact, impact};
+pub use impact::{FunctionImpact, Impact, NoSuch, TestImpact, ends_with, impact, is_named};
 pub use merge::{Merged, MergedNode};
 pub use options::{Explaining, Goal};
 pub use question::{Answers, Inquiry, Question};

@@ -5,23 +5,28 @@
 //! beginning. So each commit is compared directly once, and the last one twice.
 
 use super::comparing::{Compared, Comparing};
+use super::progress::Progress;
 use crate::error::Result;
-use crate::model::{Change, Commit, Entry, History, Span, Step, StepOutcome, TestId};
+use crate::model::{Change, Commit, Entry, History, Skipped, Span, Step, StepOutcome, TestId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes the direct comparisons that a history needs. `announce` hears of each before it is made.
+/// Makes the direct comparisons that a history needs. `announce` hears of each before it is made, and if it cannot be.
 pub fn anchor(
     history: &mut History,
     comparing: &mut Comparing,
     threshold: f64,
-    announce: &mut dyn FnMut(&Commit, &Commit, usize),
+    announce: &mut dyn FnMut(Progress<'_>),
 ) -> Result<()> {
     for Wanted { base, head, tests } in wanted(history, threshold) {
-        announce(&base, &head, tests.len());
+        announce(Progress::Anchoring { base: &base, head: &head, tests: tests.len() });
         match comparing.compare_tests(&base.id, &head.id, &tests)? {
             Compared::Step(step) => history.spans.push(Span { base, head, tests, step }),
-            // Both are parts of steps, so that this does not last; the course stays what its steps say.
-            Compared::Broken(..) | Compared::Failed(_) => {}
+            // The course stays what its steps say.
+            Compared::Broken(_, why) => announce(Progress::NotAnchored { base: &base, head: &head, why }),
+            Compared::Failed(error) => {
+                let why = Skipped::Failed { error: error.message().to_owned() };
+                announce(Progress::NotAnchored { base: &base, head: &head, why });
+            }
             Compared::Interrupted => {
                 history.interrupted = true;
                 break;
@@ -128,7 +133,7 @@ fn beginning(history: &History, start: usize, entries: &[Entry]) -> Option<Commi
 mod tests {
     use super::*;
     use crate::history::samples;
-    use crate::model::{Skipped, Verdict};
+    use crate::model::Verdict;
 
     /// Changes of a test by commit, each with an interval of two per cent; `None` for a commit without a step.
     fn history(steps: &[Option<&[(&str, f64)]>]) -> History {

@@ -6,7 +6,7 @@ use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
 use crate::measure::kernel;
-use crate::model::{Joined, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TestId};
+use crate::model::{Explain, Joined, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TestId};
 use crate::session::{self, Options};
 use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;
@@ -203,6 +203,27 @@ impl Comparing {
             },
         }
     }
+
+    /// Compares these tests of two commits once more, whatever is known, and saves the run for `report` and `explain`; `None`
+    /// if there is no time for it.
+    pub fn anew(&self, base: &str, head: &str, tests: &[String], explain: Explain) -> Result<Option<Run>> {
+        let started = Instant::now();
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(started));
+        if interrupt::requested() || left == Some(Duration::ZERO) {
+            return Ok(None);
+        }
+        let mut options = self.options.clone();
+        options.request = Request::Range { base: base.to_owned(), head: Some(head.to_owned()) };
+        options.measuring.budget = left;
+        options.filter.names = tests.to_vec();
+        options.filter.exact = true;
+        options.explaining.explain = explain;
+        match session::diff(&options, self.terminal, &|_| {}) {
+            Ok(run) => Ok(Some(run).filter(|run| !is_cut_short(run))),
+            Err(_) if interrupt::requested() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// One comparison has all of the error rate; more of them are counted in steps, so that a range that grows seldom asks for
@@ -268,7 +289,8 @@ fn can_differ(outcome: &Outcome) -> bool {
     outcome.measured.is_some() || !is_equal_or_unwanted
 }
 
-fn test(run: &Run, outcome: &Outcome) -> StepTest {
+/// What a history keeps of a test.
+pub fn test(run: &Run, outcome: &Outcome) -> StepTest {
     let figures = outcome.measured.as_ref().map(|measured| StepFigures {
         change: measured.change,
         base_ns: measured.base_ns,

@@ -1,92 +1,125 @@
 //! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open,
 //! until a direct comparison over several commits takes their place.
 
-use crate::model::{Anchor, Change, Course, Entry, History, Point, Skipped, Span, Step, StepOutcome, TestId, Verdict};
-use std::collections::BTreeSet;
+use crate::model::{
+    Anchor, Change, Course, Entry, History, Point, Skipped, Span, Step, StepOutcome, StepTest, TestId, Verdict,
+};
+use std::collections::{BTreeSet, HashMap};
 
 /// The courses of all tests that moved in a step or over several, those that changed most first.
 pub fn courses(history: &History) -> Vec<Course> {
     let steps = history.steps().map(|(_, step)| step);
     let moved = steps.chain(history.spans.iter().map(|span| &span.step)).flat_map(Step::moved);
     let tests: BTreeSet<&TestId> = moved.map(|found| &found.test).collect();
-    let mut courses: Vec<Course> = tests.into_iter().map(|test| course(history, test)).collect();
+    let known = Known::of(history, &tests);
+    let mut courses: Vec<Course> = tests.into_iter().map(|test| known.course(test)).collect();
     let size = |course: &Course| course.total().estimate.ln_1p().abs();
-    courses.sort_by(|one, two| size(two).total_cmp(&size(one)));
+    courses.sort_by(|one, two| size(two).total_cmp(&size(one)).then_with(|| one.test.cmp(&two.test)));
     courses
 }
 
-fn course(history: &History, test: &TestId) -> Course {
-    let mut points = vec![Point::START];
-    let mut anchors = Vec::new();
-    for (index, entry) in history.entries.iter().enumerate() {
-        let before = points[index];
-        let mut at = match &entry.outcome {
-            StepOutcome::Compared(step) => after(before, step, test),
-            // What the commit did shows in the next one that is compared.
-            StepOutcome::Skipped(_) | StepOutcome::Open => {
-                Point { moved: None, is_known: false, is_anchored: false, ..before }
+/// What the steps and spans of a history say, so that a test is found without going through all others.
+struct Known<'a> {
+    history: &'a History,
+    /// By test, what came of it in each entry; nothing where its code is equal or the entry was not compared.
+    steps: HashMap<&'a TestId, Vec<Option<&'a StepTest>>>,
+    /// By the entry at which they end, each with the number of entries before its base.
+    spans: HashMap<usize, Vec<(&'a Span, usize)>>,
+}
+
+impl<'a> Known<'a> {
+    fn of(history: &'a History, tests: &BTreeSet<&'a TestId>) -> Self {
+        let none = vec![None; history.entries.len()];
+        let mut steps: HashMap<&TestId, Vec<_>> = tests.iter().map(|test| (*test, none.clone())).collect();
+        for (index, entry) in history.entries.iter().enumerate() {
+            for found in entry.step().into_iter().flat_map(|step| &step.tests) {
+                if let Some(of_test) = steps.get_mut(&found.test) {
+                    of_test[index] = Some(found);
+                }
             }
-        };
-        let ending = history.spans.iter().filter(|span| span.head.id == entry.commit.id);
-        for (span, direct, verdict) in ending.filter_map(|span| direct(span, test)) {
-            let Some(start) = history.place(&span.base.id).filter(|start| *start <= index) else { continue };
-            let steps = &history.entries[start..=index];
-            anchors.push(Anchor {
-                since: span.base.clone(),
-                entry: index,
-                verdict,
-                direct,
-                product: product(steps, test),
-                is_complete: history.left_out == 0 && steps.iter().all(|entry| is_known(entry, test)),
-                has_moved: steps.iter().filter_map(Entry::step).flat_map(Step::moved).any(|moved| moved.test == *test),
-            });
-            at = Point { moved: at.moved, is_known: true, is_anchored: true, ..times(points[start], direct) };
         }
-        points.push(at);
+        let mut spans: HashMap<usize, Vec<(&Span, usize)>> = HashMap::new();
+        for span in &history.spans {
+            let ends = (history.place(&span.base.id), history.place(&span.head.id));
+            if let (Some(start), Some(end)) = ends
+                && start < end
+            {
+                spans.entry(end - 1).or_default().push((span, start));
+            }
+        }
+        Self { history, steps, spans }
     }
-    points.remove(0);
-    Course { test: test.clone(), points, anchors }
+
+    fn course(&self, test: &TestId) -> Course {
+        let entries = &self.history.entries;
+        let found = &self.steps[test];
+        let mut points = vec![Point::START];
+        let mut anchors = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let mut at = after(points[index], entry, found[index]);
+            let ending = self.spans.get(&index).into_iter().flatten();
+            for (span, start, direct, verdict) in ending.filter_map(|(span, start)| direct(span, *start, test)) {
+                let steps = || entries[start..=index].iter().zip(&found[start..=index]);
+                anchors.push(Anchor {
+                    since: span.base.clone(),
+                    entry: index,
+                    verdict,
+                    direct,
+                    product: product(steps()),
+                    is_complete: self.history.left_out == 0 && steps().all(|(entry, found)| is_known(entry, *found)),
+                    has_moved: found[start..=index].iter().flatten().any(|found| moved(found).is_some()),
+                });
+                at = Point { moved: at.moved, is_known: true, is_anchored: true, ..times(points[start], direct) };
+            }
+            points.push(at);
+        }
+        points.remove(0);
+        Course { test: test.clone(), points, anchors }
+    }
 }
 
 /// What a span says about a test, if it was asked about it and has an answer.
-fn direct<'a>(span: &'a Span, test: &TestId) -> Option<(&'a Span, Change, Verdict)> {
+fn direct<'a>(span: &'a Span, start: usize, test: &TestId) -> Option<(&'a Span, usize, Change, Verdict)> {
     if !span.tests.contains(test) {
         return None;
     }
     match span.step.of(test) {
-        Some(found) => found.figures.map(|figures| (span, figures.change, found.verdict)),
+        Some(found) => found.figures.map(|figures| (span, start, figures.change, found.verdict)),
         // Its code is equal at both ends.
-        None => Some((span, Change { estimate: 0.0, low: 0.0, high: 0.0 }, Verdict::Same)),
+        None => Some((span, start, Change { estimate: 0.0, low: 0.0, high: 0.0 }, Verdict::Same)),
     }
 }
 
 /// The product of steps.
-fn product(entries: &[Entry], test: &TestId) -> Change {
-    let steps = entries.iter().filter_map(Entry::step);
-    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, step| after(at, step, test));
+fn product<'a>(steps: impl Iterator<Item = (&'a Entry, &'a Option<&'a StepTest>)>) -> Change {
+    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, (entry, found)| after(at, entry, *found));
     Change { estimate: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
 }
 
 /// Whether the steps say what became of a test at a commit. One that does not build is part of the next step.
-fn is_known(entry: &Entry, test: &TestId) -> bool {
+fn is_known(entry: &Entry, found: Option<&StepTest>) -> bool {
     match &entry.outcome {
-        StepOutcome::Compared(step) => step.of(test).is_none_or(|found| found.figures.is_some()),
+        StepOutcome::Compared(_) => found.is_none_or(|found| found.figures.is_some()),
         StepOutcome::Skipped(why) => matches!(why, Skipped::DoesNotBuild { .. }),
         StepOutcome::Open => false,
     }
 }
 
-fn after(at: Point, step: &Step, test: &TestId) -> Point {
-    let Some(found) = step.of(test) else {
+fn moved(found: &StepTest) -> Option<Verdict> {
+    Some(found.verdict).filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster))
+}
+
+fn after(at: Point, entry: &Entry, found: Option<&StepTest>) -> Point {
+    let still = Point { moved: None, is_anchored: false, ..at };
+    match (&entry.outcome, found) {
+        // What the commit did shows in the next one that is compared.
+        (StepOutcome::Skipped(_) | StepOutcome::Open, _) => Point { is_known: false, ..still },
         // Nothing that it can execute differs.
-        return Point { moved: None, is_known: true, is_anchored: false, ..at };
-    };
-    let Some(figures) = found.figures else { return Point { moved: None, is_known: false, is_anchored: false, ..at } };
-    Point {
-        moved: Some(found.verdict).filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster)),
-        is_known: true,
-        is_anchored: false,
-        ..times(at, figures.change)
+        (StepOutcome::Compared(_), None) => Point { is_known: true, ..still },
+        (StepOutcome::Compared(_), Some(found)) => match found.figures {
+            None => Point { is_known: false, ..still },
+            Some(figures) => Point { moved: moved(found), is_known: true, ..times(still, figures.change) },
+        },
     }
 }
 

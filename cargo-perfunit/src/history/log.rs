@@ -2,14 +2,15 @@
 
 use super::anchor::anchor;
 use super::comparing::{Compared, Comparing};
+use super::progress::{Pace, Progress};
 use crate::error::Result;
 use crate::git::{Repository, Walk};
-use crate::model::{Commit, Entry, History, Joined, Side, Skipped, StepOutcome};
+use crate::model::{Commit, Entry, History, Side, Skipped, StepOutcome};
 use crate::session::Options;
 use crate::system::fs;
 use crate::system::term::Terminal;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
 
 /// What to look at.
 pub struct LogRequest {
@@ -22,22 +23,6 @@ pub struct LogRequest {
     pub join: Vec<PathBuf>,
     /// Where to write all that is known in the end.
     pub export: Option<PathBuf>,
-}
-
-/// How far a log is, and what happens in it.
-pub enum Progress<'a> {
-    /// A file was joined.
-    Joined { file: &'a Path, joined: Joined },
-    /// A commit is known.
-    Commit {
-        entry: &'a Entry,
-        done: usize,
-        of: usize,
-        /// How long the others will take, if they take as long as those that were not known before.
-        left: Option<Duration>,
-    },
-    /// So many tests are to be compared directly over several commits.
-    Anchoring { base: &'a Commit, head: &'a Commit, tests: usize },
 }
 
 /// Compares the commits, the youngest first. What an interruption or the budget leaves out is open, and the next call
@@ -67,9 +52,7 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
     let mut history =
         History { base: commits.base.clone(), entries, spans: Vec::new(), left_out, note: commits.note, interrupted };
     let threshold = request.options.measuring.threshold.fraction();
-    anchor(&mut history, &mut comparing, threshold, &mut |base, head, tests| {
-        announce(Progress::Anchoring { base, head, tests });
-    })?;
+    anchor(&mut history, &mut comparing, threshold, announce)?;
     close(request, &comparing)?;
     Ok(history)
 }
@@ -117,42 +100,4 @@ pub(super) fn outcome(comparing: &mut Comparing, line: &[&Commit]) -> Result<Ste
         }
     }
     Ok(StepOutcome::Skipped(Skipped::NothingBefore))
-}
-
-/// How long commits take that were not known before.
-#[derive(Default)]
-struct Pace {
-    times: Vec<Duration>,
-}
-
-impl Pace {
-    /// Out of the store an answer comes at once.
-    const KNOWN: Duration = Duration::from_millis(100);
-
-    fn note(&mut self, time: Duration) {
-        if time > Self::KNOWN {
-            self.times.push(time);
-        }
-    }
-
-    fn left(&self, commits: usize) -> Option<Duration> {
-        let mean = self.times.iter().sum::<Duration>().checked_div(u32::try_from(self.times.len()).ok()?)?;
-        (commits > 0).then(|| mean * u32::try_from(commits).unwrap_or(u32::MAX))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_takes_as_long_as_what_was_not_known() {
-        let mut pace = Pace::default();
-        pace.note(Duration::from_millis(1));
-        assert_eq!(pace.left(3), None);
-        pace.note(Duration::from_secs(2));
-        pace.note(Duration::from_secs(4));
-        assert_eq!(pace.left(5), Some(Duration::from_secs(15)));
-        assert_eq!(pace.left(0), None);
-    }
 }

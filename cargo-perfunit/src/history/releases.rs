@@ -1,7 +1,8 @@
 //! Each release of a range against the one before it, beside what is known about the commits between them.
 
 use super::comparing::{Compared, Comparing};
-use super::log::{LogRequest, Progress, close, open, outcome};
+use super::log::{LogRequest, close, open, outcome};
+use super::progress::Progress;
 use crate::error::Result;
 use crate::git::Repository;
 use crate::model::{Commit, Entry, Release, Releases, Side, Step, StepOutcome};

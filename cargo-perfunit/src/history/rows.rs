@@ -3,7 +3,7 @@
 use crate::decide;
 use crate::model::{Change, Metric, Step, StepFigures, StepTest, TargetId, TargetKind, TestId};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -107,12 +107,17 @@ pub fn all_skipped(connection: &Connection) -> rusqlite::Result<Vec<SkippedRow>>
     statement.query_map([], read)?.collect()
 }
 
+/// The tests of a step, in the order of their names.
 pub fn tests(connection: &Connection, step: i64) -> rusqlite::Result<Vec<StepTest>> {
     let mut statement = connection.prepare_cached(
-        "SELECT package, target_kind, target, name, verdict, reason, estimate, low, high, base_ns, head_ns, mode, effect,
-         function, test_code, metrics FROM test WHERE step = ?1 ORDER BY rowid",
+        "SELECT package, target_kind, target, test_name.name, verdict, reason, estimate, low, high, result.base,
+         result.head, mode, effect, function_name.name, test_code, metrics
+         FROM result JOIN test_name ON test_name.id = test JOIN outcome ON outcome.id = outcome
+         LEFT JOIN function_name ON function_name.id = function WHERE step = ?1",
     )?;
-    statement.query_map([step], test)?.collect()
+    let mut tests: Vec<StepTest> = statement.query_map([step], test)?.collect::<rusqlite::Result<_>>()?;
+    tests.sort_by(|one, two| one.test.cmp(&two.test));
+    Ok(tests)
 }
 
 /// Adds a step with its tests; false if there is one already.
@@ -137,57 +142,110 @@ pub fn insert(connection: &Connection, key: Key<'_>, step: &Step) -> rusqlite::R
         return Ok(false);
     }
     let id = connection.last_insert_rowid();
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO test (step, package, target_kind, target, name, verdict, reason, estimate, low, high, base_ns,
-         head_ns, mode, effect, function, test_code, metrics)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-    )?;
+    let mut statement =
+        connection.prepare_cached("INSERT OR IGNORE INTO result VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     for found in &step.tests {
-        let (target, figures) = (&found.test.target, found.figures);
+        let figures = found.figures;
+        let change = |of: fn(&Change) -> f64| figures.and_then(|figures| whole(of(&figures.change), BILLIONTHS));
+        let function = found.function.as_deref().map(|name| number(connection, FUNCTION, &[name])).transpose()?;
         statement.execute(params![
             id,
-            target.package,
-            word(&target.kind),
-            target.name,
-            found.test.name,
-            word(&found.verdict),
-            found.reason,
-            figures.map(|figures| figures.change.estimate),
-            figures.map(|figures| figures.change.low),
-            figures.map(|figures| figures.change.high),
-            figures.map(|figures| figures.base_ns),
-            figures.map(|figures| figures.head_ns),
-            figures.map(|figures| word(&figures.mode)),
-            figures.map(|figures| figures.effect.d),
-            found.function,
-            found.test_code.map(|side| word(&side)),
-            found.metrics.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(","),
+            test_number(connection, &found.test)?,
+            outcome_number(connection, found)?,
+            change(|change| change.estimate),
+            change(|change| change.low),
+            change(|change| change.high),
+            figures.and_then(|figures| whole(figures.base_ns, PICOSECONDS)),
+            figures.and_then(|figures| whole(figures.head_ns, PICOSECONDS)),
+            figures.and_then(|figures| whole(figures.effect.d, MILLIONTHS)),
+            function,
         ])?;
     }
     Ok(true)
 }
 
+const TEST: [&str; 2] = [
+    "INSERT OR IGNORE INTO test_name (name, package, target_kind, target) VALUES (?1, ?2, ?3, ?4)",
+    "SELECT id FROM test_name WHERE name = ?1 AND package = ?2 AND target_kind = ?3 AND target = ?4",
+];
+const OUTCOME: [&str; 2] = [
+    "INSERT OR IGNORE INTO outcome (verdict, reason, mode, test_code, metrics) VALUES (?1, ?2, ?3, ?4, ?5)",
+    "SELECT id FROM outcome WHERE verdict = ?1 AND reason = ?2 AND mode = ?3 AND test_code = ?4 AND metrics = ?5",
+];
+const FUNCTION: [&str; 2] =
+    ["INSERT OR IGNORE INTO function_name (name) VALUES (?1)", "SELECT id FROM function_name WHERE name = ?1"];
+
+/// The number of words that stand once, new or not.
+fn number(connection: &Connection, [insert, select]: [&str; 2], words: &[&str]) -> rusqlite::Result<i64> {
+    let select = &mut connection.prepare_cached(select)?;
+    let known = select.query_row(params_from_iter(words), |row| row.get(0)).optional()?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    connection.prepare_cached(insert)?.execute(params_from_iter(words))?;
+    select.query_row(params_from_iter(words), |row| row.get(0))
+}
+
+fn test_number(connection: &Connection, TestId { target, name }: &TestId) -> rusqlite::Result<i64> {
+    number(connection, TEST, &[name, &target.package, &word(&target.kind), &target.name])
+}
+
+fn outcome_number(connection: &Connection, found: &StepTest) -> rusqlite::Result<i64> {
+    let mode = found.figures.map(|figures| word(&figures.mode)).unwrap_or_default();
+    let test_code = found.test_code.map(|side| word(&side)).unwrap_or_default();
+    let metrics = found.metrics.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(",");
+    let reason = found.reason.as_deref().unwrap_or_default();
+    number(connection, OUTCOME, &[&word(&found.verdict), reason, &mode, &test_code, &metrics])
+}
+
+/// Units of figures, in which they are whole numbers.
+const BILLIONTHS: f64 = 1e9;
+const MILLIONTHS: f64 = 1e6;
+/// Of a ns.
+const PICOSECONDS: f64 = 1e3;
+
+/// A figure in units; the largest numbers stand for what is infinite, nothing for what is no number.
+fn whole(figure: f64, units: f64) -> Option<i64> {
+    (!figure.is_nan()).then(|| (figure * units).round() as i64)
+}
+
+fn figure(row: &Row<'_>, column: usize, units: f64) -> rusqlite::Result<f64> {
+    Ok(match row.get::<_, Option<i64>>(column)? {
+        None => f64::NAN,
+        Some(i64::MAX) => f64::INFINITY,
+        Some(i64::MIN) => f64::NEG_INFINITY,
+        Some(whole) => whole as f64 / units,
+    })
+}
+
+/// A word of [`outcome`](OUTCOME), which is empty where there is none.
+fn some(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    Ok(Some(row.get::<_, String>(column)?).filter(|word| !word.is_empty()))
+}
+
 fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
     let target = TargetId { package: row.get(0)?, kind: enumerated::<TargetKind>(row, 1)?, name: row.get(2)? };
-    let estimate: Option<f64> = row.get(6)?;
-    let figures = match estimate {
-        Some(estimate) => Some(StepFigures {
-            change: Change { estimate, low: row.get(7)?, high: row.get(8)? },
-            base_ns: row.get(9)?,
-            head_ns: row.get(10)?,
+    let figures = match some(row, 11)? {
+        Some(_) => Some(StepFigures {
+            change: Change {
+                estimate: figure(row, 6, BILLIONTHS)?,
+                low: figure(row, 7, BILLIONTHS)?,
+                high: figure(row, 8, BILLIONTHS)?,
+            },
+            base_ns: figure(row, 9, PICOSECONDS)?,
+            head_ns: figure(row, 10, PICOSECONDS)?,
             mode: enumerated(row, 11)?,
-            effect: decide::effect_size(row.get(12)?),
+            effect: decide::effect_size(figure(row, 12, MILLIONTHS)?),
         }),
         None => None,
     };
-    let test_code: Option<String> = row.get(14)?;
-    let test_code = test_code.map(|_| enumerated(row, 14)).transpose()?;
+    let test_code = some(row, 14)?.map(|_| enumerated(row, 14)).transpose()?;
     let metrics: String = row.get(15)?;
     let metrics = metrics.split(',').filter(|name| !name.is_empty());
     Ok(StepTest {
         test: TestId { target, name: row.get(3)? },
         verdict: enumerated(row, 4)?,
-        reason: row.get(5)?,
+        reason: some(row, 5)?,
         figures,
         function: row.get(13)?,
         test_code,
@@ -196,8 +254,9 @@ fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
 }
 
 /// A word of an enum as documents have it.
-fn word<T: Serialize>(value: &T) -> Option<String> {
-    serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
+fn word<T: Serialize>(value: &T) -> String {
+    let word = serde_json::to_value(value).ok();
+    word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned()
 }
 
 fn enumerated<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {

@@ -36,8 +36,10 @@ pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
 /// A test with figures.
 pub fn test(name: &str, verdict: Verdict, change: f64) -> StepTest {
     let target = TargetId { package: "p".to_owned(), kind: TargetKind::Lib, name: "p".to_owned() };
-    let change = Change { estimate: change, low: change - 0.01, high: change + 0.01 };
-    let head_ns = 100.0 * (1.0 + change.estimate);
+    // As exact as the store.
+    let exact = |figure: f64| (figure * 1e9).round() / 1e9;
+    let change = Change { estimate: change, low: exact(change - 0.01), high: exact(change + 0.01) };
+    let head_ns = exact(100.0 * (1.0 + change.estimate));
     let effect = decide::effect_size(1.2);
     let figures = StepFigures { change, base_ns: 100.0, head_ns, mode: Mode::Steady, effect };
     StepTest {

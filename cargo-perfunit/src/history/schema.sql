@@ -17,28 +17,57 @@ CREATE TABLE step (
     UNIQUE (base, head, terms, machine)
 );
 
--- A test that can have changed in a step; the code of tests without a row is equal.
-CREATE TABLE test (
-    step INTEGER NOT NULL REFERENCES step ON DELETE CASCADE,
+-- What a test is called. Names stand once: results refer to them by number.
+CREATE TABLE test_name (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
     package TEXT NOT NULL,
     target_kind TEXT NOT NULL,
     target TEXT NOT NULL,
-    name TEXT NOT NULL,
-    verdict TEXT NOT NULL,
-    reason TEXT,
-    estimate REAL,
-    low REAL,
-    high REAL,
-    base_ns REAL,
-    head_ns REAL,
-    mode TEXT,
-    effect REAL,
-    function TEXT,
-    test_code TEXT,
-    metrics TEXT NOT NULL
+    UNIQUE (name, package, target_kind, target)
 );
-CREATE INDEX test_of_step ON test (step);
-CREATE INDEX test_by_name ON test (name, step);
+
+-- What came of a test, in words; those that are not known are empty.
+CREATE TABLE outcome (
+    id INTEGER PRIMARY KEY,
+    verdict TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    test_code TEXT NOT NULL,
+    metrics TEXT NOT NULL,
+    UNIQUE (verdict, reason, mode, test_code, metrics)
+);
+
+CREATE TABLE function_name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+-- A test that can have changed in a step; the code of tests without a row is equal. Figures are whole numbers, which
+-- take half the room: changes in billionths, times in picoseconds, effect sizes in millionths; NULL where not known.
+CREATE TABLE result (
+    step INTEGER NOT NULL REFERENCES step ON DELETE CASCADE,
+    test INTEGER NOT NULL REFERENCES test_name,
+    outcome INTEGER NOT NULL REFERENCES outcome,
+    estimate INTEGER,
+    low INTEGER,
+    high INTEGER,
+    base INTEGER,
+    head INTEGER,
+    effect INTEGER,
+    function INTEGER REFERENCES function_name,
+    PRIMARY KEY (step, test)
+) WITHOUT ROWID;
+
+-- The same for people: changes are fractions, times in ns.
+CREATE VIEW test AS
+SELECT
+    result.step, test_name.package, test_name.target_kind, test_name.target, test_name.name, outcome.verdict,
+    nullif(outcome.reason, '') AS reason, result.estimate / 1e9 AS estimate, result.low / 1e9 AS low,
+    result.high / 1e9 AS high, result.base / 1e3 AS base_ns, result.head / 1e3 AS head_ns,
+    nullif(outcome.mode, '') AS mode, result.effect / 1e6 AS effect, function_name.name AS function,
+    nullif(outcome.test_code, '') AS test_code, outcome.metrics
+FROM result
+JOIN test_name ON test_name.id = result.test
+JOIN outcome ON outcome.id = result.outcome
+LEFT JOIN function_name ON function_name.id = result.function;
 
 -- A commit that cannot be compared, and why, as JSON.
 CREATE TABLE skipped (

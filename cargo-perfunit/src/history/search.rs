@@ -1,8 +1,9 @@
-//! The search for the step that changed most, along a line of commits. Pure: what two commits are to each other is asked
+//! The search for the steps that changed most, along a line of commits. Pure: what two commits are to each other is asked
 //! of a [`Compare`].
 //!
-//! Changes are logarithms of ratios, so that those of both halves add up to the whole. The search goes into the half with
-//! the larger change; where both halves changed by as much as one can tell, they are compared again with more effort.
+//! Changes are logarithms of ratios, so that those of both halves add up to the whole. The search for [the largest](largest)
+//! step goes into the half with the larger change; where both halves changed by as much as one can tell, they are compared
+//! again with more effort. The search for [all] goes into each part that changed by more than the threshold.
 //! A commit that cannot be compared is walked around.
 
 use crate::error::Result;
@@ -26,6 +27,14 @@ impl LogChange {
     fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
+
+    fn is_certain(self) -> bool {
+        self.low > 0.0 || self.high < 0.0
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self { estimate: self.estimate - other.estimate, low: self.low - other.high, high: self.high - other.low }
+    }
 }
 
 /// How a test's times on two commits relate.
@@ -43,52 +52,155 @@ pub trait Compare {
     fn compare(&mut self, base: usize, head: usize, effort: u32) -> Result<Answer>;
 }
 
+/// Two commits of the line, with how the test changed from one to the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stretch {
+    pub before: usize,
+    pub after: usize,
+    pub change: LogChange,
+}
+
+/// Why a stretch that changed was not reduced to a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing more was to be started.
+    Stopped,
+    /// Its parts do not show the change of the whole.
+    Lost,
+}
+
 /// Where a search ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// The change came between these two; all commits between them cannot be compared.
-    Step { before: usize, after: usize, change: LogChange, several: bool },
     /// The ends do not differ in the direction that was meant.
     NoChange(LogChange),
     /// An end cannot be compared.
     EndCannot(usize),
-    /// The halves of what is left changed by equal parts, or by none: these comparisons contradict the longer ones.
-    Lost { before: usize, after: usize, change: LogChange },
-    /// Stopped with this much left.
-    Stopped { before: usize, after: usize },
+    Searched(Searched),
+}
+
+/// What a search has found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Searched {
+    /// Steps: all commits inside of them cannot be compared. The largest is the first.
+    pub steps: Vec<Stretch>,
+    pub left: Vec<(Stretch, Left)>,
+    /// A part of the range besides the steps went up.
+    pub up: bool,
+    /// One went down.
+    pub down: bool,
+    /// What the steps leave of the change of the ends, if all of them were searched.
+    pub rest: Option<LogChange>,
 }
 
 /// Searches the largest step up between 0 and `last`.
-pub fn search(last: usize, compare: &mut impl Compare) -> Result<Found> {
-    let (mut before, mut after) = (0, last);
-    let mut whole = match compare.compare(before, after, EFFORTS[0])? {
-        Answer::Change(change) if change.low > 0.0 => change,
-        Answer::Change(change) => return Ok(Found::NoChange(change)),
-        Answer::Cannot(end) => return Ok(Found::EndCannot(end)),
-        Answer::Stop => return Ok(Found::Stopped { before, after }),
+pub fn largest(last: usize, compare: &mut impl Compare) -> Result<Found> {
+    let mut whole = match ends(last, compare)? {
+        Ok(whole) => whole,
+        Err(found) => return Ok(found),
     };
+    let mut searched = Searched::default();
     let mut cannot: BTreeSet<usize> = BTreeSet::new();
-    let mut several = false;
-    while let Some(middle) = middle(before, after, &cannot) {
-        match halves(before, middle, after, whole, compare)? {
+    while let Some(middle) = middle(whole, &cannot) {
+        match halves(whole, middle, compare)? {
             Halves::Changes { left, right } => {
-                several |= left.low > 0.0 && right.low > 0.0;
-                (before, after, whole) =
-                    if left.estimate > right.estimate { (before, middle, left) } else { (middle, after, right) };
+                let (larger, other) = if left.estimate > right.estimate { (left, right) } else { (right, left) };
+                searched.up |= larger.low > 0.0 && other.low > 0.0;
+                searched.down |= other.high < 0.0;
+                let (before, after) = if larger == left { (whole.before, middle) } else { (middle, whole.after) };
+                whole = Stretch { before, after, change: larger };
             }
             Halves::Cannot => drop(cannot.insert(middle)),
-            Halves::Stop => return Ok(Found::Stopped { before, after }),
+            Halves::Stop => {
+                searched.left.push((whole, Left::Stopped));
+                return Ok(Found::Searched(searched));
+            }
         }
     }
-    let change = match compare.compare(before, after, EFFORTS[0])? {
-        Answer::Change(change) => change,
-        Answer::Cannot(_) => return Ok(Found::Lost { before, after, change: whole }),
-        Answer::Stop => return Ok(Found::Stopped { before, after }),
+    match compare.compare(whole.before, whole.after, EFFORTS[0])? {
+        Answer::Change(change) if change.low > 0.0 => searched.steps.push(Stretch { change, ..whole }),
+        Answer::Change(change) => searched.left.push((Stretch { change, ..whole }, Left::Lost)),
+        Answer::Cannot(_) => searched.left.push((whole, Left::Lost)),
+        Answer::Stop => searched.left.push((whole, Left::Stopped)),
+    }
+    Ok(Found::Searched(searched))
+}
+
+/// Searches each step beyond the threshold, up or down: until every part that is left changed by less.
+pub fn all(last: usize, threshold: f64, compare: &mut impl Compare) -> Result<Found> {
+    let whole = match ends(last, compare)? {
+        Ok(whole) => whole,
+        Err(found) => return Ok(found),
     };
-    Ok(if change.low > 0.0 {
-        Found::Step { before, after, change, several }
-    } else {
-        Found::Lost { before, after, change }
+    let mut searched = Searched::default();
+    let mut cannot: BTreeSet<usize> = BTreeSet::new();
+    let mut open = vec![whole];
+    let is_beyond = |stretch: &Stretch| stretch.change.estimate.abs() > threshold;
+    let by_size = |one: &Stretch, two: &Stretch| one.change.estimate.abs().total_cmp(&two.change.estimate.abs());
+    while let Some(at) = open.iter().enumerate().max_by(|one, two| by_size(one.1, two.1)).map(|(at, _)| at) {
+        let stretch = open.swap_remove(at);
+        if !is_beyond(&stretch) {
+            break;
+        }
+        if !stretch.change.is_certain() {
+            searched.left.push((stretch, Left::Lost));
+            continue;
+        }
+        let Some(middle) = middle(stretch, &cannot) else {
+            searched.steps.push(stretch);
+            continue;
+        };
+        match parts(stretch, middle, threshold, compare)? {
+            Halves::Changes { left, right } => {
+                open.push(Stretch { after: middle, change: left, ..stretch });
+                open.push(Stretch { before: middle, change: right, ..stretch });
+            }
+            Halves::Cannot => {
+                cannot.insert(middle);
+                open.push(stretch);
+            }
+            Halves::Stop => {
+                open.push(stretch);
+                let stopped = open.into_iter().filter(is_beyond);
+                searched.left.extend(stopped.map(|stretch| (stretch, Left::Stopped)));
+                return Ok(Found::Searched(searched));
+            }
+        }
+    }
+    searched.steps.sort_by(|one, two| by_size(two, one));
+    let rest = searched.steps.iter().fold(whole.change, |rest, step| rest.minus(step.change));
+    Ok(Found::Searched(Searched { rest: Some(rest), ..searched }))
+}
+
+/// Compares both parts; with more effort where one may be beyond the threshold and is not certain.
+fn parts(whole: Stretch, middle: usize, threshold: f64, compare: &mut impl Compare) -> Result<Halves> {
+    let mut changes = [LogChange::NONE; 2];
+    for (change, (before, after)) in changes.iter_mut().zip([(whole.before, middle), (middle, whole.after)]) {
+        for effort in EFFORTS {
+            match compare.compare(before, after, effort)? {
+                Answer::Change(answer) => *change = answer,
+                Answer::Cannot(_) => return Ok(Halves::Cannot),
+                Answer::Stop => return Ok(Halves::Stop),
+            }
+            if change.is_certain() || change.estimate.abs() <= threshold {
+                break;
+            }
+        }
+    }
+    Ok(Halves::Changes { left: changes[0], right: changes[1] })
+}
+
+/// The whole line, unless it did not go up or cannot be compared.
+fn ends(last: usize, compare: &mut impl Compare) -> Result<std::result::Result<Stretch, Found>> {
+    let whole = |change| Stretch { before: 0, after: last, change };
+    Ok(match compare.compare(0, last, EFFORTS[0])? {
+        Answer::Change(change) if change.low > 0.0 => Ok(whole(change)),
+        Answer::Change(change) => Err(Found::NoChange(change)),
+        Answer::Cannot(end) => Err(Found::EndCannot(end)),
+        Answer::Stop => {
+            let left = vec![(whole(LogChange::NONE), Left::Stopped)];
+            Err(Found::Searched(Searched { left, ..Searched::default() }))
+        }
     })
 }
 
@@ -98,30 +210,28 @@ enum Halves {
     Stop,
 }
 
-/// Compares the left half; the right one, too, if half of the whole change lies in its interval.
-fn halves(before: usize, middle: usize, after: usize, whole: LogChange, compare: &mut impl Compare) -> Result<Halves> {
+/// Compares the left half; the right one, too, if half of the whole change lies in its interval, or if it seems to have
+/// changed although the search goes left.
+fn halves(whole: Stretch, middle: usize, compare: &mut impl Compare) -> Result<Halves> {
     let mut known = None;
     for effort in EFFORTS {
-        let left = match compare.compare(before, middle, effort)? {
+        let left = match compare.compare(whole.before, middle, effort)? {
             Answer::Change(left) => left,
             Answer::Cannot(_) => return Ok(Halves::Cannot),
             Answer::Stop => return Ok(Halves::Stop),
         };
-        if !left.contains(whole.estimate / 2.0) {
-            let right = LogChange {
-                estimate: whole.estimate - left.estimate,
-                low: whole.low - left.high,
-                high: whole.high - left.low,
-            };
-            return Ok(Halves::Changes { left, right });
+        let is_clear = !left.contains(whole.change.estimate / 2.0);
+        let rest = whole.change.minus(left);
+        if is_clear && !(rest.is_certain() && left.estimate > rest.estimate) {
+            return Ok(Halves::Changes { left, right: rest });
         }
-        let right = match compare.compare(middle, after, effort)? {
+        let right = match compare.compare(middle, whole.after, effort)? {
             Answer::Change(right) => right,
             Answer::Cannot(_) => return Ok(Halves::Cannot),
             Answer::Stop => return Ok(Halves::Stop),
         };
         known = Some(Halves::Changes { left, right });
-        if left.low > right.high || right.low > left.high {
+        if is_clear || left.low > right.high || right.low > left.high {
             break;
         }
     }
@@ -129,120 +239,11 @@ fn halves(before: usize, middle: usize, after: usize, whole: LogChange, compare:
 }
 
 /// The commit nearest to the middle that can be compared, as far as one knows.
-fn middle(before: usize, after: usize, cannot: &BTreeSet<usize>) -> Option<usize> {
-    let middle = usize::midpoint(before, after);
-    (before + 1..after).filter(|index| !cannot.contains(index)).min_by_key(|index| index.abs_diff(middle))
+fn middle(stretch: Stretch, cannot: &BTreeSet<usize>) -> Option<usize> {
+    let middle = usize::midpoint(stretch.before, stretch.after);
+    let inside = stretch.before + 1..stretch.after;
+    inside.filter(|index| !cannot.contains(index)).min_by_key(|index| index.abs_diff(middle))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use fastrand::Rng;
-    use statrs::distribution::{ContinuousCDF as _, Normal};
-
-    /// Commits of known times, compared with noise.
-    struct Line {
-        /// Logarithms; `None` does not build.
-        times: Vec<Option<f64>>,
-        deviation: f64,
-        random: Rng,
-        built: BTreeSet<usize>,
-    }
-
-    impl Compare for Line {
-        fn compare(&mut self, base: usize, head: usize, effort: u32) -> Result<Answer> {
-            let mut time = |index: usize| {
-                self.built.insert(index);
-                self.times[index]
-            };
-            let Some(base_time) = time(base) else { return Ok(Answer::Cannot(base)) };
-            let Some(head_time) = time(head) else { return Ok(Answer::Cannot(head)) };
-            let deviation = self.deviation / f64::from(effort).sqrt();
-            let uniform = self.random.f64().clamp(1e-9, 1.0 - 1e-9);
-            // Unchanged code is compared as machine code, and is equal.
-            if base_time.to_bits() == head_time.to_bits() {
-                return Ok(Answer::Change(LogChange::NONE));
-            }
-            let estimate = head_time - base_time + deviation * Normal::standard().inverse_cdf(uniform);
-            let reach = 3.3 * deviation;
-            Ok(Answer::Change(LogChange { estimate, low: estimate - reach, high: estimate + reach }))
-        }
-    }
-
-    fn line(times: Vec<Option<f64>>, deviation: f64, seed: u64) -> Line {
-        Line { times, deviation, random: Rng::with_seed(seed), built: BTreeSet::new() }
-    }
-
-    /// A step at a random place among commits some of which do not build.
-    fn with_step(seed: u64, broken: f64, effect: f64) -> (Line, usize, usize) {
-        let mut random = Rng::with_seed(seed);
-        let last = random.usize(2..200);
-        let step = random.usize(1..=last);
-        let time = |index: usize| if index >= step { effect.ln_1p() } else { 0.0 };
-        let builds = |index: usize, random: &mut Rng| index == 0 || index == last || random.f64() >= broken;
-        let times = (0..=last).map(|index| builds(index, &mut random).then(|| time(index))).collect();
-        (line(times, effect.ln_1p() / 10.0, seed), last, step)
-    }
-
-    #[test]
-    fn a_step_is_found_exactly_with_few_builds() {
-        for seed in 0..500 {
-            let (mut line, last, step) = with_step(seed, 0.0, 0.04);
-            let found = search(last, &mut line).unwrap();
-            assert!(
-                matches!(found, Found::Step { before, after, several: false, .. } if (before, after) == (step - 1, step)),
-                "{seed}: {found:?}, not {step} of {last}"
-            );
-            let most = (last as f64).log2().ceil() as usize + 2;
-            assert!(line.built.len() <= most, "{seed}: {} of {last} built, at most {most}", line.built.len());
-        }
-    }
-
-    #[test]
-    fn among_commits_that_do_not_build_the_true_one_is_in_the_set() {
-        for seed in 0..500 {
-            let (mut line, last, step) = with_step(seed, 0.3, 0.04);
-            let Found::Step { before, after, .. } = search(last, &mut line).unwrap() else { panic!("{seed}") };
-            assert!(before < step && step <= after, "{seed}: {step} is not in {before}..{after}");
-            assert!(line.times[before + 1..after].iter().all(Option::is_none), "{seed}");
-        }
-    }
-
-    #[test]
-    fn without_a_step_nothing_is_named() {
-        for seed in 0..200 {
-            let mut random = Rng::with_seed(seed);
-            // Each commit is other code of the same speed.
-            let times = (0..50).map(|index| Some(1e-9 * f64::from(index))).collect();
-            let found = search(49, &mut line(times, 0.004, random.u64(..))).unwrap();
-            assert!(matches!(found, Found::NoChange(_) | Found::Lost { .. }), "{seed}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn of_two_steps_one_is_found_and_the_other_mentioned() {
-        let times = (0..64)
-            .map(|index| {
-                Some(if index >= 40 {
-                    0.3
-                } else if index >= 10 {
-                    0.1
-                } else {
-                    0.0
-                })
-            })
-            .collect();
-        let found = search(63, &mut line(times, 0.003, 5)).unwrap();
-        assert!(matches!(found, Found::Step { before: 39, after: 40, several: true, .. }), "{found:?}");
-    }
-
-    #[test]
-    fn ends_in_the_wrong_order_or_broken_are_reported() {
-        let up = line(vec![Some(0.2), Some(0.1), Some(0.0)], 0.003, 1).compare(0, 2, 1).unwrap();
-        assert!(matches!(up, Answer::Change(change) if change.high < 0.0));
-        let found = search(2, &mut line(vec![Some(0.2), Some(0.1), Some(0.0)], 0.003, 1)).unwrap();
-        assert!(matches!(found, Found::NoChange(change) if change.high < 0.0), "{found:?}");
-        let found = search(2, &mut line(vec![Some(0.2), Some(0.1), None], 0.003, 1)).unwrap();
-        assert_eq!(found, Found::EndCannot(2));
-    }
-}
+mod tests;

@@ -18,6 +18,13 @@ pub struct Commit {
     pub tags: Vec<String>,
 }
 
+impl Commit {
+    /// The first digits of its id.
+    pub fn short(&self) -> &str {
+        self.id.get(..7).unwrap_or(&self.id)
+    }
+}
+
 /// A commit of a range, with what is known about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -217,39 +224,6 @@ impl Releases {
     }
 }
 
-/// Where a search for the commit that made a test slower ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bisection {
-    pub test: TestId,
-    pub good: Commit,
-    pub bad: Commit,
-    /// Between the ends.
-    pub change: Change,
-    /// Commits after the good end.
-    pub commits: usize,
-    pub culprit: Culprit,
-    /// Commits that could not be compared.
-    pub skipped: Vec<(Commit, Skipped)>,
-}
-
-/// Which commit it was.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a search ends with one of them")]
-pub enum Culprit {
-    /// One of these, the only one that can be compared last.
-    Commits {
-        commits: Vec<Commit>,
-        /// The test in the step from before the first to the last.
-        test: StepTest,
-        /// Whether other commits of the range made it slower, too.
-        several: bool,
-    },
-    /// The budget or Ctrl-C ended the search with these left.
-    Open(Vec<Commit>),
-    /// The comparisons of these contradict the longer ones: no single one of them made the test slower.
-    Lost(Vec<Commit>),
-}
-
 /// What joining the history of another machine brought.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Joined {
@@ -319,8 +293,13 @@ pub struct Anchor {
 
 impl Anchor {
     /// True if the intervals of both do not overlap.
+    pub fn differs(&self) -> bool {
+        self.direct.low > self.product.high || self.product.low > self.direct.high
+    }
+
+    /// True if they differ although the steps have figures of all that lies between.
     pub fn is_contradiction(&self) -> bool {
-        self.is_complete && (self.direct.low > self.product.high || self.product.low > self.direct.high)
+        self.is_complete && self.differs()
     }
 
     /// True if the whole is slower or faster, and no single commit is.

@@ -3,6 +3,7 @@
 //! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
 
 pub mod as_list;
+mod bisection;
 mod bound;
 mod calibration;
 mod cause;
@@ -37,6 +38,7 @@ mod warning;
 mod why;
 mod workload;
 
+pub use bisection::{Bisection, Direction, FoundStep, FoundTest, Further, SourceChange, Unresolved, Unsearched};
 pub use bound::Bound;
 pub use calibration::{
     Calibration, Cell, Circumstances, Compared, DecisionRule, Level, Processes, Share, Tally, Terms,
@@ -49,8 +51,8 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
-    Anchor, Bisection, Commit, Course, Culprit, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step,
-    StepFigures, StepOutcome, StepTest,
+    Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
+    StepOutcome, StepTest,
 };
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};

@@ -6,7 +6,7 @@
 
 mod escape;
 
-use self::escape::{code, plain};
+pub(super) use self::escape::{code, plain};
 use super::blame;
 use super::by_cause::{self, Responsible};
 use super::caveats;

@@ -247,7 +247,9 @@ impl Plan {
         if let Some(second) = &mut second {
             second.take_failed(&mut failed, &session.names);
         }
-        failed.iter().for_each(|outcome| session.news.announce(outcome));
+        for outcome in &failed {
+            session.news.announce(outcome);
+        }
         if let Some(second) = second {
             let Second { prepared: Prepared { built, candidates }, otherwise, .. } = second;
             measured.outcomes.extend(candidates.excluded);

@@ -1,15 +1,19 @@
 //! How large is the HTML report, and how long does it take to write? The pages that `tests/browser/run` opens.
 //!
 //! `cargo bench --bench html -- FOLDER` writes `few.html` (one test of every kind), `many.html` (5,000 tests, 60 of them
-//! measured), `measured.html` (5,000 measured tests, more than fit) and `nothing.html`; `--run FILE` writes the page of a
+//! measured), `measured.html` (5,000 measured tests, more than fit), `nothing.html` and `log.html` (a history); `--run FILE` writes the page of a
 //! run that the tool has saved.
 
 mod explained;
+#[path = "../histories.rs"]
+mod histories;
 mod runs;
 
+use cargo_perfunit::history::courses;
 use cargo_perfunit::model::Run;
-use cargo_perfunit::report::html::{HtmlOptions, render};
+use cargo_perfunit::report::html::{HtmlOptions, history as history_page, render};
 use clap::Parser;
+use histories::Shape;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -42,7 +46,11 @@ fn main() -> Result<()> {
     page("few", &runs::few(), &arguments.folder)?;
     page("many", &runs::many(60), &arguments.folder)?;
     page("measured", &runs::many(5_000), &arguments.folder)?;
-    page("nothing", &runs::nothing(), &arguments.folder)
+    page("nothing", &runs::nothing(), &arguments.folder)?;
+    let history = histories::history(Shape { commits: 60, tests: 40, share: 0.1, moved: 0.1, broken: 0.1 });
+    let page = history_page(&history, &courses(&history), &HtmlOptions::default());
+    println!("log.html: {} commits, {} bytes", history.entries.len(), page.len());
+    Ok(fs::write(arguments.folder.join("log.html"), page)?)
 }
 
 fn page(name: &str, run: &Run, folder: &Path) -> Result<()> {

@@ -124,7 +124,7 @@ fn home(full: &str) -> Option<&str> {
 
 /// The name without type arguments and without closures in it, below its crate: `<a::B<u8> as a::C>::d::{closure#0}` is
 /// `<B as C>::d`.
-fn readable(name: &str) -> String {
+pub fn readable(name: &str) -> String {
     let mut plain = String::new();
     let mut depth = 0_usize;
     let mut before = ' ';

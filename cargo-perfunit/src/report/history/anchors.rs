@@ -11,6 +11,11 @@ pub fn shown(course: &Course) -> impl Iterator<Item = &Anchor> {
     course.anchors.iter().enumerate().filter(move |(index, anchor)| *index == last || tells(anchor)).map(|(_, one)| one)
 }
 
+/// Those shown, as plain text.
+pub fn words(course: &Course) -> impl Iterator<Item = String> {
+    shown(course).map(|anchor| format::without_escapes(&text(anchor).to_string()))
+}
+
 /// For people.
 pub fn text(anchor: &Anchor) -> Text {
     let (word, style) = match anchor.verdict {
@@ -23,15 +28,17 @@ pub fn text(anchor: &Anchor) -> Text {
     let text = Text::new(style, format!("{change}{word}"))
         .with(DIM, format!(" {}", interval(anchor.direct)))
         .and(format!(" since {}, compared directly", super::name(&anchor.since)));
+    let product = format!("{} {}", format::percent(anchor.product.estimate), interval(anchor.product));
     if anchor.is_contradiction() {
-        let product = format::percent(anchor.product.estimate);
-        let steps = format!("; the steps give {product} {} and contradict it", interval(anchor.product));
-        return text.with(WARN, steps);
+        return text.with(WARN, format!("; the steps give {product} and contradict it"));
     }
     if anchor.is_gradual() {
         let which = if anchor.verdict == Verdict::Slower { "slower" } else { "faster" };
         let looked_at = if anchor.is_complete { "no single commit" } else { "none of the commits that were measured" };
         return text.and(format!("; {looked_at} made it {which}"));
+    }
+    if anchor.differs() {
+        return text.and(format!("; the steps that were measured give {product}, and others lie between"));
     }
     text
 }

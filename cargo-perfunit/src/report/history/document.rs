@@ -1,8 +1,9 @@
 //! Histories and searches as JSON.
 
 use crate::model::{
-    self, Bisection, Course, Culprit, EffectClass, History, Mode, Point, Side, Skipped, StepOutcome, StepTest, Verdict,
+    self, Bisection, Course, EffectClass, History, Mode, Point, Side, Skipped, StepOutcome, StepTest, Verdict,
 };
+use crate::report::explained;
 use crate::report::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -149,36 +150,71 @@ struct PointOf {
 pub struct BisectDocument {
     /// Version of this format.
     schema_version: u32,
+    /// The test by which it searched.
     #[serde(flatten)]
     test: Test,
+    /// The function, if its tests were asked for.
+    function: Option<String>,
+    /// Other tests of the function that changed between the ends.
+    others: Vec<OtherTest>,
+    /// The direction that was searched.
+    direction: model::Direction,
     good: model::Commit,
     bad: model::Commit,
     /// From the good end to the bad one, as fractions.
     change: Interval,
     /// Commits after the good end.
     commits: usize,
-    /// `found`, `open` or `lost`.
-    end: End,
-    /// With `found`, the commit, or several where all but the last cannot be compared; else what is left.
-    candidates: Vec<model::Commit>,
-    /// The test in the step that was found.
-    step: Option<TestOf>,
-    /// Whether other commits of the range made it slower, too.
-    several: bool,
+    /// The steps that were found, the largest first; one at most without `--all`.
+    steps: Vec<FoundStep>,
+    /// Commits over which the test changed, and among which no step was found.
+    unresolved: Vec<Unresolved>,
+    /// Further changes of the test that the search has seen.
+    further: model::Further,
+    /// With `--all`, the change of all other commits together.
+    rest: Option<Interval>,
     /// Commits that could not be compared.
     skipped: Vec<SkippedCommit>,
 }
 
-/// How a search ended.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum End {
-    /// The change came with the candidate.
-    Found,
-    /// The budget or Ctrl-C ended the search.
-    Open,
-    /// No single commit made the test slower.
-    Lost,
+/// Another test of the function.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct OtherTest {
+    #[serde(flatten)]
+    test: Test,
+    /// From the good end to the bad one, as fractions.
+    change: Interval,
+}
+
+/// A commit that changed the test.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct FoundStep {
+    /// The commit, or several where all but the last cannot be compared.
+    candidates: Vec<model::Commit>,
+    /// The commit before them.
+    base: model::Commit,
+    /// What they did to the test that was searched by, and then to the others.
+    tests: Vec<FoundTest>,
+    /// The difference of the responsible function's source.
+    source: Option<model::SourceChange>,
+}
+
+/// A test in a step that was found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct FoundTest {
+    #[serde(flatten)]
+    test: TestOf,
+    /// As in `diff`.
+    explanation: Option<explained::Explanation>,
+    /// Why there is none.
+    unexplained_because: Option<String>,
+}
+
+/// Commits without a step that could be named.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct Unresolved {
+    because: model::Unsearched,
+    commits: Vec<model::Commit>,
 }
 
 /// A commit that could not be compared.
@@ -205,27 +241,43 @@ pub fn log_json(history: &History, courses: &[Course]) -> String {
 
 /// A search for programs.
 pub fn bisect_json(bisection: &Bisection) -> String {
-    let (end, candidates, step, several) = match &bisection.culprit {
-        Culprit::Commits { commits, test, several } => (End::Found, commits, Some(test_of(test)), *several),
-        Culprit::Open(commits) => (End::Open, commits, None, false),
-        Culprit::Lost(commits) => (End::Lost, commits, None, false),
-    };
     let skipped = bisection.skipped.iter();
+    let others = bisection.others.iter();
+    let unresolved = bisection.unresolved.iter();
     pretty(&BisectDocument {
         schema_version: SCHEMA_VERSION,
         test: Test::from(&bisection.test),
+        function: bisection.function.clone(),
+        others: others.map(|(test, change)| OtherTest { test: Test::from(test), change: (*change).into() }).collect(),
+        direction: bisection.direction,
         good: bisection.good.clone(),
         bad: bisection.bad.clone(),
         change: bisection.change.into(),
         commits: bisection.commits,
-        end,
-        candidates: candidates.clone(),
-        step,
-        several,
+        steps: bisection.steps.iter().map(found_step).collect(),
+        unresolved: unresolved
+            .map(|left| Unresolved { because: left.because, commits: left.commits.clone() })
+            .collect(),
+        further: bisection.further,
+        rest: bisection.rest.map(Interval::from),
         skipped: skipped
             .map(|(commit, why)| SkippedCommit { commit: commit.clone(), why: super::skipped(why) })
             .collect(),
     })
+}
+
+fn found_step(step: &model::FoundStep) -> FoundStep {
+    let test = |test: &model::FoundTest| FoundTest {
+        test: test_of(&test.found),
+        explanation: test.explanation.as_ref().map(explained::Explanation::from),
+        unexplained_because: test.unexplained.as_ref().map(ToString::to_string),
+    };
+    FoundStep {
+        candidates: step.commits.clone(),
+        base: step.base.clone(),
+        tests: step.tests.iter().map(test).collect(),
+        source: step.source.clone(),
+    }
 }
 
 pub(super) fn entry(entry: &model::Entry) -> Entry {

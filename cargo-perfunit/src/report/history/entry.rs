@@ -37,12 +37,24 @@ fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen
     screen.more(INDENT, moved.len().saturating_sub(most));
 }
 
-/// The worst verdict.
-pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
+/// The worst verdict of its tests, if it has any.
+pub fn worst(step: &Step) -> Option<Verdict> {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
     let worst = [Slower, Faster, Inconclusive, ChangedBelowThreshold, Same, NotMeasured];
-    let worst = worst.into_iter().find(|verdict| step.with(*verdict).next().is_some());
-    match worst {
+    worst.into_iter().find(|verdict| step.with(*verdict).next().is_some())
+}
+
+/// Slower and faster tests, the largest change first.
+pub fn moved(step: &Step) -> Vec<&StepTest> {
+    let mut moved: Vec<&StepTest> = step.moved().collect();
+    let size = |found: &StepTest| found.figures.map_or(0.0, |figures| figures.change.estimate.ln_1p().abs());
+    moved.sort_by(|one, two| size(two).total_cmp(&size(one)));
+    moved
+}
+
+/// The worst verdict.
+pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
+    match worst(step) {
         Some(verdict) => {
             let (word, style) = figures::status(verdict, Words::OfTime);
             screen.status(word, style, name);
@@ -51,16 +63,8 @@ pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
     }
 }
 
-/// Tests that got slower or faster, the largest change first.
-pub(super) fn moved(step: &Step) -> Vec<&StepTest> {
-    let mut moved: Vec<&StepTest> = step.moved().collect();
-    let size = |found: &StepTest| found.figures.map_or(0.0, |figures| figures.change.estimate.ln_1p().abs());
-    moved.sort_by(|one, two| size(two).total_cmp(&size(one)));
-    moved
-}
-
 /// How many tests, and what became of them.
-pub(super) fn counts(step: &Step) -> String {
+pub fn counts(step: &Step) -> String {
     if step.tests.is_empty() {
         let because = step.nothing_because.as_deref().map(|because| format!(": {}", one_line(because)));
         return format!("no test can have changed{}", because.unwrap_or_default());

@@ -53,7 +53,7 @@ fn compared(release: &Release, step: &Step, options: &TextOptions, screen: &mut 
         );
         screen.below(INDENT, &Text::new(WARN, text));
     }
-    if options.verbose {
+    if options.verbose && !step.tests.is_empty() {
         table(step, screen);
     }
 }

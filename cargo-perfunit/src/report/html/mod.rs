@@ -1,4 +1,4 @@
-//! A run as one HTML page that opens from disk: no network, no fonts, no other files.
+//! A run or a history as one HTML page that opens from disk: no network, no fonts, no other files.
 //!
 //! Everything is in the markup and can be read without scripts; the script sorts, filters and folds. Names and messages
 //! come from foreign code: the templates (maud's `html!`) escape whatever is not a literal of ours, and
@@ -7,16 +7,20 @@
 mod axis;
 mod batches;
 mod calls;
+mod commits;
+mod course;
 mod detail;
 mod explained;
 mod flame;
 mod head;
+mod history;
 mod interval;
 mod metrics;
 mod page;
 mod rows;
 mod strip;
 
+pub use history::render as history;
 pub use page::{HtmlOptions, render};
 
 /// A place or a length as a part of the whole width: `12.34%`.

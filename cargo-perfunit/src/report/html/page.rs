@@ -2,7 +2,7 @@
 
 use super::{head, rows};
 use crate::model::Run;
-use maud::{DOCTYPE, PreEscaped, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -23,11 +23,35 @@ impl Default for HtmlOptions {
     }
 }
 
+/// The page of a run.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
     let header = head::header(run);
     let remarks = html! { (head::failing(run)) (head::ratchet(run)) (head::uncovered(run)) (head::remarks(run)) };
     let filter = head::filter(run);
     let above = STYLE.len() + header.0.len() + remarks.0.len() + filter.0.len();
+    let early = html! { script { "\n" (PreEscaped(EARLY)) } "\n" };
+    let body = html! {
+        (header) "\n"
+        main {
+            (remarks)
+            @if !run.outcomes.is_empty() {
+                section aria-labelledby="tests-title" {
+                    h2 id="tests-title" { "Tests" }
+                    (filter)
+                    (rows::table(run, options.most_bytes.saturating_sub(above)))
+                    // Right behind the table: it is filtered before it is first drawn.
+                    script { "\n" (PreEscaped(SCRIPT)) } "\n"
+                }
+            }
+            (head::unmeasured(run))
+            (head::about(run))
+        }
+    };
+    document(&head::title(run), &early, &body)
+}
+
+/// A page that stands alone, with our style and this besides in its head.
+pub(super) fn document(title: &str, head: &Markup, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE) "\n"
         html lang="en" {
@@ -35,27 +59,11 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (head::title(run)) }
+                title { (title) }
                 style { "\n" (PreEscaped(STYLE)) } "\n"
-                script { "\n" (PreEscaped(EARLY)) } "\n"
+                (head)
             }
-            body {
-                (header) "\n"
-                main {
-                    (remarks)
-                    @if !run.outcomes.is_empty() {
-                        section aria-labelledby="tests-title" {
-                            h2 id="tests-title" { "Tests" }
-                            (filter)
-                            (rows::table(run, options.most_bytes.saturating_sub(above)))
-                            // Right behind the table: it is filtered before it is first drawn.
-                            script { "\n" (PreEscaped(SCRIPT)) } "\n"
-                        }
-                    }
-                    (head::unmeasured(run))
-                    (head::about(run))
-                }
-            }
+            body { (body) }
         }
         "\n"
     };
@@ -69,4 +77,4 @@ fn is_deceptive(c: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

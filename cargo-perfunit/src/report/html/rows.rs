@@ -3,7 +3,7 @@
 use super::detail;
 use super::interval::Scale;
 use super::percent;
-use crate::model::{Measured, Outcome, Run, TargetId, Verdict};
+use crate::model::{Measured, Outcome, Run, TargetId, TestId, Verdict};
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, Glyphs, count, one_line};
 use crate::report::{blame, unmeasured};
@@ -135,6 +135,13 @@ fn sorted(run: &Run) -> Vec<&Outcome> {
     tests
 }
 
+/// A test's name in its target.
+pub fn name(test: &TestId) -> Markup {
+    let name = one_line(&test.name);
+    let (module, own) = name.split_at(name.rfind("::").map_or(0, |at| at + 2));
+    html! { span.id { (module) b { (own) } } }
+}
+
 /// What all rows have in common.
 struct Page<'a> {
     words: Words,
@@ -145,12 +152,10 @@ struct Page<'a> {
 impl Page<'_> {
     /// The name; below it the target, where there are several, and what is most worth knowing; then the figures.
     fn row(&self, outcome: &Outcome) -> Markup {
-        let name = one_line(&outcome.test.name);
-        let (module, own) = name.split_at(name.rfind("::").map_or(0, |at| at + 2));
         html! {
             tr data-keys=[outcome.measured.as_ref().map(keys)] {
                 th.name scope="row" {
-                    span.id { (module) b { (own) } }
+                    (name(&outcome.test))
                     @if self.targets.len() > 1 {
                         span.target { (outcome.test.target.to_string()) }
                     }

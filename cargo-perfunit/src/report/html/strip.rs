@@ -87,7 +87,7 @@ fn foot(axis: &Axis, height: f64) -> Markup {
 }
 
 /// A percentage with as many decimals as its neighbours need to differ.
-fn tick_label(fraction: f64, step: f64) -> String {
+pub fn tick_label(fraction: f64, step: f64) -> String {
     let decimals = (-(step * 100.0 * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize;
     // Of steps of 2.5 the next digit counts, too.
     let exact = |decimals: usize| {

@@ -19,7 +19,7 @@ fn markup_of(page: &str) -> String {
 
 /// Every element is closed by its own name, attributes are quoted, and no `<` or `&` stands alone.
 #[track_caller]
-fn assert_well_formed(page: &str) {
+pub fn assert_well_formed(page: &str) {
     let text = markup_of(page);
     let mut open = Vec::new();
     let mut rest = text.as_str();

@@ -1,0 +1,92 @@
+//! What a search asks: how one test changed between two commits of the line.
+
+use super::comparing::{Compared, Comparing};
+use super::search::{Answer, Compare, LogChange};
+use crate::error::Result;
+use crate::git::Repository;
+use crate::model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId};
+use crate::system::term::Terminal;
+
+/// Asks for one test, and remembers what cannot be compared.
+pub struct Asking<'a> {
+    pub comparing: Comparing,
+    pub test: TestId,
+    /// Changes in this direction are positive.
+    pub direction: Direction,
+    pub line: &'a [Commit],
+    pub repository: &'a Repository,
+    /// Whether to explain what is found.
+    pub explain: Explain,
+    pub skipped: Vec<(usize, Skipped)>,
+    pub terminal: Terminal,
+}
+
+impl Asking<'_> {
+    /// The step between two commits that were compared before.
+    pub fn step(&mut self, base: usize, head: usize) -> Result<Option<Step>> {
+        match self.comparing.with_effort(1).compare(&self.line[base].id, &self.line[head].id)? {
+            Compared::Step(step) => Ok(Some(step)),
+            _ => Ok(None),
+        }
+    }
+
+    fn cannot(&mut self, index: usize, why: Skipped) -> Answer {
+        let commit = &self.line[index];
+        self.terminal.status("Skipping", &format!("{} {}", commit.short(), commit.subject));
+        if self.skipped.iter().all(|(known, _)| *known != index) {
+            self.skipped.push((index, why));
+        }
+        Answer::Cannot(index)
+    }
+}
+
+impl Compare for Asking<'_> {
+    fn compare(&mut self, base: usize, head: usize, effort: u32) -> Result<Answer> {
+        let compared = self.comparing.with_effort(effort).compare(&self.line[base].id, &self.line[head].id)?;
+        Ok(match compared {
+            Compared::Step(step) => match step.tests.iter().find(|found| found.test == self.test) {
+                // The base has the test: it is in the step unless its code is equal.
+                None => Answer::Change(LogChange::NONE),
+                Some(StepTest { figures: Some(figures), .. }) => {
+                    Answer::Change(log_change(figures.change, self.direction))
+                }
+                Some(StepTest { figures: None, reason, .. }) => {
+                    let error = reason.clone().unwrap_or_default();
+                    self.cannot(head, Skipped::Failed { error })
+                }
+            },
+            Compared::Broken(side, why) => self.cannot(if side == Side::Base { base } else { head }, why),
+            Compared::Failed(error) => self.cannot(head, Skipped::Failed { error: error.message().to_owned() }),
+            Compared::Interrupted => Answer::Stop,
+        })
+    }
+}
+
+/// A change as a logarithm, positive in this direction.
+fn log_change(change: Change, direction: Direction) -> LogChange {
+    let log = |change: f64| change.max(-0.999_999).ln_1p() * direction.sign();
+    let (one, other) = (log(change.low), log(change.high));
+    LogChange { estimate: log(change.estimate), low: one.min(other), high: one.max(other) }
+}
+
+/// The change that a logarithm stands for.
+pub fn change(log: LogChange, direction: Direction) -> Change {
+    let fraction = |log: f64| (log * direction.sign()).exp_m1();
+    let (one, other) = (fraction(log.low), fraction(log.high));
+    Change { estimate: fraction(log.estimate), low: one.min(other), high: one.max(other) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_becomes_a_logarithm_and_back_in_both_directions() {
+        let faster = Change { estimate: -0.2, low: -0.25, high: -0.1 };
+        let log = log_change(faster, Direction::Faster);
+        assert!(0.0 < log.low && log.low < log.estimate && log.estimate < log.high, "{log:?}");
+        let back = change(log, Direction::Faster);
+        assert!((back.estimate + 0.2).abs() < 1e-9 && (back.low + 0.25).abs() < 1e-9, "{back:?}");
+        assert!(log_change(faster, Direction::Slower).high < 0.0);
+    }
+}

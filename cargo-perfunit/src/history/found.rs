@@ -1,0 +1,98 @@
+//! A step that was found: measured once more on its own, and explained.
+
+use super::asking::Asking;
+use super::comparing;
+use super::search::Stretch;
+use crate::error::Result;
+use crate::git::{DiffLine, Repository};
+use crate::model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, Run, SourceChange, TestId};
+use crate::select::source::{Place, extents};
+
+/// Lines kept of a function's difference.
+const LINES: usize = 40;
+
+/// What a step did to these tests, the first of which was searched by; `None` if fresh pairs contradict the search.
+pub fn describe(step: Stretch, tests: &[TestId], asking: &mut Asking<'_>) -> Result<Option<FoundStep>> {
+    let (base, head) = (asking.line[step.before].clone(), &asking.line[step.after].id);
+    let commits = asking.line[step.before + 1..=step.after].to_vec();
+    let names: Vec<String> = tests.iter().map(|test| test.name.clone()).collect();
+    let mut run = None;
+    if asking.explain != Explain::Never {
+        asking.terminal.status("Explaining", asking.line[step.after].short());
+        run = asking.comparing.anew(&base.id, head, &names, asking.explain)?;
+    }
+    let outcome = |test: &TestId| run.iter().flat_map(|run| &run.outcomes).find(|outcome| outcome.test == *test);
+    let Some(searched) = outcome(&tests[0]).filter(|outcome| outcome.measured.is_some()) else {
+        let known = asking.step(step.before, step.after)?;
+        let known = known.and_then(|known| known.tests.into_iter().find(|found| found.test == tests[0]));
+        let tests = known.map(|found| FoundTest { found, explanation: None, unexplained: None }).into_iter().collect();
+        return Ok(Some(FoundStep { commits, base, tests, source: None }));
+    };
+    let is_slower = step.change.estimate * asking.direction.sign() > 0.0;
+    if searched.measured.as_ref().is_some_and(|measured| excludes(measured.change, is_slower)) {
+        return Ok(None);
+    }
+    let head = head.clone();
+    let source = match &searched.explanation {
+        Some(explanation) => source(explanation, &base.id, &head, asking.repository)?,
+        None => None,
+    };
+    let tests =
+        run.iter().flat_map(|run| tests.iter().filter_map(outcome).map(|outcome| found(run, outcome))).collect();
+    Ok(Some(FoundStep { commits, base, tests, source }))
+}
+
+/// Whether the whole interval is on the other side of no change.
+fn excludes(change: Change, is_slower: bool) -> bool {
+    if is_slower { change.high <= 0.0 } else { change.low >= 0.0 }
+}
+
+fn found(run: &Run, outcome: &Outcome) -> FoundTest {
+    FoundTest {
+        found: comparing::test(run, outcome),
+        explanation: outcome.explanation.clone(),
+        unexplained: outcome.unexplained.clone(),
+    }
+}
+
+/// The difference of the function that is responsible first.
+fn source(explanation: &Explanation, base: &str, head: &str, repository: &Repository) -> Result<Option<SourceChange>> {
+    let Some(first) = explanation.blamed.first() else { return Ok(None) };
+    let function = &explanation.functions[first.function];
+    let Some(text) = repository.text_at(head, &function.file)? else { return Ok(None) };
+    let place = Place { package: &function.package, path: &function.file };
+    let Some(extent) = extents(&text, &place).into_iter().find(|extent| extent.line == function.line) else {
+        return Ok(None);
+    };
+    let lines = repository.file_diff(base, head, &function.file)?;
+    let diff = within(lines, extent.first, extent.last);
+    let left_out = diff.len().saturating_sub(LINES);
+    let is_changed = diff.iter().any(|line| !line.starts_with(' '));
+    let diff = diff.into_iter().take(LINES).collect();
+    Ok(is_changed.then(|| SourceChange { file: function.file.clone(), line: function.line, diff, left_out }))
+}
+
+/// The lines of a diff that are between these of head.
+fn within(lines: Vec<DiffLine>, first: usize, last: usize) -> Vec<String> {
+    lines.into_iter().filter(|line| (first..=last).contains(&line.line)).map(|line| line.text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_pairs_contradict_if_their_whole_interval_does() {
+        let change = |low: f64, high: f64| Change { estimate: f64::midpoint(low, high), low, high };
+        assert!(excludes(change(-0.02, -0.01), true) && excludes(change(0.01, 0.02), false));
+        assert!(!excludes(change(-0.01, 0.02), true) && !excludes(change(0.01, 0.02), true));
+        assert!(excludes(change(0.0, 0.0), true), "equal code is no change");
+    }
+
+    #[test]
+    fn a_difference_is_that_of_the_function() {
+        let line = |line: usize, text: &str| DiffLine { text: text.to_owned(), line };
+        let lines = vec![line(3, "-a"), line(4, " b"), line(4, "-c"), line(5, "+d"), line(9, "+e")];
+        assert_eq!(within(lines, 4, 8), [" b", "-c", "+d"]);
+    }
+}

@@ -1,0 +1,113 @@
+//! The tests of a function: those that changed between the ends, and to which it matters.
+
+use super::comparing::Comparing;
+use super::ends::{self, Ends};
+use crate::error::{Error, Result};
+use crate::explain::instructions::readable;
+use crate::explain::{ends_with, is_named};
+use crate::model::{Change, Explain, Outcome, TestId};
+use crate::system::suggest;
+
+/// Of the tests that changed between the ends, those to which the function matters, the largest change first. The ends are
+/// compared once more, with these tests alone, to explain them.
+pub fn tests(
+    path: &str,
+    ends: &Ends<'_>,
+    comparing: &mut Comparing,
+    explain: Explain,
+) -> Result<Vec<(TestId, Change)>> {
+    let moved = ends.moved();
+    if moved.is_empty() {
+        return Err(none_moved(ends));
+    }
+    let names: Vec<String> = moved.iter().map(|(test, _)| test.name.clone()).collect();
+    let run = comparing.anew(&ends.good.id, &ends.bad.id, &names, explain)?.ok_or_else(ends::not_compared)?;
+    let is_concerned =
+        |test: &TestId| run.outcomes.iter().any(|outcome| outcome.test == *test && matters(outcome, path));
+    let (of_it, others): (Vec<_>, Vec<_>) = moved.into_iter().partition(|(test, _)| is_concerned(test));
+    if of_it.is_empty() {
+        let explained = run.outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref());
+        let functions = explained.flat_map(|found| found.functions.iter().map(|function| function.name.as_str()));
+        return Err(no_test(path, others.len(), functions));
+    }
+    Ok(of_it)
+}
+
+fn none_moved(ends: &Ends<'_>) -> Error {
+    let (direction, opposite) = (ends.direction, ends.direction.opposite());
+    let error = Error::usage(format!("no test got {} between the ends", ends::got(direction)));
+    match ends.step.with(opposite.verdict()).count() {
+        0 => {
+            error.hint("a smaller --threshold detects smaller changes; `cargo perfunit diff GOOD..BAD` shows all tests")
+        }
+        tests => error.hint(format!("{tests} got {}; {}", ends::got(opposite), ends::other_way(direction))),
+    }
+}
+
+fn no_test<'a>(path: &str, moved: usize, known: impl Iterator<Item = &'a str>) -> Error {
+    let near = suggest::near(path, known, "::");
+    Error::usage(format!("none of the tests that changed ({moved}) is known to execute a function `{path}`")).hint(
+        suggest::hint(&near).unwrap_or_else(|| {
+            "give its name or the end of its path, such as `line` or `Parser::line`; functions that are inlined everywhere are not known".to_owned()
+        }),
+    )
+}
+
+/// True if the test executes the function, as far as its explanation knows, or if it is among the changed functions that
+/// the test can reach or on the way to them. `path` is a function's name or the end of its path at a `::`.
+fn matters(outcome: &Outcome, path: &str) -> bool {
+    let is_executed = outcome
+        .explanation
+        .as_ref()
+        .is_some_and(|explanation| explanation.functions.iter().any(|function| is_named(function, path)));
+    let reached = outcome.why.iter().flat_map(|why| why.path.iter().chain(why.changed.iter().map(|found| &found.name)));
+    is_executed || reached.into_iter().any(|name| is_demangled(name, path))
+}
+
+/// Whether a path names a function of which the linker's name is known.
+fn is_demangled(name: &str, path: &str) -> bool {
+    let plain = readable(name);
+    let method = plain.strip_prefix('<').and_then(|rest| rest.split_once(">::"));
+    match method {
+        // Of a type, and of the trait that it implements.
+        Some((holder, method)) => holder.split(" as ").any(|holder| ends_with(&format!("{holder}::{method}"), path)),
+        // The name of the crate is not part of what is readable.
+        None => ends_with(&plain, path) || ends_with(name, path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ChangedFunction, Verdict, Why};
+    use crate::report::samples::{explanation, outcome};
+
+    #[test]
+    fn names_of_the_linker_are_recognised_by_their_ends() {
+        for (name, path) in [
+            ("sample::parser::line", "line"),
+            ("sample::parser::line", "parser::line"),
+            ("sample::parser::line", "sample::parser::line"),
+            ("sample::parser::line::{closure#0}", "parser::line"),
+            ("<sample::Parser<u8> as sample::Parse>::line::<u16>", "Parser::line"),
+            ("<sample::Parser<u8> as sample::Parse>::line::<u16>", "Parse::line"),
+        ] {
+            assert!(is_demangled(name, path), "{name} is not {path}");
+        }
+        for (name, path) in [("sample::parser::online", "line"), ("sample::line::other", "line")] {
+            assert!(!is_demangled(name, path), "{name} is {path}");
+        }
+    }
+
+    #[test]
+    fn a_function_matters_where_it_changed_or_is_executed() {
+        let mut test = outcome("a", Verdict::Slower, None);
+        assert!(!matters(&test, "word"));
+        let changed = vec![ChangedFunction { name: "sample::lexer::word".to_owned(), data: None }];
+        test.why = Some(Why { path: Vec::new(), changed });
+        assert!(matters(&test, "lexer::word") && !matters(&test, "line"));
+        test.why = None;
+        test.explanation = Some(explanation());
+        assert!(matters(&test, "Parser::line") && matters(&test, "word") && !matters(&test, "ord"));
+    }
+}

@@ -293,8 +293,7 @@ mod tests {
         let rendering = crate::report::Rendering::default();
         let expected = "3 tests slower than v1.2.0";
         let html = crate::report::html::render(&run, &crate::report::html::HtmlOptions::default());
-        let failed = (crate::error::ExitCode::Regression, rendering.denied);
-        let blocked = push::blocked("topic", "main", &run, failed);
+        let blocked = push::blocked("topic", "main", &run, (crate::error::ExitCode::Regression, rendering.denied));
         let texts = [markdown::render(&run, &rendering), annotations::github(&run), html, blocked];
         for text in texts.iter().chain([&junit::render(&run, rendering.denied)]) {
             assert!(text.contains(expected), "{text}");

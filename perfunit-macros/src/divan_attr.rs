@@ -65,10 +65,7 @@ fn expanded(args: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let own_name = function.sig.ident.to_string();
     let own_name = own_name.trim_start_matches("r#");
     let name = options.name.as_ref().map_or_else(|| quote!(#own_name), ToTokens::to_token_stream);
-    let ignored = match &options.ignore {
-        Some(value) => value.to_token_stream(),
-        None => quote!(#marked),
-    };
+    let ignored = options.ignore.as_ref().map_or_else(|| quote!(#marked), ToTokens::to_token_stream);
     let listed = variants(&options, &function).map(|variant| entry(&divan, &options, &function, &variant));
     let listed = listed.collect::<syn::Result<Vec<_>>>()?;
     Ok(quote! {
@@ -140,10 +137,8 @@ fn entry(divan: &Path, options: &Options, function: &ItemFn, variant: &Variant<'
         _ => TokenStream::new(),
     };
     let arg = quote!(#divan::__private::Arg::<#of_arg>::get(arg));
-    let bench = match inputs.len() {
-        1 => quote!(divan.bench(|| #called(#arg))),
-        _ => quote!(#called(divan, #arg)),
-    };
+    let has_bencher = inputs.len() > 1;
+    let bench = if has_bencher { quote!(#called(divan, #arg)) } else { quote!(divan.bench(|| #called(#arg))) };
     Ok(quote! {
         benches.args(
             #parts,
@@ -163,11 +158,10 @@ fn without_lifetime(of_arg: &Type) -> Type {
 }
 
 /// Expands `#[divan::bench_group]`: the module as it is.
-pub fn bench_group(args: TokenStream, item: TokenStream) -> TokenStream {
-    let skips = |tokens: &TokenStream| tokens.clone().into_iter().any(|token| token.to_string() == "ignore");
-    if skips(&args) {
-        let error = syn::Error::new_spanned(&args, "a group that is ignored");
-        let error = error.into_compile_error();
+pub fn bench_group(args: &TokenStream, item: TokenStream) -> TokenStream {
+    let is_ignored = args.clone().into_iter().any(|token| token.to_string() == "ignore");
+    if is_ignored {
+        let error = syn::Error::new_spanned(args, "a group that is ignored").into_compile_error();
         return quote!(#error #item);
     }
     item

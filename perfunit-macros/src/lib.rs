@@ -56,5 +56,5 @@ pub fn divan_bench(args: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[divan::bench_group]` in the stand-in of divan.
 #[proc_macro_attribute]
 pub fn divan_bench_group(args: TokenStream, item: TokenStream) -> TokenStream {
-    divan_attr::bench_group(args.into(), item.into()).into()
+    divan_attr::bench_group(&args.into(), item.into()).into()
 }

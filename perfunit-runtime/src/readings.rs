@@ -97,7 +97,7 @@ impl Gauges {
     }
 
     /// Runs what is not to count, in the midst of a reading. What the kernel counts is not told apart.
-    pub fn leave_out(&self, work: &mut dyn FnMut()) {
+    pub fn leave_out<T>(&self, work: impl FnOnce() -> T) -> T {
         let counts = || self.heap.map_or([0, 0], |heap| [heap.allocations.load(Relaxed), heap.bytes.load(Relaxed)]);
         if self.callgrind {
             gauges::callgrind_toggle();
@@ -106,7 +106,7 @@ impl Gauges {
             counter.pause();
         }
         let before = counts();
-        work();
+        let result = work();
         let after = counts();
         if let Some(counter) = &self.instructions {
             counter.resume();
@@ -117,6 +117,7 @@ impl Gauges {
         for (count, (before, after)) in self.left_out.iter().zip(before.into_iter().zip(after)) {
             count.fetch_add(after - before, Relaxed);
         }
+        result
     }
 
     fn count_instructions(&self, run: &mut dyn FnMut() -> bool) -> (bool, u64) {

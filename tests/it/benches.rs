@@ -30,8 +30,8 @@ fn a_bench_target_is_chosen_by_its_name_and_benchmarks_by_theirs() {
     assert_eq!(listed(&project, &["--bench", "libtests"]), names.into());
     let one = listed(&project, &["--benches", "-E", "kind(bench) & test(=divans::by_argument::2)"]);
     assert!(one.contains(&("divans::by_argument::2".to_owned(), "bench".to_owned())), "{one:?}");
-    let named = project.perfunit(["list", "HEAD~1", "--benches", "made::", "--why"]).expect(0).stdout;
-    assert!(named.contains("divans::made::values"), "{named}");
+    let filtered = project.perfunit(["list", "HEAD~1", "--benches", "made::", "--why"]).expect(0).stdout;
+    assert!(filtered.contains("divans::made::values"), "{filtered}");
 }
 
 #[test]

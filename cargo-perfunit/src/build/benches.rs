@@ -17,7 +17,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// A program that has not come to its last benchmark by then would make every pair as long.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 /// As cargo calls it.
 const ARGUMENT: &str = "--bench";
 

@@ -250,10 +250,9 @@ fn harness(built: &Path) -> Result<Harness> {
     Ok(match fs::read_if_exists(&note)?.as_deref() {
         Some(b"runner") => Harness::Runner,
         Some(b"bench") if contains(&fs::read(built)?, BENCH_MARKER.as_bytes()) => Harness::Bench,
-        // It may have criterion and not use it.
-        Some(b"bench") => Harness::Own,
+        // A bench target may have criterion and not use it.
+        Some(b"bench") | None => Harness::Own,
         Some(_) => Harness::Libtest,
-        None => Harness::Own,
     })
 }
 

@@ -2,7 +2,7 @@
 //! and one of its own.
 
 use super::armed_seat;
-use crate::left_out::{CPU_NS, DELAY_NS, WALL_NS};
+use crate::left_out::{signed, CPU_NS, DELAY_NS, WALL_NS};
 use crate::page::FEW_BATCHES;
 use crate::sys;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,9 +12,7 @@ use std::time::{Duration, Instant};
 pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
     let Some(seat) = armed_seat() else { return work() };
     if let Some(gauges) = seat.gauges.get() {
-        let (mut work, mut result) = (Some(work), None);
-        gauges.leave_out(&mut || result = work.take().map(|work| work()));
-        return result.expect("it was called");
+        return gauges.leave_out(work);
     }
     // Of many short batches only wall time is looked at, and the kernel's counters take longer to read than many bodies.
     let is_long = seat.page.batches.load(Relaxed) < FEW_BATCHES;
@@ -22,9 +20,10 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
     let before = is_long.then(|| (sys::run_delay_ns(), sys::process_cpu_ns()));
     let result = work();
     let cpu_ns = before.map(|(delay_ns, cpu_ns)| {
-        let after = delay_ns.and_then(|before| Some((before, sys::run_delay_ns()?)));
-        after.map(|(before, after)| DELAY_NS.fetch_add(after as i64 - before as i64, Relaxed));
-        sys::process_cpu_ns() as i64 - cpu_ns as i64
+        if let Some((before, after)) = delay_ns.zip(sys::run_delay_ns()) {
+            DELAY_NS.fetch_add(signed(after) - signed(before), Relaxed);
+        }
+        signed(sys::process_cpu_ns()) - signed(cpu_ns)
     });
     let ns = started.elapsed().as_nanos() as i64;
     CPU_NS.fetch_add(cpu_ns.unwrap_or(ns), Relaxed);
@@ -51,7 +50,7 @@ mod tests {
             timed_by_itself(|| own);
             // A wall time of an hour, of which nothing was spent here.
             let hour = 3_600_000_000_000;
-            let rest = before.since().of_wall(hour) as i64 - hour as i64;
+            let rest = signed(before.since().of_wall(hour)) - signed(hour);
             assert!((rest - own.as_nanos() as i64).abs() < 1_000_000_000, "{rest}");
         };
         check(Duration::from_secs(0));

@@ -29,12 +29,12 @@ impl Repository {
         if diff.deltas().len() == 0 {
             return Ok(Vec::new());
         }
-        let Some(patch) = Patch::from_diff(&diff, 0).map_err(failed())? else { return Ok(Vec::new()) };
+        let Some(differences) = Patch::from_diff(&diff, 0).map_err(failed())? else { return Ok(Vec::new()) };
         let mut lines = Vec::new();
-        for hunk in 0..patch.num_hunks() {
-            let mut next = patch.hunk(hunk).map_err(failed())?.0.new_start() as usize;
-            for index in 0..patch.num_lines_in_hunk(hunk).map_err(failed())? {
-                let line = patch.line_in_hunk(hunk, index).map_err(failed())?;
+        for hunk in 0..differences.num_hunks() {
+            let mut next = differences.hunk(hunk).map_err(failed())?.0.new_start() as usize;
+            for index in 0..differences.num_lines_in_hunk(hunk).map_err(failed())? {
+                let line = differences.line_in_hunk(hunk, index).map_err(failed())?;
                 // Other origins are remarks about a missing line break at the end.
                 let (' ' | '+' | '-') = line.origin() else { continue };
                 let at = line.new_lineno().map_or(next, |number| number as usize);

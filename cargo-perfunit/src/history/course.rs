@@ -59,14 +59,14 @@ impl<'a> Known<'a> {
             let mut at = after(points[index], entry, found[index]);
             let ending = self.spans.get(&index).into_iter().flatten();
             for (span, start, direct, verdict) in ending.filter_map(|(span, start)| direct(span, *start, test)) {
-                let steps = || entries[start..=index].iter().zip(&found[start..=index]);
+                let steps = || entries[start..=index].iter().zip(found[start..=index].iter().copied());
                 anchors.push(Anchor {
                     since: span.base.clone(),
                     entry: index,
                     verdict,
                     direct,
                     product: product(steps()),
-                    is_complete: self.history.left_out == 0 && steps().all(|(entry, found)| is_known(entry, *found)),
+                    is_complete: self.history.left_out == 0 && steps().all(|(entry, found)| is_known(entry, found)),
                     has_moved: found[start..=index].iter().flatten().any(|found| moved(found).is_some()),
                 });
                 at = Point { moved: at.moved, is_known: true, is_anchored: true, ..times(points[start], direct) };
@@ -91,8 +91,8 @@ fn direct<'a>(span: &'a Span, start: usize, test: &TestId) -> Option<(&'a Span, 
 }
 
 /// The product of steps.
-fn product<'a>(steps: impl Iterator<Item = (&'a Entry, &'a Option<&'a StepTest>)>) -> Change {
-    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, (entry, found)| after(at, entry, *found));
+fn product<'a>(steps: impl Iterator<Item = (&'a Entry, Option<&'a StepTest>)>) -> Change {
+    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, (entry, found)| after(at, entry, found));
     Change { estimate: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
 }
 

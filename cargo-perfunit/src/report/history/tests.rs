@@ -120,7 +120,7 @@ fn a_history_to_paste() {
     history.base.tags = vec!["v1.0".to_owned()];
     snapbox::assert_data_eq!(
         markdown(&history, &[course()]),
-        snapbox::str![[r#"
+        snapbox::str![[r"
 ### `v1.0` to `0000004`
 
 4 commits: 1 with slower tests, 0 with faster ones, 1 in which no test can have changed, 1 skipped, 1 not compared yet.
@@ -141,7 +141,7 @@ fn a_history_to_paste() {
 
 By `cargo perfunit log`: the probability that any test is falsely called slower or faster is at most 0.50 %.
 
-"#]]
+"]]
     );
 }
 
@@ -215,7 +215,7 @@ fn searches_in_words() {
     let text: String = [&one, &all, &open].map(|search| bisection(search, &OPTIONS)).concat();
     snapbox::assert_data_eq!(
         without_escapes(&text),
-        snapbox::str![[r#"
+        snapbox::str![[r"
         Test  p tests::long  +12.0 % [+11.0 %, +13.0 %] from 0000000 to 0000009
               p tests::b  +10.0 % [+9.0 %, +11.0 %]
      Skipped  0000004 2023-11-14 Half  does not build: error: no
@@ -263,7 +263,7 @@ fn searches_in_words() {
               0000004 2023-11-14 Half
               0000005 2023-11-14 Parse lazily
 
-"#]]
+"]]
     );
     let document: serde_json::Value = serde_json::from_str(&bisect_json(&one)).unwrap();
     let step = &document["steps"][0];
@@ -282,7 +282,7 @@ fn searches_to_paste_into_an_issue() {
     let text: String = [&one, &open].map(bisect_markdown).concat();
     snapbox::assert_data_eq!(
         text,
-        snapbox::str![[r#"
+        snapbox::str![[r"
 ### `p tests::long` got slower in `0000005`: +12.0 %
 
 - `0000005` Parse &#60;b&#62;lazily&#60;/b&#62; &#35;1 (2023-11-14)
@@ -330,7 +330,7 @@ Not searched yet:
 
 </details>
 
-"#]]
+"]]
     );
 }
 

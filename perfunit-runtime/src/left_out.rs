@@ -11,40 +11,36 @@ pub static DELAY_NS: AtomicI64 = AtomicI64::new(0);
 /// How much was left out up to a moment, or since one; ns.
 #[derive(Debug, Clone, Copy)]
 pub struct LeftOut {
-    pub wall_ns: i64,
-    cpu_ns: i64,
-    delay_ns: i64,
+    pub wall: i64,
+    cpu: i64,
+    delay: i64,
 }
 
 impl LeftOut {
     /// In all until now.
     pub fn so_far() -> Self {
-        Self { wall_ns: WALL_NS.load(Relaxed), cpu_ns: CPU_NS.load(Relaxed), delay_ns: DELAY_NS.load(Relaxed) }
+        Self { wall: WALL_NS.load(Relaxed), cpu: CPU_NS.load(Relaxed), delay: DELAY_NS.load(Relaxed) }
     }
 
     /// From this moment until now.
     pub fn since(self) -> Self {
         let now = Self::so_far();
-        Self {
-            wall_ns: now.wall_ns - self.wall_ns,
-            cpu_ns: now.cpu_ns - self.cpu_ns,
-            delay_ns: now.delay_ns - self.delay_ns,
-        }
+        Self { wall: now.wall - self.wall, cpu: now.cpu - self.cpu, delay: now.delay - self.delay }
     }
 
     /// The rest of a wall time.
     pub fn of_wall(self, ns: u64) -> u64 {
-        rest(ns, self.wall_ns)
+        rest(ns, self.wall)
     }
 
     /// The rest of a processor time.
     pub fn of_cpu(self, ns: u64) -> u64 {
-        rest(ns, self.cpu_ns)
+        rest(ns, self.cpu)
     }
 
     /// The rest of a delay.
     pub fn of_delay(self, ns: u64) -> u64 {
-        rest(ns, self.delay_ns)
+        rest(ns, self.delay)
     }
 }
 

@@ -351,7 +351,7 @@ fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
     let plan = calibrate(first_ns, goal_ns, |n| {
         let before = LeftOut::so_far();
         let ns = batch(seat, body, n)?;
-        untimed_ns = before.since().wall_ns.max(0) as f64 / n as f64;
+        untimed_ns = before.since().wall.max(0) as f64 / n as f64;
         Some(ns)
     })?;
     let weight_ns = plan.shortest_ns.max((plan.shortest_ns + untimed_ns) / 10.0);

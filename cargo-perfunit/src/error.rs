@@ -85,6 +85,15 @@ pub struct Broken {
     pub output: String,
 }
 
+impl Broken {
+    /// Cargo's first error, in a line.
+    pub fn first_error(&self) -> &str {
+        let lines = || self.output.lines();
+        let is_error = |line: &&str| line.trim_start().starts_with("error");
+        lines().find(is_error).or_else(|| lines().find(|line| !line.trim().is_empty())).unwrap_or("").trim()
+    }
+}
+
 /// The result of every stage.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -181,3 +190,17 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_is_shown() {
+        let first = |output: &str| Broken { side: Side::Base, output: output.to_owned() }.first_error().to_owned();
+        let output = "   Compiling a v0.1.0\nwarning: unused\nerror[E0425]: cannot find value `x`\n --> src/lib.rs:1:1\nerror: could not compile";
+        assert_eq!(first(output), "error[E0425]: cannot find value `x`");
+        assert_eq!(first("\nsomething else\n"), "something else");
+        assert_eq!(first(""), "");
+    }
+}

@@ -151,6 +151,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
         others: 0,
         family: 1,
         seed: 1,
+        accepted: None,
         placement: Placement::Natural,
         metering: None,
     };

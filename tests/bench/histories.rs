@@ -59,7 +59,7 @@ fn commit(index: usize) -> Commit {
     let tags = if index.is_multiple_of(25) { vec![format!("v0.{}", index / 25)] } else { Vec::new() };
     let subject = format!("Change {index} to the parser, the lexer and what is between them");
     Commit {
-        id: format!("{:040x}", 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index as u64 + 1)),
+        id: format!("{:016x}{index:024x}", 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index as u64 + 1)),
         subject,
         seconds: 1_700_000_000,
         tags,

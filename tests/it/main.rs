@@ -38,6 +38,7 @@ mod manual;
 mod metrics;
 mod packaging;
 mod planted;
+mod ratchet;
 mod repeat;
 mod report;
 mod shards;

@@ -55,6 +55,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         seed: terms.seed,
         // The versions differ in a number that all of them read: their code lies at the same places.
         placement: Placement::Natural,
+        accepted: None,
         metering: None,
     };
     machine.load_before = machine::load();

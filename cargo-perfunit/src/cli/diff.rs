@@ -3,7 +3,7 @@
 use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
 use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
-use crate::config::NoTests;
+use crate::config::{Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
 use crate::error::{ExitCode, Result};
 use crate::report::Format;
 use crate::session::Options;
@@ -23,6 +23,8 @@ Examples:
                                            tests that match this filterset, in nextest's language
   cargo perfunit diff main -p core --lib   only the unit tests of one library
   cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
+  cargo perfunit diff main --ratchet v1.2.0
+                                           small losses since a release, too
   cargo perfunit diff main --metric time,allocations
                                            more allocations are a regression, too
 
@@ -37,6 +39,12 @@ pub struct DiffArguments {
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub measuring: MeasuringArguments,
 
+    /// Older version to compare with as well, or `none`, so that small losses that add up are found [default: none].
+    ///
+    /// Each test that the changes since then can reach is compared with both versions, and fails the run if it is slower
+    /// than either. `cargo perfunit ratchet set` keeps the version in the project.
+    #[arg(long, value_name = "REV", value_parser = Revision::read, help_heading = "Measuring")]
+    pub ratchet: Option<Revision>,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
@@ -75,17 +83,22 @@ impl DiffArguments {
     /// What was typed, with the environment and the configuration.
     pub fn resolve(&self) -> Result<DiffRequest> {
         let typed = &self.measuring;
-        let layer = typed.layer().or(self.reporting.layer(self.no_tests));
+        let layer = typed.layer().or(self.reporting.layer(self.no_tests)).or(self.layer());
         let resolved = self.common.resolved(layer)?;
         let settings = &resolved.settings;
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
         let options = Options {
             archive: self.use_archive.clone(),
             output: self.output.clone(),
+            ratchet: ratchet_request(&settings.ratchet, resolved.accepted.as_ref()),
             results: self.results()?,
             ..typed.options(&self.common, &resolved)?
         };
         Ok(DiffRequest { options, output })
+    }
+
+    fn layer(&self) -> Layer {
+        Layer { ratchet: self.ratchet.clone().map(Sourced::typed), ..Layer::default() }
     }
 
     /// What it reads and writes besides the project.

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ExitCode, Result};
 use crate::hook::OnFailure;
-use crate::model::{Run, Side, Verdict};
+use crate::model::{NotCompared, Ratchet, Run, Side, Verdict};
 use crate::report::Denied;
 use crate::system::interrupt;
 use crate::system::term;
@@ -18,6 +18,35 @@ pub struct Gate {
 
 /// The exit code of a run. The worst news decides; an interrupted run that already found a regression says so.
 pub fn of_run(run: &Run, gate: Gate) -> ExitCode {
+    let codes =
+        [of_comparison(run, gate), run.ratchet.as_ref().map_or(ExitCode::Success, |found| of_ratchet(found, gate))];
+    worst(codes)
+}
+
+/// Of the comparison with the ratchet's version only losses count. That it could not be made is no success.
+fn of_ratchet(ratchet: &Ratchet, gate: Gate) -> ExitCode {
+    let run = match &ratchet.comparison {
+        Ok(run) => run,
+        Err(NotCompared::IsBase) => return ExitCode::Success,
+        Err(NotCompared::DoesNotBuild { .. }) => return ExitCode::BuildFailed,
+        Err(NotCompared::HeadChanged | NotCompared::BudgetUsedUp | NotCompared::Failed { .. }) => {
+            return ExitCode::SetupFailed;
+        }
+        Err(NotCompared::Interrupted) => return ExitCode::Interrupted,
+    };
+    if run.count(Verdict::Slower) > 0 {
+        ExitCode::Regression
+    } else if run.interrupted {
+        ExitCode::Interrupted
+    } else if gate.denied.open(run) > 0 {
+        ExitCode::Inconclusive
+    } else {
+        ExitCode::Success
+    }
+}
+
+/// The exit code of the comparison with base.
+fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
     let measured = run.outcomes.iter().any(|outcome| outcome.measured.is_some());
     if run.count(Verdict::Slower) > 0 {
         ExitCode::Regression
@@ -65,8 +94,8 @@ pub fn of_push(code: ExitCode, failure: OnFailure) -> ExitCode {
     }
 }
 
-/// The exit code of the hook for all that is pushed: the first bad news, unless a regression follows.
-pub fn of_pushes(codes: impl IntoIterator<Item = ExitCode>) -> ExitCode {
+/// Of several codes the first bad news, unless a regression follows.
+pub fn worst(codes: impl IntoIterator<Item = ExitCode>) -> ExitCode {
     let worse = |worst, code| if worst == ExitCode::Success || code == ExitCode::Regression { code } else { worst };
     codes.into_iter().fold(ExitCode::Success, worse)
 }
@@ -156,6 +185,30 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_against_the_ratchet_is_a_regression_and_no_comparison_is_no_success() {
+        let version = crate::model::VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        let code = |own: Verdict, comparison| {
+            let mut run = run(&[(own, None)]);
+            run.ratchet = Some(Ratchet { version: version.clone(), comparison });
+            of_run(&run, Gate::default())
+        };
+        let found = |verdict| Ok(Box::new(run(&[(verdict, None)])));
+        assert_eq!(code(Verdict::Same, found(Verdict::Slower)), ExitCode::Regression);
+        assert_eq!(code(Verdict::Same, found(Verdict::Faster)), ExitCode::Success);
+        assert_eq!(code(Verdict::Slower, found(Verdict::Same)), ExitCode::Regression);
+        for (why, expected) in [
+            (NotCompared::IsBase, ExitCode::Success),
+            (NotCompared::DoesNotBuild { side: Side::Base, error: String::new() }, ExitCode::BuildFailed),
+            (NotCompared::HeadChanged, ExitCode::SetupFailed),
+            (NotCompared::BudgetUsedUp, ExitCode::SetupFailed),
+            (NotCompared::Interrupted, ExitCode::Interrupted),
+        ] {
+            assert_eq!(code(Verdict::Same, Err(why.clone())), expected);
+            assert_eq!(code(Verdict::Slower, Err(why)), ExitCode::Regression);
+        }
+    }
+
+    #[test]
     fn nothing_to_measure_fails_only_on_request() {
         let fail = Gate { fail_without_tests: true, ..Gate::default() };
         assert_eq!(of_run(&run(&[]), Gate::default()), ExitCode::Success);
@@ -173,9 +226,9 @@ mod tests {
     #[test]
     fn of_several_pushed_branches_a_regression_decides_else_the_first_bad_news() {
         use ExitCode::{BuildFailed, Inconclusive, Regression, Success};
-        assert_eq!(of_pushes([]), Success);
-        assert_eq!(of_pushes([Success, BuildFailed, Inconclusive, Success]), BuildFailed);
-        assert_eq!(of_pushes([BuildFailed, Regression, Inconclusive]), Regression);
+        assert_eq!(worst([]), Success);
+        assert_eq!(worst([Success, BuildFailed, Inconclusive, Success]), BuildFailed);
+        assert_eq!(worst([BuildFailed, Regression, Inconclusive]), Regression);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::error::{Error, ExitCode, Result};
 use crate::explain::{forest, impact, ranking};
 use crate::model::{Engine, Explain, Profiles, Side, Strategy};
 use crate::report::{self, explanations, flamegraph};
-use crate::session::{self, ExplainRequest, Explaining};
+use crate::session::{self, Against, ExplainRequest, Explaining};
 use crate::system::fs;
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
@@ -19,6 +19,7 @@ use std::time::Duration;
 Examples:
   cargo perfunit explain                           what the last `diff` found slower or faster
   cargo perfunit explain parser::long              only tests whose name contains `parser::long`
+  cargo perfunit explain --ratchet                 what it found slower than the ratchet's version
   cargo perfunit explain --engine callgrind        in instructions: exact, and for inlined functions
   cargo perfunit explain --function Parser::line   which tests a function affects, and how much
   cargo perfunit explain --hot                     which functions take the tests' time
@@ -31,6 +32,9 @@ pub struct ExplainArguments {
     /// Tests of the last `diff`: whole names, or parts of them.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
+    /// Explain the comparison with the ratchet's version instead of that with base.
+    #[arg(long)]
+    pub ratchet: bool,
     /// TESTs must be whole names.
     #[arg(long)]
     pub exact: bool,
@@ -113,6 +117,7 @@ impl ExplainArguments {
             folder,
             manifest,
             target_dir: self.target_dir.clone(),
+            against: if self.ratchet { Against::Ratchet } else { Against::Base },
             tests: self.tests.clone(),
             exact: self.exact,
             explaining: Explaining {

@@ -22,6 +22,7 @@ mod log;
 mod man;
 mod merge;
 mod output;
+mod ratchet;
 mod report;
 mod report_files;
 mod show_config;
@@ -46,6 +47,7 @@ use list::ListArguments;
 use log::LogArguments;
 use man::ManArguments;
 use merge::MergeArguments;
+use ratchet::RatchetArguments;
 use report::ReportArguments;
 use show_config::ShowConfigArguments;
 use std::ffi::OsString;
@@ -120,6 +122,10 @@ pub enum Command {
     /// Both ends are compared first. Then commits between them are compared until one is left, around those that do not
     /// build or in which the test fails.
     Bisect(Box<BisectArguments>),
+    /// Accept the speed of a version, so that small losses since then are found, and accept losses on purpose.
+    ///
+    /// Both stand in `.config/perfunit-ratchet.toml`, which is to be committed.
+    Ratchet(RatchetArguments),
     /// Report a saved run again: for people, for programs or for a pull request.
     ///
     /// Every `diff` saves its run below `target/perfunit/runs`: the last 20 of the last 30 days.
@@ -183,6 +189,7 @@ impl Arguments {
             Command::Bisect(arguments) => arguments.run(),
             Command::Archive(arguments) => arguments.run(),
             Command::Merge(arguments) => arguments.run(),
+            Command::Ratchet(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
             Command::Hook(arguments) => arguments.run(),
             Command::Ci(arguments) => arguments.run(),

@@ -23,7 +23,7 @@ impl File {
         let tables = toml::Deserializer::parse(text).and_then(|deserializer| {
             serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key)))
         });
-        let tables = tables.map_err(|error| problem(path, text, &error))?;
+        let tables = tables.map_err(|error| problem(path, text, &error, ALL_KEYS))?;
         unknown::refuse(path, text, &ignored)?;
         Ok(Self { path: path.to_owned(), tables, text: text.to_owned() })
     }
@@ -34,11 +34,12 @@ impl File {
     }
 }
 
-fn problem(path: &str, text: &str, error: &toml::de::Error) -> Error {
+/// What is wrong in a file, with its line.
+pub fn problem(path: &str, text: &str, error: &toml::de::Error, hint: &str) -> Error {
     let (line, column) = position(text, error.span().map_or(0, |span| span.start));
     let line_of_text = text.lines().nth(line - 1).unwrap_or_default().trim_end();
     let what = error.message().lines().collect::<Vec<_>>().join(", ");
-    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}")).hint(ALL_KEYS)
+    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}")).hint(hint)
 }
 
 #[cfg(test)]

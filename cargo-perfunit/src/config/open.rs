@@ -3,9 +3,10 @@
 use super::rules::{Override, Rules};
 use super::settings::{Layer, Settings};
 use super::source::Source;
-use super::{built_in, environment, file::File};
+use super::{built_in, environment, file::File, ratchet};
 use crate::cargo::{self, Cargo};
 use crate::error::{Error, Result};
+use crate::model::AcceptedVersion;
 use crate::system::fs;
 use crate::system::suggest;
 use std::collections::BTreeSet;
@@ -18,6 +19,8 @@ const PATH: &str = ".config/perfunit.toml";
 #[derive(Debug, Default)]
 pub struct Configuration {
     file: Option<File>,
+    /// What the project's ratchet says.
+    accepted: Option<AcceptedVersion>,
     warnings: Vec<String>,
 }
 
@@ -30,6 +33,8 @@ pub struct Resolved {
     pub settings: Settings,
     /// What is said of some tests and files.
     pub rules: Rules,
+    /// What the project's ratchet says.
+    pub accepted: Option<AcceptedVersion>,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -37,25 +42,29 @@ pub struct Resolved {
 impl Configuration {
     /// Reads the file that is named, else the one of the workspace that a folder belongs to; none is fine.
     pub fn find(folder: &Path, manifest: Option<&Path>, named: Option<&Path>) -> Result<Self> {
+        let nearest = |path: &str| folder.ancestors().find(|folder| folder.join(path).is_file());
+        // Only cargo knows which folder is the workspace's root, and need not be asked where there is nothing to find.
+        let stray = nearest(PATH).filter(|_| named.is_none());
+        let root = match stray.or_else(|| nearest(ratchet::PATH)) {
+            Some(_) => Some(cargo::locate(&Cargo::find(folder)?, folder, manifest)?.workspace_root),
+            None => None,
+        };
+        let accepted = root.as_deref().map(ratchet::read_accepted).transpose()?.flatten();
         if let Some(path) = named {
             let text = fs::read_if_exists(path)?
                 .ok_or_else(|| Error::usage(format!("there is no configuration file {}", path.display())))?;
-            return Ok(Self { file: Some(read(&path.display().to_string(), &text)?), warnings: Vec::new() });
+            let file = Some(read(&path.display().to_string(), &text)?);
+            return Ok(Self { file, accepted, warnings: Vec::new() });
         }
-        // Only cargo knows which folder is the workspace's root, and need not be asked where there is nothing to find.
-        let Some(nearest) = folder.ancestors().find(|folder| folder.join(PATH).is_file()) else {
-            return Ok(Self::default());
-        };
-        let location = cargo::locate(&Cargo::find(folder)?, folder, manifest)?;
-        let root = &location.workspace_root;
+        let (Some(nearest), Some(root)) = (stray, root) else { return Ok(Self { accepted, ..Self::default() }) };
         let text = fs::read_if_exists(&root.join(PATH))?;
         let stray = nearest.join(PATH);
-        let warnings = (nearest != root && nearest.starts_with(root)).then(|| {
+        let warnings = (nearest != root && nearest.starts_with(&root)).then(|| {
             let expected = root.join(PATH);
             format!("{} is ignored: the workspace's configuration is {}", stray.display(), expected.display())
         });
         let file = text.map(|text| read(PATH, &text)).transpose()?;
-        Ok(Self { file, warnings: warnings.into_iter().collect() })
+        Ok(Self { file, accepted, warnings: warnings.into_iter().collect() })
     }
 
     /// Settles everything: what was typed, then the environment, then the chosen profile, then the default one, each as in
@@ -70,6 +79,7 @@ impl Configuration {
         let profile = profile.unwrap_or("default");
         self.check_profile(profile)?;
         let layers = self.of_file(profile).or(built_in::layer(profile)).or(self.of_file("default"));
+        let layers = layers.or(self.accepted.as_ref().map(ratchet::layer).unwrap_or_default());
         let settings = typed.or(environment).or(layers).settled();
         let rules = self.rules(profile, &settings)?;
         Ok(Resolved {
@@ -77,6 +87,7 @@ impl Configuration {
             file: self.file.as_ref().map(|file| file.path.clone()),
             settings,
             rules,
+            accepted: self.accepted.clone(),
             warnings: self.warnings.clone(),
         })
     }

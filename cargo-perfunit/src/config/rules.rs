@@ -5,7 +5,7 @@ use super::source::{At, Source, Sourced};
 use super::tables::{DataTable, OverrideTable, SkipTable};
 use super::values::{Gates, Time, Value};
 use crate::error::{Error, Result};
-use crate::model::{Metric, Threshold};
+use crate::model::{AcceptedLoss, Metric, Threshold};
 use globset::Glob;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -24,6 +24,9 @@ pub struct Rules {
     pub data: Vec<DataRule>,
     /// The threshold was typed or is in the environment: neither overrides nor attributes count against it.
     pub typed_threshold: bool,
+    /// Losses that are accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<AcceptedLoss>,
 }
 
 /// Other settings for some tests.

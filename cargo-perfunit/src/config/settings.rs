@@ -2,7 +2,7 @@
 
 use super::source::{At, Source, Sourced};
 use super::tables::OverrideTable;
-use super::values::{Features, Gates, Limit, Time, Value};
+use super::values::{Features, Gates, Limit, Revision, Time, Value};
 use super::words::{Auto, Deny, NoTests};
 use crate::error::{Error, Result};
 use crate::model::{Engine, Explain, Ignored, Instructions, Metric, Strategy, Threshold};
@@ -112,6 +112,8 @@ settings! {
     timeout: Time, "timeout", Time(Duration::from_secs(10));
     /// How instructions are counted.
     instructions: Instructions, "instructions", Instructions::default();
+    /// An older version to compare with as well, so that small losses add up; `none` for no such comparison.
+    ratchet: Revision, "ratchet", Revision(None);
     /// For which tests to find the responsible functions.
     explain: Explain, "explain", Explain::default();
     /// What to count to find the responsible functions.

@@ -1,6 +1,6 @@
 //! The settings of one test.
 
-use crate::model::{Metric, Threshold};
+use crate::model::{AcceptedLoss, Metric, Threshold};
 use std::time::Duration;
 
 /// On what terms one test is measured: the user's settings, of which a test can have its own.
@@ -18,4 +18,6 @@ pub struct Terms {
     pub threshold_from: Option<String>,
     /// Where the metrics are set, if the test has its own.
     pub gates_from: Option<String>,
+    /// The loss that is accepted of it.
+    pub accepted: Option<AcceptedLoss>,
 }

@@ -50,6 +50,10 @@ pub struct Time(pub Duration);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(pub Option<Duration>);
 
+/// A revision of git, or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision(pub Option<String>);
+
 /// The metrics that decide, in the order of reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gates(pub Vec<Metric>);
@@ -113,6 +117,20 @@ impl Value for Limit {
 
     fn shown(&self) -> String {
         self.0.map_or_else(|| "none".to_owned(), |time| Time(time).shown())
+    }
+}
+
+impl Value for Revision {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        match text.trim() {
+            "" => Err(Invalid::Empty),
+            "none" => Ok(Self(None)),
+            revision => Ok(Self(Some(revision.to_owned()))),
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.0.clone().unwrap_or_else(|| "none".to_owned())
     }
 }
 
@@ -220,6 +238,13 @@ impl<'de> Deserialize<'de> for Limit {
     }
 }
 
+impl<'de> Deserialize<'de> for Revision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "a revision like \"v1.2.0\", or \"none\"";
+        deserializer.deserialize_str(Written { expected, read: Self::read, number: None })
+    }
+}
+
 impl<'de> Deserialize<'de> for Gates {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let names = Vec::<String>::deserialize(deserializer)?;
@@ -273,6 +298,14 @@ written_schema!(
     })
 );
 written_schema!(
+    Revision,
+    json_schema!({
+        "description": "A revision of git (\"v1.2.0\"), or \"none\".",
+        "type": "string",
+        "minLength": 1,
+    })
+);
+written_schema!(
     Gates,
     json_schema!({
         "description": "Names of metrics.",
@@ -307,6 +340,8 @@ mod tests {
         comes_back::<Time>("250ms");
         comes_back::<Time>("90s");
         comes_back::<Limit>("none");
+        comes_back::<Revision>("none");
+        comes_back::<Revision>("v1.2.0");
         comes_back::<Gates>("time,allocations");
         comes_back::<Features>("a,b/c");
     }

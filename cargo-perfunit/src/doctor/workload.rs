@@ -103,6 +103,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         seed: fastrand::u64(..),
         // One executable has one layout.
         placement: Placement::Natural,
+        accepted: None,
         metering: None,
     };
     let bench = Bench::open(folder)?;

@@ -81,6 +81,7 @@ impl Inquiry<'_> {
             family: 1,
             seed: self.measuring.seed,
             placement: self.measuring.placement,
+            accepted: None,
             metering: None,
         }
     }

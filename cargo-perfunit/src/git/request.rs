@@ -13,12 +13,12 @@ pub enum Request {
         /// The commit under test; none: the working tree.
         head: Option<String>,
     },
-    /// `BASE..HEAD`: exactly these two commits.
+    /// `BASE..HEAD`: exactly this commit as base.
     Range {
         /// The commit compared against.
         base: String,
-        /// The commit under test.
-        head: String,
+        /// The commit under test; none: the working tree.
+        head: Option<String>,
     },
 }
 
@@ -30,6 +30,18 @@ impl Default for Request {
 }
 
 impl Request {
+    /// Whether head is the working tree.
+    pub fn is_head_live(&self) -> bool {
+        matches!(self, Request::Against { head: None, .. } | Request::Range { head: None, .. })
+    }
+
+    /// Exactly this commit as base, against the same head.
+    #[must_use]
+    pub fn since(&self, base: &str) -> Request {
+        let (Request::Against { head, .. } | Request::Range { head, .. }) = self;
+        Request::Range { base: base.to_owned(), head: head.clone() }
+    }
+
     /// Reads the positional argument and `--head`. As in git, an end left out of a range is `HEAD`.
     pub fn parse(base: Option<&str>, head: Option<&str>) -> Result<Request> {
         let range = base.and_then(|base| {
@@ -41,7 +53,7 @@ impl Request {
             (Some(_), Some(_)) => Err(Error::usage("a range names both versions")
                 .hint("leave out --head, or write BASE instead of BASE..HEAD")),
             (Some(((base, head), true)), None) => Ok(Request::Against { base: Some(end(base)), head: Some(end(head)) }),
-            (Some(((base, head), false)), None) => Ok(Request::Range { base: end(base), head: end(head) }),
+            (Some(((base, head), false)), None) => Ok(Request::Range { base: end(base), head: Some(end(head)) }),
             (None, _) if base == Some("") => Err(Error::usage("the version to compare with is empty")),
             (None, _) => Ok(Request::Against { base: base.map(str::to_owned), head: head.map(str::to_owned) }),
         }
@@ -60,7 +72,7 @@ mod tests {
     fn check(base: Option<&str>, head: Option<&str>, expected: &str) {
         let shown = match Request::parse(base, head) {
             Ok(Request::Against { base, head }) => format!("{} against {}", show(head), show(base)),
-            Ok(Request::Range { base, head }) => format!("exactly {base} to {head}"),
+            Ok(Request::Range { base, head }) => format!("exactly {base} to {}", show(head)),
             Err(error) => error.message().to_owned(),
         };
         assert_eq!(shown, expected);
@@ -82,6 +94,17 @@ mod tests {
     fn two_dots_are_exact_and_three_mean_the_merge_base() {
         check(Some("a..b"), None, "exactly a to b");
         check(Some("a...b"), None, "b against a");
+    }
+
+    #[test]
+    fn another_base_has_the_same_head() {
+        let since = |request: Request| request.since("c");
+        let live = since(Request::default());
+        assert!(live.is_head_live() && live == Request::Range { base: "c".to_owned(), head: None });
+        let commit = since(Request::parse(Some("a..b"), None).unwrap());
+        assert!(
+            !commit.is_head_live() && commit == Request::Range { base: "c".to_owned(), head: Some("b".to_owned()) }
+        );
     }
 
     #[test]

@@ -30,8 +30,11 @@ impl Repository {
     pub fn resolve(&self, request: &Request) -> Result<Comparison> {
         match request {
             Request::Range { base, head } => {
-                let versions =
-                    Sides { base: version(base, &self.commit(base)?), head: version(head, &self.commit(head)?) };
+                let head = match head {
+                    Some(head) => version(head, &self.commit(head)?),
+                    None => head_version(&self.working_tree_head()?),
+                };
+                let versions = Sides { base: version(base, &self.commit(base)?), head };
                 Ok(Comparison { versions, note: None })
             }
             Request::Against { base, head } => {

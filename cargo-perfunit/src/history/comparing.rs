@@ -176,7 +176,7 @@ impl Comparing {
             return Ok(Compared::Interrupted);
         }
         let mut options = self.options.clone();
-        options.request = Request::Range { base: base.to_owned(), head: head.to_owned() };
+        options.request = Request::Range { base: base.to_owned(), head: Some(head.to_owned()) };
         options.measuring.budget = left;
         options.measuring.family = self.family;
         options.measuring.per_test_budget *= self.effort;
@@ -194,7 +194,7 @@ impl Comparing {
             Err(_) if interrupt::requested() => Ok(Compared::Interrupted),
             Err(error) => match error.as_broken() {
                 Some(broken) => {
-                    let why = Skipped::DoesNotBuild { error: first_error(&broken.output).to_owned() };
+                    let why = Skipped::DoesNotBuild { error: broken.first_error().to_owned() };
                     let commit = if broken.side == Side::Base { base } else { head };
                     self.store.skip(commit, &self.terms, &self.machine, &why)?;
                     Ok(Compared::Broken(broken.side, why))
@@ -213,7 +213,7 @@ impl Comparing {
             return Ok(None);
         }
         let mut options = self.options.clone();
-        options.request = Request::Range { base: base.to_owned(), head: head.to_owned() };
+        options.request = Request::Range { base: base.to_owned(), head: Some(head.to_owned()) };
         options.measuring.budget = left;
         options.filter.names = tests.to_vec();
         options.filter.exact = true;
@@ -313,24 +313,5 @@ pub fn test(run: &Run, outcome: &Outcome) -> StepTest {
             _ => None,
         }),
         metrics: run.gates_of(outcome).to_vec(),
-    }
-}
-
-/// Cargo's first error, in a line.
-fn first_error(output: &str) -> &str {
-    let is_error = |line: &&str| line.trim_start().starts_with("error");
-    output.lines().find(is_error).or_else(|| output.lines().find(|line| !line.trim().is_empty())).unwrap_or("").trim()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_error_is_shown() {
-        let output = "   Compiling a v0.1.0\nwarning: unused\nerror[E0425]: cannot find value `x`\n --> src/lib.rs:1:1\nerror: could not compile";
-        assert_eq!(first_error(output), "error[E0425]: cannot find value `x`");
-        assert_eq!(first_error("\nsomething else\n"), "something else");
-        assert_eq!(first_error(""), "");
     }
 }

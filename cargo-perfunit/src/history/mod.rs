@@ -14,6 +14,7 @@ mod found;
 mod function;
 mod log;
 mod progress;
+mod ratchet;
 mod releases;
 mod rows;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;
 pub use log::{LogRequest, log};
 pub use progress::Progress;
+pub use ratchet::Project;
 pub use releases::releases;
 pub use rows::Key;
 pub use store::Store;

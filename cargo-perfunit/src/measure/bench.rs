@@ -10,7 +10,7 @@ use super::shared_page::SharedPage;
 use crate::build::{InPlace, Seeds, TestExecutable};
 use crate::config::Terms;
 use crate::error::{Error, Result};
-use crate::model::{Instructions, Machine, Metric, Placement, Sides, Threshold};
+use crate::model::{AcceptedLoss, Instructions, Machine, Metric, Placement, Sides, Threshold};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::os;
@@ -44,6 +44,8 @@ pub struct Config {
     pub seed: u64,
     /// Whether layouts are matched.
     pub placement: Placement,
+    /// A loss that is accepted: what goes beyond it is judged.
+    pub accepted: Option<AcceptedLoss>,
     /// What to look at besides time, if anything.
     pub metering: Option<Metering>,
 }
@@ -58,6 +60,7 @@ impl Config {
             threshold: terms.threshold,
             per_test_budget: terms.per_test_budget,
             timeout: terms.timeout,
+            accepted: terms.accepted.clone(),
             metering: metering.map(|metering| Metering { gates: terms.gates.clone(), ..metering.clone() }),
             ..self.clone()
         }

@@ -57,6 +57,8 @@ pub struct Measurement {
     is_metered: bool,
     /// The threshold that the user set.
     asked: Threshold,
+    /// What is accepted, as a log ratio: values are relative to it.
+    accepted: f64,
     pairs: Pairs,
     failures: Failures,
     budget: Duration,
@@ -91,6 +93,7 @@ impl Measurement {
         } else {
             Rule { threshold: threshold.max(UNMATCHED_THRESHOLD), bias: LAYOUT_BIAS + rule.bias, ..rule }
         };
+        let accepted = config.accepted.as_ref().map_or(0.0, |accepted| accepted.log_ratio(settled.task.mode()));
         Self {
             settled,
             unit,
@@ -98,6 +101,7 @@ impl Measurement {
             gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
             is_metered: config.metering.is_some(),
             asked: config.threshold,
+            accepted,
             pairs: Pairs::new(rule),
             failures: Failures::default(),
             budget: config.per_test_budget.mul_f64(decide::effort(alpha_of_change)),
@@ -189,7 +193,7 @@ impl Measurement {
         let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs())?;
         let units = self.pairs.units() + 1;
         let affordable = clock.affordable(units);
-        let step = self.pairs.sequential.push(log_ratio, affordable);
+        let step = self.pairs.sequential.push(log_ratio - self.accepted, affordable);
         let rules = Rules { time: self.rule, gates: &self.gates };
         let beside = &mut self.pairs.beside;
         let (is_look, has_all) = (self.rule.looks.contains(units), units >= self.rule.looks.last());

@@ -5,6 +5,7 @@
 //! decided in `decide`; this module decides only when to stop asking for more. A [`Recorder`] hands out pairs without any
 //! verdict.
 
+mod accepted;
 mod alone;
 mod bench;
 mod bound;
@@ -46,6 +47,7 @@ mod unsteady;
 mod whole_process;
 mod work;
 
+pub use accepted::relative_to_base;
 pub use bench::{Bench, Config, Metering, can_fix_addresses, usable_cores};
 pub use call_tree::{ROOT, Recorded, RecordedNode, THREADS};
 pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};

@@ -44,6 +44,7 @@ impl Measuring {
             gates: self.gates.clone(),
             threshold_from: None,
             gates_from: None,
+            accepted: None,
         }
     }
 }

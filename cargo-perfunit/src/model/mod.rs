@@ -22,6 +22,7 @@ mod note;
 mod outcome;
 mod partition;
 mod profile;
+mod ratchet;
 mod reason;
 mod repeat;
 mod sample;
@@ -59,9 +60,10 @@ pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
-pub use outcome::{Measured, Outcome, Run, Selection, VersionName};
+pub use outcome::{Measured, Outcome, Ratchet, Run, Selection, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
+pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
 pub use reason::{NotCaptured, Reason};
 pub use repeat::Repeat;
 pub use sample::Sample;

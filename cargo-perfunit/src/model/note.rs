@@ -1,6 +1,6 @@
 //! What is remarkable about the way in which a test was measured, besides its verdict.
 
-use super::{Change, Metric, Reason, Side, Sides, Threshold};
+use super::{AcceptedLoss, Change, Metric, Reason, Side, Sides, Threshold};
 use serde::{Deserialize, Serialize};
 
 /// A remark on a test.
@@ -62,6 +62,10 @@ pub enum Note {
         /// Where that is set.
         from: String,
     },
+    /// It is judged by what goes beyond a loss that was accepted.
+    AcceptedLoss(AcceptedLoss),
+    /// A loss was accepted that was measured in another way, so it does not count.
+    AcceptedOtherwise(AcceptedLoss),
     /// It is judged by metrics of its own.
     OwnMetrics {
         metrics: Vec<Metric>,

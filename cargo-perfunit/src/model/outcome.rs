@@ -1,12 +1,12 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Metric, Metrics, Mode, Note, Reason,
-    Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Metric, Metrics, Mode, NotCompared, Note,
+    Reason, Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was measured of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -171,6 +171,24 @@ pub struct Run {
     /// What of it was measured here, if it is a run in parts.
     #[serde(default)]
     pub sharding: Option<Sharding>,
+    /// The comparison with an older version besides, where one is asked for.
+    #[serde(default)]
+    pub ratchet: Option<Ratchet>,
+}
+
+/// The comparison of head with the ratchet's version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ratchet {
+    pub version: VersionName,
+    /// Its base is that version.
+    pub comparison: Result<Box<Run>, NotCompared>,
+}
+
+impl Ratchet {
+    /// The comparison, if there was one.
+    pub fn run(&self) -> Option<&Run> {
+        self.comparison.as_deref().ok()
+    }
 }
 
 impl Run {
@@ -213,6 +231,15 @@ impl Run {
         let by_time = self.outcomes.iter().filter(|outcome| self.gates_of(outcome).contains(&Metric::Time));
         let known = by_time.filter_map(|outcome| Some((outcome.measured.as_ref()?, outcome.verdict)));
         known.filter(|(measured, verdict)| measured.is_insensitive(*verdict)).map(|(measured, _)| measured)
+    }
+
+    /// The tests that are slower than the ratchet's version, although none of them is slower than base: small losses that
+    /// add up.
+    pub fn cumulative_losses(&self) -> Vec<&Outcome> {
+        let is_slower = |outcome: &&Outcome| outcome.verdict == Verdict::Slower;
+        let known: BTreeSet<&TestId> = self.outcomes.iter().filter(is_slower).map(|outcome| &outcome.test).collect();
+        let compared = self.ratchet.iter().filter_map(Ratchet::run).flat_map(|run| &run.outcomes);
+        compared.filter(is_slower).filter(|outcome| !known.contains(&outcome.test)).collect()
     }
 
     /// How many tests have this verdict.

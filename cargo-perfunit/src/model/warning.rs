@@ -51,6 +51,8 @@ pub enum Warning {
     NotWritten { folder: PathBuf, why: String },
     /// The run could not be kept for `explain` and `report`.
     NotKept { merged: bool, why: String },
+    /// Accepted losses are against another version than the ratchet's.
+    AcceptedForOther { accepted: String, ratchet: String },
     /// What merging shards showed.
     Shards(Shards),
 }

@@ -6,7 +6,7 @@
 use super::by_cause::{self, Responsible};
 use super::figures::{phrase, sorted};
 use super::format::{Glyphs, count, one_line};
-use super::{blame, failing, uncovered};
+use super::{blame, failing, ratchet, uncovered};
 use crate::model::{Function, Outcome, Run, Side, Verdict};
 use std::fmt::Write as _;
 
@@ -36,7 +36,15 @@ pub fn github(run: &Run) -> String {
         };
         let _ = writeln!(text, "::error {place}title={}::{}", property(&title), data(&message(&group.tests)));
     }
-    text + &failing(run) + &uncovered(run)
+    text + &ratchet(run) + &failing(run) + &uncovered(run)
+}
+
+/// The tests that are slower than the ratchet's version alone, in one annotation without a place.
+fn ratchet(run: &Run) -> String {
+    let Some(title) = ratchet::headline(run).filter(|_| ratchet::is_bad(run)) else { return String::new() };
+    let lost = run.cumulative_losses();
+    let (title, lines) = if lost.is_empty() { ("Ratchet", title) } else { (&*title, message(&lost)) };
+    format!("::error title={}::{}\n", property(title), data(&lines))
 }
 
 /// The tests that base passes and head does not, in one annotation without a place.

@@ -3,6 +3,7 @@
 use super::counts::Unmeasured;
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
+use super::ratchet;
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
 use crate::model::{
     self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat, Run, Selection,
@@ -38,6 +39,44 @@ pub struct Document {
     pub repeat: Option<Repeat>,
     /// How the run was shared out, if it was.
     pub sharding: Option<Sharding>,
+    /// The comparison with an older version besides, where one was asked for.
+    #[serde(default)]
+    pub ratchet: Option<Ratchet>,
+}
+
+/// The comparison with the ratchet's version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ratchet {
+    pub version: VersionName,
+    /// The whole comparison, as of a run of its own with that version as base; null if it could not be made.
+    pub comparison: Option<Box<Document>>,
+    /// Why it was not made.
+    pub not_compared: Option<NotCompared>,
+    /// Tests that are slower than that version and not slower than base.
+    pub cumulative_losses: Vec<Test>,
+    /// Losses that were accepted of tests in `comparison`.
+    pub accepted: Vec<AcceptedLoss>,
+}
+
+/// Why there is no comparison with the ratchet's version.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NotCompared {
+    #[serde(flatten)]
+    pub why: model::NotCompared,
+    /// The same as a sentence.
+    pub text: String,
+}
+
+/// A loss that was accepted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AcceptedLoss {
+    #[serde(flatten)]
+    pub test: Test,
+    /// As a fraction of the time at the ratchet's version.
+    pub loss: Option<f64>,
+    pub reason: String,
+    /// When it was accepted.
+    pub date: String,
 }
 
 /// What the figures depend on besides the code.
@@ -246,6 +285,26 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
+            ratchet: run.ratchet.as_ref().map(|found| Ratchet::of(found, run)),
+        }
+    }
+}
+
+impl Ratchet {
+    fn of(found: &model::Ratchet, run: &Run) -> Self {
+        let not_compared = |why: &model::NotCompared| NotCompared { why: why.clone(), text: why.to_string() };
+        let accepted = |(outcome, accepted): (&Outcome, &model::AcceptedLoss)| AcceptedLoss {
+            test: Test::from(&outcome.test),
+            loss: finite(accepted.loss),
+            reason: accepted.reason.clone(),
+            date: accepted.date.clone(),
+        };
+        Self {
+            version: found.version.clone(),
+            comparison: found.run().map(|run| Box::new(Document::from(run))),
+            not_compared: found.comparison.as_ref().err().map(not_compared),
+            cumulative_losses: run.cumulative_losses().into_iter().map(|outcome| Test::from(&outcome.test)).collect(),
+            accepted: ratchet::accepted(run).map(accepted).collect(),
         }
     }
 }
@@ -455,6 +514,7 @@ mod tests {
             "interrupted": false,
             "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
             "sharding": null,
+            "ratchet": null,
         });
         assert_eq!(document, expected);
     }

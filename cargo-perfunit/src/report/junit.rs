@@ -9,7 +9,7 @@ use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
-use super::{blame, json, metrics, uncovered};
+use super::{blame, json, metrics, ratchet, uncovered};
 use crate::model::{Outcome, Run, TargetId, Verdict, VersionName};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
         suite.add_test_case(case(outcome, denied));
     }
     let mut report = Report::new("cargo-perfunit");
-    report.add_test_suites(suites.into_values().chain(uncovered(run, denied)));
+    report.add_test_suites(suites.into_values().chain(uncovered(run, denied)).chain(ratchet(run, denied)));
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
     // quick-junit counts what was skipped on the outermost element, too, where Jenkins knows no such attribute.
@@ -42,6 +42,29 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
     ];
     suite.add_properties(properties.map(|(name, value)| Property::new(name, value)));
     suite
+}
+
+/// A case for each test that was compared with the ratchet's version, or one that says why there was no such comparison.
+fn ratchet(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let (found, headline) = (run.ratchet.as_ref()?, ratchet::headline(run)?);
+    let mut suite = TestSuite::new(one_line(&format!("ratchet {}", found.version.label)));
+    match &found.comparison {
+        Ok(second) => {
+            let compared = second.outcomes.iter().filter(|outcome| outcome.measured.is_some());
+            suite.add_test_cases(compared.map(|outcome| case(outcome, denied)));
+        }
+        Err(_) => {
+            let mut status = if ratchet::is_bad(run) {
+                TestCaseStatus::non_success(NonSuccessKind::Failure)
+            } else {
+                TestCaseStatus::skipped()
+            };
+            status.set_message(headline.as_str());
+            suite.add_test_case(TestCase::new("comparison", status));
+        }
+    }
+    suite.add_property(Property::new("ratchet", headline));
+    Some(suite)
 }
 
 /// A case for each changed function that no test executes.

@@ -17,7 +17,7 @@ use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
-use super::{causes, metrics};
+use super::{causes, metrics, ratchet};
 use crate::model::{
     CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName,
 };
@@ -51,6 +51,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
     }
+    ratchet(run, &mut page);
     details(run, &mut page);
     page
 }
@@ -66,7 +67,7 @@ fn heading(run: &Run, words: Words) -> String {
         1 => Some("1 test fails".to_owned()),
         tests => Some(format!("{} fail", count(tests, "test"))),
     };
-    let changed = [failing, said(Verdict::Slower, &worse), said(Verdict::Faster, &better)];
+    let changed = [failing, said(Verdict::Slower, &worse), ratchet::found(run), said(Verdict::Faster, &better)];
     let changed: Vec<String> = changed.into_iter().flatten().collect();
     match () {
         () if !changed.is_empty() => changed.join(", "),
@@ -114,6 +115,22 @@ fn failing(run: &Run, page: &mut String) {
     }
     if tests.len() > ITEMS {
         let _ = writeln!(page, "- ... and {} more", tests.len() - ITEMS);
+    }
+}
+
+/// What the comparison with the ratchet's version says.
+fn ratchet(run: &Run, page: &mut String) {
+    let Some(headline) = ratchet::headline(run) else { return };
+    let _ = writeln!(page, "\n**Ratchet**: {}.", plain(&headline));
+    let items = ratchet::items(run);
+    if !items.is_empty() {
+        page.push('\n');
+    }
+    for (outcome, said) in items.iter().take(ITEMS) {
+        let _ = writeln!(page, "- {}: {}", code(&outcome.test.to_string()), code(said));
+    }
+    if items.len() > ITEMS {
+        let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);
     }
 }
 

@@ -41,6 +41,7 @@ mod note;
 pub mod outputs;
 pub mod push;
 pub mod ranking;
+pub mod ratchet;
 mod reason;
 mod rendering;
 pub mod saved;

@@ -65,6 +65,10 @@ impl fmt::Display for Note {
             Note::OwnThreshold { threshold, from } => {
                 write!(f, "judged from {} on, by {from}", format::threshold(*threshold))
             }
+            Note::AcceptedLoss(accepted) => write!(f, "judged by what goes beyond {accepted}"),
+            Note::AcceptedOtherwise(accepted) => {
+                write!(f, "{accepted}, which does not count: it was measured in another way then")
+            }
             Note::OwnMetrics { metrics, from } => {
                 let metrics: Vec<String> = metrics.iter().map(ToString::to_string).collect();
                 write!(f, "judged by {}, by {from}", metrics.join(", "))

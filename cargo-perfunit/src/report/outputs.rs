@@ -10,6 +10,7 @@ pub fn github(run: &Run, report: Option<&Path>) -> String {
     let mut text = format!("verdict={}\n", verdict(run));
     let counts = [
         ("slower", run.count(Verdict::Slower)),
+        ("slower-than-ratchet", run.cumulative_losses().len()),
         ("faster", run.count(Verdict::Faster)),
         ("inconclusive", run.count(Verdict::Inconclusive)),
         ("failing", run.failing(Side::Head).count()),
@@ -29,7 +30,7 @@ pub fn github(run: &Run, report: Option<&Path>) -> String {
 fn verdict(run: &Run) -> &'static str {
     let any = |verdict| run.count(verdict) > 0;
     match () {
-        () if any(Verdict::Slower) => "slower",
+        () if any(Verdict::Slower) || !run.cumulative_losses().is_empty() => "slower",
         () if run.interrupted => "interrupted",
         () if run.failing(Side::Head).next().is_some() => "failing",
         () if any(Verdict::Inconclusive) => "inconclusive",
@@ -69,8 +70,7 @@ mod tests {
     #[test]
     fn each_variable_has_a_line() {
         let run = run(vec![outcome("t", Verdict::Slower, Some(measured(1e3, 0.1)))]);
-        let expected =
-            "verdict=slower\nslower=1\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport=/tmp/a b.md\n";
+        let expected = "verdict=slower\nslower=1\nslower-than-ratchet=0\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport=/tmp/a b.md\n";
         assert_eq!(github(&run, Some(Path::new("/tmp/a b.md"))), expected);
         assert!(!github(&run, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
         assert!(!github(&run, None).contains("report"));

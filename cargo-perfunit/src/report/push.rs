@@ -4,7 +4,7 @@ use super::caveats;
 use super::figures::{self, Words, sorted};
 use super::format::{count, one_line};
 use super::rendering::Denied;
-use super::uncovered;
+use super::{ratchet, uncovered};
 use crate::error::ExitCode;
 use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
@@ -14,8 +14,10 @@ const SHOWN: usize = 5;
 
 /// Why the push of `branch` passes, compared with `base`.
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
+    let ratchet = ratchet::headline(run).map(|headline| format!("; {headline}")).unwrap_or_default();
     if let Some(because) = &run.selection.nothing_because {
-        return format!("{branch}: no test can have changed since {base}, because {}", one_line(because));
+        let because = one_line(because);
+        return format!("{branch}: no test can have changed since {base}, because {because}{ratchet}");
     }
     let mut line = format!("{branch}: ");
     let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, run));
@@ -42,7 +44,7 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     if let Some(uncovered) = uncovered::headline(&run.selection) {
         let _ = write!(line, "; {uncovered}");
     }
-    line
+    line + &ratchet
 }
 
 fn word(verdict: Verdict, run: &Run) -> String {
@@ -74,6 +76,11 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (code, denied): (ExitCode, D
         let headline = uncovered::headline(&run.selection).unwrap_or_default();
         return format!("push of {branch} blocked: {headline}, which is denied: {}", some(names.collect()));
     }
+    let lost = run.cumulative_losses();
+    if code == ExitCode::Regression && run.count(Verdict::Slower) == 0 {
+        let names = some(lost.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
+        return format!("push of {branch} blocked: {}: {names}", ratchet::headline(run).unwrap_or_default());
+    }
     let verdict = match code {
         ExitCode::Regression => Verdict::Slower,
         ExitCode::TestsFailOnHead => Verdict::NotMeasured,
@@ -88,13 +95,20 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (code, denied): (ExitCode, D
     let tests = count(outcomes.len(), "test");
     match verdict {
         Verdict::Slower => {
-            format!("push of {branch} blocked: {tests} {} than at {base}: {names}", word(verdict, run))
+            let lost = ratchet::found(run).map(|found| format!("; {found}")).unwrap_or_default();
+            format!("push of {branch} blocked: {tests} {} than at {base}: {names}{lost}", word(verdict, run))
         }
         Verdict::NotMeasured => {
             format!("push of {branch} blocked: {tests} failing that pass at {base}: {names}")
         }
         _ => format!("push of {branch} blocked: {tests} inconclusive against {base}, which is denied: {names}"),
     }
+}
+
+/// Why the push of `branch`, which `--strict` forbids unless it was checked, is blocked with this exit code.
+pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
+    let why = ratchet::headline(run).filter(|_| ratchet::is_bad(run)).unwrap_or_else(|| code.meaning().to_owned());
+    format!("push of {branch} blocked, as it was not checked (--strict): {why}")
 }
 
 /// The first few of a list.

@@ -1,5 +1,6 @@
 //! The formats of a run's report, and what they leave open.
 
+use super::ratchet;
 use super::text::TextOptions;
 use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use clap::ValueEnum;
@@ -92,6 +93,7 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let failing = run.failing(Side::Head).count();
     let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
     is_covered
+        && !ratchet::is_bad(run)
         && !run.interrupted
         && !run.fails_on_base()
         && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0

@@ -234,6 +234,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         alpha: 0.01,
         interrupted: false,
         sharding: None,
+        ratchet: None,
     }
 }
 

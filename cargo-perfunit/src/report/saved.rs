@@ -2,6 +2,7 @@
 
 use super::format::{Glyphs, one_line};
 use super::json::Verdicts;
+use super::ratchet;
 use super::text::counts;
 use super::wire::{SCHEMA_VERSION, pretty};
 use crate::error::Error;
@@ -77,7 +78,8 @@ fn text(runs: &[Saved], glyphs: Glyphs) -> String {
         let _ = match run {
             Ok(run) => {
                 let (base, head) = (one_line(&run.base.label), one_line(&run.head.label));
-                writeln!(text, "{id}  {base} {} {head}: {}", glyphs.arrow(), counts(run))
+                let lost = ratchet::found(run).map(|found| format!(", {found}")).unwrap_or_default();
+                writeln!(text, "{id}  {base} {} {head}: {}{lost}", glyphs.arrow(), counts(run))
             }
             Err(error) => writeln!(text, "{id}  {}", one_line(error.message())),
         };

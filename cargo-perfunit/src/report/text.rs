@@ -8,13 +8,14 @@ use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use super::metrics;
+use super::ratchet;
 use super::screen::{INDENT, Screen};
 use super::shards;
 use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
-use crate::model::{CrossCheck, LayoutMatch, Outcome, Run, Selection, Side, Stages, Verdict, VersionName};
+use crate::model::{CrossCheck, LayoutMatch, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict, VersionName};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -66,8 +67,11 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     uncovered::write(&run.selection, detail, &mut screen);
     unmeasured::write(run, detail, &mut screen);
     caveats::write(run, &mut screen);
+    let counted = run.ratchet.as_ref().and_then(Ratchet::run).map(counts).unwrap_or_default();
+    ratchet::write(run, counted, detail, &mut screen);
     screen.bar();
     summary(run, &mut screen);
+    ratchet::summary(run, &mut screen);
     screen.finish()
 }
 

@@ -67,6 +67,11 @@ impl Display for Warning {
                 let run = if *merged { "the merged run" } else { "this run" };
                 write!(f, "`explain` and `report` will not know {run}: {why}")
             }
+            Self::AcceptedForOther { accepted, ratchet } => write!(
+                f,
+                "the accepted losses are against {accepted} and do not count against {ratchet} \
+                 (`cargo perfunit ratchet show`)"
+            ),
             Self::Shards(shards) => shards.fmt(f),
         }
     }

@@ -9,7 +9,7 @@ use crate::config::filterset::{Expression, Universe, needs_dependencies};
 use crate::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
 use crate::error::{Error, Result};
 use crate::git::Versions;
-use crate::model::{Reason, TargetId, TestId, Unused};
+use crate::model::{AcceptedLoss, Reason, TargetId, TestId, Unused};
 use crate::select::source::{self, Asked};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
@@ -39,6 +39,7 @@ pub struct TestRules {
     asked: BTreeMap<(TargetId, String), Vec<Placed>>,
     /// Attributes yield to a threshold that was typed.
     typed_threshold: bool,
+    accepted: Vec<AcceptedLoss>,
 }
 
 /// An attribute with its place.
@@ -129,6 +130,7 @@ impl TestRules {
             data: Vec::new(),
             asked: BTreeMap::new(),
             typed_threshold: wanted.rules.typed_threshold,
+            accepted: wanted.rules.accepted.clone(),
         }
     }
 
@@ -193,6 +195,8 @@ impl TestRules {
     /// else the run's.
     pub fn terms(&self, test: &TestId) -> Terms {
         let mut terms = self.terms.clone();
+        let name = test.to_string();
+        terms.accepted = self.accepted.iter().find(|accepted| accepted.test == name).cloned();
         for Placed { what, place } in self.asked(test).iter().filter(|_| !self.typed_threshold) {
             // The attribute does not compile with anything else.
             if let Asked::Threshold(text) = what

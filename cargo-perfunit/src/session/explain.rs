@@ -18,6 +18,15 @@ use crate::system::term::Terminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// A comparison of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Against {
+    #[default]
+    Base,
+    /// The ratchet's version.
+    Ratchet,
+}
+
 /// What to explain of the last run.
 #[derive(Debug, Clone, Default)]
 pub struct ExplainRequest {
@@ -25,6 +34,8 @@ pub struct ExplainRequest {
     pub folder: PathBuf,
     pub manifest: Option<PathBuf>,
     pub target_dir: Option<PathBuf>,
+    /// Which comparison of the last run.
+    pub against: Against,
     /// Names of tests or parts of them; all that are slower or faster if there are none.
     pub tests: Vec<String>,
     /// The names are whole.
@@ -95,7 +106,11 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     let started = Instant::now();
     check(request.explaining)?;
     let ours = home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
-    let (path, mut record) = runs::last(&ours)?;
+    let (path, mut saved) = runs::last(&ours)?;
+    let mut record = match request.against {
+        Against::Base => saved.clone(),
+        Against::Ratchet => of_ratchet(&saved)?,
+    };
     let chosen = choose(&record, request, goal)?;
     let engine = request.profiled_by();
     let is_known = |outcome: &&Outcome| match goal {
@@ -114,9 +129,29 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     let answers = answer(&options, &record.contents, &open, deadline, terminal)?;
     if !answers.tests.is_empty() {
         remember(&mut record, goal, &answers);
-        runs::save(&path, &record)?;
+        match (request.against, &mut saved.run.ratchet) {
+            (Against::Ratchet, Some(ratchet)) => ratchet.comparison = Ok(Box::new(record.run.clone())),
+            _ => saved = record.clone(),
+        }
+        runs::save(&path, &saved)?;
     }
     Ok((record, chosen, answers))
+}
+
+/// The comparison with the ratchet's version, as a run of its own. Profiles are those of the other comparison.
+fn of_ratchet(saved: &Record) -> Result<Record> {
+    let compared = saved.run.ratchet.as_ref().zip(saved.of_ratchet.as_ref());
+    let compared = compared.and_then(|(ratchet, contents)| Some((ratchet.run()?, contents)));
+    let Some((run, contents)) = compared else {
+        return Err(Error::usage("the last run was not compared with a ratchet's version")
+            .hint("`cargo perfunit diff --ratchet REV` does that; without --ratchet the run itself is explained"));
+    };
+    let mut record = saved.clone();
+    (record.contents, record.run) = (contents.clone(), run.clone());
+    record.options.request = saved.options.request.since(&run.base.commit);
+    record.options.ratchet = None;
+    record.profiles.clear();
+    Ok(record)
 }
 
 /// Adds what was found out to a run.

@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::explain::explain_outcomes;
 use crate::measure::{
     AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
-    find_valgrind, gate, measure_all, verdicts_of_pairs,
+    find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
 };
 use crate::model::{
-    Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Note, Outcome, Readings, Side, Sides,
-    TargetId, TestId, Warning,
+    AcceptedLoss, Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode, Note, Outcome,
+    Readings, Side, Sides, TargetId, TestId, Warning,
 };
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
@@ -113,6 +113,7 @@ fn config(session: &Session<'_>, others: usize) -> Config {
         family: session.options.measuring.family,
         seed: measuring.seed,
         placement: measuring.placement,
+        accepted: None,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
     }
 }
@@ -221,6 +222,7 @@ fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Res
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
     let Candidate { test, because, why, differs, terms, .. } = candidate;
+    let end = relative_to_base(end, terms.accepted.as_ref());
     let of_tests = differs.map(|difference| Note::TestCode { of: tests_of, difference });
     let mut outcome = match end.result {
         Ok(figures) => {
@@ -229,7 +231,11 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
                 test,
                 verdict,
                 reason,
-                cross_check: cross_check(figures.verdict, &figures.metrics),
+                // The verdict is about what goes beyond what was accepted; what was counted is about all of it.
+                cross_check: match terms.accepted {
+                    Some(_) => None,
+                    None => cross_check(figures.verdict, &figures.metrics),
+                },
                 metrics: with_time(&figures),
                 measured: Some(figures.measured),
                 capture,
@@ -244,17 +250,22 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
         Err(reason) => not_measured(test, reason, capture, &because),
     };
     outcome.notes.extend(of_tests);
-    if outcome.measured.is_some() {
-        outcome.notes.extend(own_terms(&terms));
+    if let Some(measured) = &outcome.measured {
+        outcome.notes.extend(own_terms(&terms, measured.mode));
     }
     outcome
 }
 
 /// By what else than the run's settings a test is judged.
-fn own_terms(terms: &Terms) -> Vec<Note> {
+fn own_terms(terms: &Terms, mode: Mode) -> Vec<Note> {
+    let accepted = |accepted: &AcceptedLoss| {
+        let accepted = accepted.clone();
+        if accepted.mode == mode { Note::AcceptedLoss(accepted) } else { Note::AcceptedOtherwise(accepted) }
+    };
     let threshold = |from: &String| Note::OwnThreshold { threshold: terms.threshold, from: from.clone() };
     let gates = |from: &String| Note::OwnMetrics { metrics: terms.gates.clone(), from: from.clone() };
-    terms.threshold_from.iter().map(threshold).chain(terms.gates_from.iter().map(gates)).collect()
+    let set = terms.threshold_from.iter().map(threshold).chain(terms.gates_from.iter().map(gates));
+    set.chain(terms.accepted.iter().map(accepted)).collect()
 }
 
 /// All metrics: those besides time, and time as one of them.

@@ -17,6 +17,7 @@ mod options;
 mod pairings;
 mod partition;
 mod positionals;
+mod ratchet;
 mod repeat;
 pub mod runs;
 mod shared;
@@ -26,7 +27,7 @@ pub use crate::explain::{Explaining, Goal};
 pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
-pub use explain::{ExplainRequest, Profiles, explain, profiles};
+pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};
 pub use news::Announce;
 pub use open::{Lock, home, lock};
@@ -37,12 +38,13 @@ use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
 use crate::git::Versions;
-use crate::model::{ListSeconds, Listing, Run, Selection, Sides, Stages, Warning};
+use crate::model::{ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
 use crate::select::{Names, Selected, select, uncovered, unused_filters};
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use open::{Opened, open};
+use ratchet::OlderVersion;
 use shared::Session;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -55,8 +57,9 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         make_folder_of_results(output)?;
     }
     let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
-    let Compared { run, contents, ours, lock: _lock } = compare(options, terminal, None, announce)?;
+    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_both(options, terminal, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
+    record.of_ratchet = of_ratchet;
     if let Some(output) = &options.output
         && let Err(error) = runs::save(&output.join(runs::FILE), &record)
     {
@@ -68,6 +71,29 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
     }
     Ok(record.run)
+}
+
+/// Compares head with base, then with the ratchet's version, if one is asked for. What the first comparison found is not
+/// lost because the second cannot be made.
+fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
+    let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None, announce) };
+    let started = Instant::now();
+    let mut first = compare(&against.first(), terminal, None, announce)?;
+    let second = against.second(&first.run, started.elapsed()).and_then(|options| {
+        terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
+        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| ratchet::not_compared(&error))
+    });
+    let comparison = match second {
+        Ok(second) if second.contents.head != first.contents.head => Err(NotCompared::HeadChanged),
+        Ok(second) => {
+            first.of_ratchet = Some(second.contents);
+            Ok(Box::new(Run { base: against.version.clone(), ..second.run }))
+        }
+        Err(why) => Err(why),
+    };
+    first.run.warnings.extend(against.warning);
+    first.run.ratchet = Some(Ratchet { version: against.version, comparison });
+    Ok(first)
 }
 
 /// A folder of our own is ignored by git: the next shard, run in the same tree, must not find another head.
@@ -84,6 +110,8 @@ pub struct Compared {
     pub run: Run,
     /// Keys of the versions' contents.
     pub contents: Sides<String>,
+    /// The same of the comparison with the ratchet's version, if there was one.
+    pub of_ratchet: Option<Sides<String>>,
     /// Our folder.
     pub ours: PathBuf,
     /// Unless the caller holds it.
@@ -118,7 +146,7 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, annou
         run.interrupted = interrupt::requested();
     }
     run.sharding = partition::sharding(options.partition, dealt, &run);
-    Ok(Compared { run, contents, ours: context.ours, lock })
+    Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
 }
 
 /// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them.
@@ -207,5 +235,6 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         alpha: options.measuring.alpha,
         interrupted: false,
         sharding: None,
+        ratchet: None,
     }
 }

@@ -1,7 +1,7 @@
 //! What the user asked for, resolved: no strings with units, no choices left open.
 
 use crate::build;
-use crate::config::Rules;
+use crate::config::{RatchetRequest, Rules};
 use crate::explain::Explaining;
 use crate::git::Request;
 use crate::measure::Measuring;
@@ -18,6 +18,9 @@ pub struct Options {
     pub manifest: Option<PathBuf>,
     pub target_dir: Option<PathBuf>,
     pub request: Request,
+    /// An older version to compare with as well.
+    #[serde(default)]
+    pub ratchet: Option<RatchetRequest>,
     /// Which packages and targets.
     pub scope: Scope,
     pub filter: Filter,
@@ -58,7 +61,7 @@ impl Options {
     /// Which tests are wanted.
     pub fn wanted(&self) -> Wanted<'_> {
         Wanted {
-            is_head_live: matches!(self.request, Request::Against { head: None, .. }),
+            is_head_live: self.request.is_head_live(),
             scope: &self.scope,
             filter: &self.filter,
             rules: &self.rules,

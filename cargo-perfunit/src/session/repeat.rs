@@ -19,6 +19,7 @@ pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> 
         words.extend(["--cargo-profile".to_owned(), options.build.profile.clone()]);
     }
     words.extend(options.build.arguments.iter().cloned());
+    words.extend(options.ratchet.iter().flat_map(|ratchet| ["--ratchet".to_owned(), ratchet.revision.clone()]));
     let measuring = &options.measuring;
     words.extend(["--threshold".to_owned(), measuring.threshold.fraction().to_string()]);
     if measuring.gates != [Metric::Time] {

@@ -29,6 +29,9 @@ pub struct Record {
     pub options: Options,
     /// Keys of the versions' contents.
     pub contents: Sides<String>,
+    /// The same of the comparison with the ratchet's version.
+    #[serde(default)]
+    pub of_ratchet: Option<Sides<String>>,
     /// What came out; explanations that are found later come to it.
     pub run: Run,
     /// Where the time of tests goes, all functions timed at once, where somebody asked.
@@ -53,6 +56,7 @@ impl Record {
             tool: env!("CARGO_PKG_VERSION").to_owned(),
             options,
             contents,
+            of_ratchet: None,
             run,
             profiles: BTreeMap::new(),
         }

@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(request.options.measuring.budget, Some(Duration::from_mins(1)));
         assert_eq!(request.options.measuring.threshold, "5%".parse().unwrap());
         assert_eq!(request.options.filter.names, ["parser::"]);
-        assert_eq!(request.options.request, crate::git::Request::Range { base: "a".into(), head: "b".into() });
+        assert_eq!(request.options.request, crate::git::Request::Range { base: "a".into(), head: Some("b".into()) });
         let error = resolved("-- --treshold 5%", None).err().unwrap().to_string();
         assert!(error.contains("invalid options of `diff`") && error.contains("--threshold"), "{error}");
     }

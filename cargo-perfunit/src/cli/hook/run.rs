@@ -11,7 +11,7 @@ use super::check::{CheckArguments, only_manifest};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{LOCAL_VARIABLES, Pushed, PushedPair, PushedVersions, Repository};
 use crate::hook::{OnFailure, unchecked};
-use crate::model::Run;
+use crate::model::{Run, Verdict};
 use crate::report::{format, push, text};
 use crate::session;
 use crate::system::interrupt;
@@ -85,7 +85,7 @@ impl RunArguments {
                 Err(error) => push.not_checked(names, error)?,
             });
         }
-        let code = exit_code::of_pushes(codes);
+        let code = exit_code::worst(codes);
         if code != ExitCode::Success && code != ExitCode::Interrupted {
             terminal.status("Push anyway", "`git push --no-verify`, or `PERFUNIT_SKIP=1 git push`");
         }
@@ -210,7 +210,11 @@ impl Push<'_> {
         output: &RunOutput,
         budget: Option<Budget>,
     ) -> Result<ExitCode> {
-        run.interrupted &= !interrupt::by_clock();
+        let by_clock = interrupt::by_clock();
+        run.interrupted &= !by_clock;
+        if let Some(Ok(second)) = run.ratchet.as_mut().map(|ratchet| ratchet.comparison.as_mut()) {
+            second.interrupted &= !by_clock;
+        }
         let code = output.write(&run);
         if push::is_unchecked(&run) && code == ExitCode::Success {
             return Err(self.out_of_time(pair, budget, "before a test could be measured"));
@@ -224,10 +228,14 @@ impl Push<'_> {
         }
         if exit_code::blocks_push(code) {
             term::error(&push::blocked(names, &pair.base_name, &run, (code, output.gate.denied)));
-            self.terminal.status("See more", "`cargo perfunit explain`");
-        } else if code != ExitCode::Interrupted {
+            let is_alone = run.count(Verdict::Slower) == 0 && !run.cumulative_losses().is_empty();
+            let of_ratchet = if is_alone { " --ratchet" } else { "" };
+            self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
+        } else if exit_code::of_push(code, self.check.failure()) == ExitCode::Success {
             let seconds = format::seconds(self.started.elapsed());
             self.terminal.status("Passed", &format!("{} [{seconds}]", push::passed(names, &pair.base_name, &run)));
+        } else if code != ExitCode::Interrupted {
+            term::error(&push::not_checked(names, &run, code));
         }
         Ok(exit_code::of_push(code, self.check.failure()))
     }

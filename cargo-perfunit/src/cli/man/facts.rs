@@ -27,6 +27,10 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
 pub const FILES: &[(&str, &str)] = &[
     (".config/perfunit.toml", "The configuration of a project, below the workspace's root; read only."),
     (
+        ".config/perfunit-ratchet.toml",
+        "The version whose speed a project accepts, and accepted losses; `cargo perfunit ratchet` writes it.",
+    ),
+    (
         "target/perfunit",
         "Everything that belongs to a project: the tree that holds base, then head, their builds, the last runs. \
         `cargo perfunit clean` removes it.",

@@ -37,7 +37,7 @@ ignore = true
 "#;
 
 fn configuration(text: &str) -> Configuration {
-    Configuration { file: Some(File::read("p.toml", text).unwrap()), warnings: Vec::new() }
+    Configuration { file: Some(File::read("p.toml", text).unwrap()), ..Configuration::default() }
 }
 
 fn resolved(profile: &str, typed: Layer) -> Resolved {

@@ -14,6 +14,7 @@ pub fn config() -> Config {
         family: 1,
         seed: 0,
         placement: Placement::Matched,
+        accepted: None,
         metering: Some(Metering { gates: vec![Metric::Time], ..Metering::default() }),
     }
 }

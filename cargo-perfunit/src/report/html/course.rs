@@ -61,11 +61,11 @@ impl<'a> Courses<'a> {
         html! {
             figure {
                 svg.plot.course role="img" aria-label=(label) width="100%" height=(HEIGHT + FOOT) {
+                    (levels(&axis))
                     svg width="100%" height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (UNITS) } preserveAspectRatio="none" {
                         path.band d=(band(&course.points, &axis)) {}
                         path.line d=(line(&course.points, &axis)) {}
                     }
-                    (levels(&axis))
                     (self.marks)
                     @for (index, point) in course.points.iter().enumerate() {
                         @if let Some(verdict) = point.moved {

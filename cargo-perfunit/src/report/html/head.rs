@@ -5,7 +5,7 @@ use crate::model::{Outcome, Run, Side, Verdict, VersionName};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, count, one_line};
-use crate::report::{caveats, failing, metrics, text, uncovered, unmeasured as groups};
+use crate::report::{caveats, failing, metrics, ratchet, text, uncovered, unmeasured as groups};
 use maud::{Markup, html};
 
 /// Tests named of those that share a reason.
@@ -19,7 +19,10 @@ pub fn title(run: &Run) -> String {
 
 /// The answer in a few words.
 fn headline(run: &Run) -> String {
-    let answer = of_time(run);
+    let answer = match ratchet::found(run) {
+        Some(found) => format!("{}; {found}", of_time(run)),
+        None => of_time(run),
+    };
     match failing::headline(run) {
         Some(failing) if caveats::measured(run) == 0 => failing,
         Some(failing) => format!("{failing}; {}{}", answer[..1].to_lowercase(), &answer[1..]),
@@ -43,7 +46,7 @@ fn of_time(run: &Run) -> String {
 
 /// The answer, what was compared, and how many tests have which verdict.
 pub fn header(run: &Run) -> Markup {
-    let is_bad = run.count(Verdict::Slower) > 0 || run.failing(Side::Head).next().is_some();
+    let is_bad = run.count(Verdict::Slower) > 0 || ratchet::is_bad(run) || run.failing(Side::Head).next().is_some();
     let words = Words::of(&run.all_gates());
     html! {
         header {
@@ -104,6 +107,23 @@ pub fn failing(run: &Run) -> Markup {
                 ul {
                     @for outcome in run.failing(Side::Head) {
                         li { code { (one_line(&outcome.test.to_string())) } ": " (failing::said(outcome)) }
+                    }
+                }
+            }
+            "\n"
+        }
+    }
+}
+
+/// What the comparison with the ratchet's version says; nothing where there is none.
+pub fn ratchet(run: &Run) -> Markup {
+    html! {
+        @if let Some(headline) = ratchet::headline(run) {
+            section.remarks aria-labelledby="ratchet-title" {
+                h2 id="ratchet-title" { "Ratchet: " (headline) }
+                ul {
+                    @for (outcome, said) in ratchet::items(run) {
+                        li { code { (one_line(&outcome.test.to_string())) } ": " (said) }
                     }
                 }
             }

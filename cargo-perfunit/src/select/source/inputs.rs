@@ -79,7 +79,7 @@ fn is_tooling(folder: &str, name: &str) -> bool {
     ];
     // What tests mean to the tools that run them.
     let config = folder == ".config" || folder.ends_with("/.config");
-    let runners = ["perfunit.toml", "nextest.toml"];
+    let runners = ["perfunit.toml", "perfunit-ratchet.toml", "nextest.toml"];
     let folders = [".github", ".gitlab", ".circleci", ".vscode", ".idea"];
     known.contains(&name) || (config && runners.contains(&name)) || folders.iter().any(|tool| below(tool))
 }

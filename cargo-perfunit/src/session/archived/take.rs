@@ -49,7 +49,7 @@ pub fn adopt(options: &Options) -> Result<Options> {
 fn exactly(versions: &Sides<VersionName>, request: Request) -> Request {
     let commit = |version: &VersionName| Some(version.commit.clone()).filter(|_| !version.dirty);
     match (commit(&versions.base), commit(&versions.head)) {
-        (Some(base), Some(head)) => Request::Range { base, head },
+        (Some(base), Some(head)) => Request::Range { base, head: Some(head) },
         _ => request,
     }
 }

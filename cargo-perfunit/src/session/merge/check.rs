@@ -2,7 +2,7 @@
 
 use super::shard::Shard;
 use crate::error::{Error, Result};
-use crate::model::{Ignored, Partition, PartitionKind, Side, Sides, TargetKind, VersionName};
+use crate::model::{Ignored, Partition, PartitionKind, Ratchet, Run, Side, Sides, TargetKind, VersionName};
 use crate::select::{Filter, Scope};
 use crate::session::options::Options;
 use crate::session::runs::Record;
@@ -24,7 +24,8 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
         same_partition((*one, &first.path), (*other, &shard.path))?;
         same_terms(first, shard)?;
         if other.kind == PartitionKind::Slice {
-            same_candidates(first, shard)?;
+            same_candidates([first, shard], |run| Some(run))?;
+            same_candidates([first, shard], |run| run.ratchet.as_ref().and_then(Ratchet::run))?;
         }
     }
     for pair in numbered.windows(2) {
@@ -112,7 +113,15 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("--instructions", word(&measuring.instructions)),
         ("the error rate", measuring.alpha.to_string()),
         ("--layout", word(&measuring.placement)),
+        ("--ratchet", ratchet(record)),
     ]
+}
+
+/// The version, and which losses are accepted.
+fn ratchet(record: &Record) -> String {
+    let Some(Ratchet { version, .. }) = &record.run.ratchet else { return "none".to_owned() };
+    let accepted = serde_json::to_vec(&record.options.ratchet).unwrap_or_default();
+    format!("{} (accepted {})", version.commit.get(..7).unwrap_or(&version.commit), cache::hash(&accepted))
 }
 
 /// Rules are long: that they differ has to do.
@@ -167,9 +176,9 @@ fn version(side: Side, record: &Record) -> String {
 }
 
 /// Slices are cut from a list; shards that saw different lists may have cut differently.
-fn same_candidates(first: &Shard, other: &Shard) -> Result<()> {
-    let list = |shard: &Shard| shard.record.run.sharding.as_ref().map(|sharding| sharding.candidates.clone());
-    let (one, two) = (list(first).unwrap_or_default(), list(other).unwrap_or_default());
+fn same_candidates([first, other]: [&Shard; 2], of: impl Fn(&Run) -> Option<&Run>) -> Result<()> {
+    let list = |shard: &Shard| of(&shard.record.run)?.sharding.as_ref().map(|sharding| sharding.candidates.clone());
+    let (Some(one), Some(two)) = (list(first), list(other)) else { return Ok(()) };
     let difference = one.iter().find(|test| !two.contains(test)).map(|test| (test, &first.path, &other.path));
     let difference =
         difference.or_else(|| two.iter().find(|test| !one.contains(test)).map(|test| (test, &other.path, &first.path)));

@@ -2,8 +2,8 @@
 
 use super::shard::Shard;
 use crate::model::{
-    Environment, LayoutMatch, NoLayout, Outcome, Partition, Reason, Run, Selection, Sharding, Shards, Stages, TargetId,
-    TestId, Verdict, Warning,
+    Environment, LayoutMatch, NoLayout, NotCompared, Outcome, Partition, Ratchet, Reason, Run, Selection, Sharding,
+    Shards, Stages, TargetId, TestId, Verdict, Warning,
 };
 use crate::session::summary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,20 +11,35 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Joins the shards, which are in order.
 pub(super) fn join(shards: &[Shard]) -> Run {
     let runs: Vec<&Run> = shards.iter().map(|shard| &shard.record.run).collect();
+    let mut run = joined(&runs);
+    run.ratchet = ratchet(&runs);
+    run
+}
+
+/// The comparison with the ratchet's version, which all shards have made. If one of them could not, the whole was not made.
+fn ratchet(runs: &[&Run]) -> Option<Ratchet> {
+    let all: Vec<&Ratchet> = runs.iter().filter_map(|run| run.ratchet.as_ref()).collect();
+    let version = all.first()?.version.clone();
+    let compared: Result<Vec<&Run>, &NotCompared> = all.iter().map(|ratchet| ratchet.comparison.as_deref()).collect();
+    let comparison = compared.map(|runs| Box::new(joined(&runs))).map_err(NotCompared::clone);
+    Some(Ratchet { version, comparison })
+}
+
+fn joined(runs: &[&Run]) -> Run {
     let first = runs[0];
-    let outcomes = outcomes(&runs);
-    let sharding = sharding(&runs);
+    let outcomes = outcomes(runs);
+    let sharding = sharding(runs);
     let mut run = Run {
-        environment: environment(&runs),
-        selection: selection(&runs, &outcomes, sharding.as_ref()),
-        warnings: warnings(&runs, &outcomes),
-        stages: stages(&runs),
+        environment: environment(runs),
+        selection: selection(runs, &outcomes, sharding.as_ref()),
+        warnings: warnings(runs, &outcomes),
+        stages: stages(runs),
         interrupted: runs.iter().any(|run| run.interrupted),
         sharding,
         outcomes,
         ..first.clone()
     };
-    run.warnings.extend(disagreement(&runs));
+    run.warnings.extend(disagreement(runs));
     run
 }
 

@@ -47,6 +47,7 @@ pub fn merge(request: &MergeRequest) -> Result<Run> {
     };
     let contents = shards[0].record.contents.clone();
     let mut record = Record::new(options, contents, join::join(&shards));
+    record.of_ratchet.clone_from(&shards[0].record.of_ratchet);
     for shard in &shards {
         record.profiles.extend(shard.record.profiles.clone());
     }

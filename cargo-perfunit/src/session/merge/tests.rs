@@ -1,6 +1,7 @@
 use super::*;
 use crate::model::{
-    Environment, Outcome, Part, Partition, PartitionKind, Reason, Sharding, Shards, Sides, TestId, Verdict, Warning,
+    Environment, NotCompared, Outcome, Part, Partition, PartitionKind, Ratchet, Reason, Sharding, Shards, Sides,
+    TestId, Verdict, VersionName, Warning,
 };
 use crate::report::samples;
 
@@ -165,4 +166,27 @@ fn shards_are_found_below_folders_each_once() {
     assert_eq!(found, [path("one/run.json"), path("two/deeper/run.json")]);
     std::fs::create_dir(path("empty")).unwrap();
     assert!(files(&[path("empty")]).unwrap_err().to_string().contains("there is no run.json"));
+}
+
+#[test]
+fn the_comparisons_with_the_ratchet_are_joined_too() {
+    let with = |number: usize, commit: &str| {
+        let mut shard = shard(number, 2);
+        let run = &mut shard.record.run;
+        let version = VersionName { commit: commit.to_owned(), ..run.base.clone() };
+        let mut second = run.clone();
+        second.outcomes.iter_mut().filter(|outcome| outcome.measured.is_some()).for_each(|outcome| {
+            outcome.verdict = Verdict::Slower;
+        });
+        run.ratchet = Some(Ratchet { version, comparison: Ok(Box::new(second)) });
+        shard
+    };
+    let run = merged(vec![with(1, "1f"), with(2, "1f")]).unwrap();
+    assert_eq!((run.count(Verdict::Same), run.cumulative_losses().len()), (5, 5));
+    refused(vec![with(1, "1f"), with(2, "2f")], &["--ratchet differs"]);
+    refused(vec![with(1, "1f"), shard(2, 2)], &["--ratchet differs", "none"]);
+    let mut stopped = with(2, "1f");
+    stopped.record.run.ratchet.as_mut().unwrap().comparison = Err(NotCompared::Interrupted);
+    let run = merged(vec![with(1, "1f"), stopped]).unwrap();
+    assert_eq!(run.ratchet.unwrap().comparison, Err(NotCompared::Interrupted));
 }

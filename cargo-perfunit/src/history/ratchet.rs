@@ -1,0 +1,195 @@
+//! The version whose speed a project accepts, and the losses since then that it accepts on purpose: set, and added to.
+
+use crate::cargo::{self, Cargo};
+use crate::config::{RATCHET_FILE, read_accepted, write_accepted};
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::model::{
+    AcceptedLoss, AcceptedVersion, Change, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome,
+    Ratchet, Run, Verdict,
+};
+use crate::session::{home, runs};
+use crate::system::date;
+use crate::system::suggest;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+const NONE: &str = "`cargo perfunit ratchet set REV` names the version whose speed is accepted";
+
+/// Which project is meant.
+pub struct Project {
+    /// Where the user stands.
+    pub folder: PathBuf,
+    pub manifest: Option<PathBuf>,
+    pub target_dir: Option<PathBuf>,
+}
+
+impl Project {
+    fn root(&self) -> Result<PathBuf> {
+        let Self { folder, manifest, .. } = self;
+        Ok(cargo::locate(&Cargo::find(folder)?, folder, manifest.as_deref())?.workspace_root)
+    }
+
+    /// What is accepted, if anything is.
+    pub fn accepted(&self) -> Result<Option<AcceptedVersion>> {
+        read_accepted(&self.root()?)
+    }
+
+    /// Accepts a version as it is. Losses that were accepted before are part of it, or gone; a file that cannot be read is
+    /// written anew.
+    pub fn accept_version(&self, revision: &str) -> Result<AcceptedVersion> {
+        let Commit { id: commit, tags, .. } = Repository::discover(&self.folder)?.describe(revision)?;
+        // A branch and `HEAD` mean another commit tomorrow.
+        let tag = tags.iter().find(|tag| *tag == revision).or(tags.first()).map(String::as_str);
+        let revision = tag.or(commit.get(..7)).unwrap_or(&commit).to_owned();
+        let accepted = AcceptedVersion { revision, commit, losses: Vec::new() };
+        write_accepted(&self.root()?, &accepted)?;
+        Ok(accepted)
+    }
+
+    /// Accepts the loss of a test that the last run found.
+    pub fn accept_loss(&self, test: &str, reason: &str) -> Result<AcceptedLoss> {
+        let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        if reason.is_empty() {
+            return Err(
+                Error::usage("the reason is empty").hint("say why the loss is accepted: it is shown in reports")
+            );
+        }
+        let root = self.root()?;
+        let mut accepted = read_accepted(&root)?
+            .ok_or_else(|| Error::usage(format!("there is no {RATCHET_FILE} in {}", root.display())).hint(NONE))?;
+        let ours = home(&self.folder, self.manifest.as_deref(), self.target_dir.as_deref())?;
+        let (_, record) = runs::last(&ours)?;
+        let outcome = named(against(&record.run, &accepted)?, test)?;
+        let (loss, mode) = loss(outcome, &accepted.revision)?;
+        let today = i64::try_from(SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs()).unwrap_or_default();
+        let found = AcceptedLoss { test: outcome.test.to_string(), loss, mode, reason, date: date::day(today) };
+        accepted.losses.retain(|known| known.test != found.test);
+        accepted.losses.push(found.clone());
+        accepted.losses.sort_by(|a, b| a.test.cmp(&b.test));
+        write_accepted(&root, &accepted)?;
+        Ok(found)
+    }
+}
+
+/// The comparison of a run whose base is the accepted version.
+fn against<'a>(run: &'a Run, accepted: &AcceptedVersion) -> Result<&'a Run> {
+    let second = run.ratchet.as_ref().and_then(Ratchet::run);
+    let compared = [Some(run), second].into_iter().flatten().find(|run| run.base.commit == accepted.commit);
+    compared.ok_or_else(|| {
+        let revision = &accepted.revision;
+        Error::usage(format!("the last run was not compared with {revision}, the accepted version"))
+            .hint("run `cargo perfunit diff` first: it compares with the accepted version, too")
+    })
+}
+
+/// The test that is meant: by its whole name or a part that no other slower test has.
+fn named<'a>(run: &'a Run, name: &str) -> Result<&'a Outcome> {
+    let of = |takes: &dyn Fn(&Outcome) -> bool| run.outcomes.iter().filter(|test| takes(test)).collect::<Vec<_>>();
+    let mut meant = of(&|test| test.test.name == name || test.test.to_string() == name);
+    if meant.is_empty() {
+        meant = of(&|test| test.test.name.contains(name) && test.verdict == Verdict::Slower);
+    }
+    match meant[..] {
+        [one] => Ok(one),
+        [] => {
+            let known = run.outcomes.iter().map(|test| test.test.name.as_str());
+            let near = suggest::hint(&suggest::near(name, known, "::"));
+            Err(Error::usage(format!("the last run has no slower test with `{name}` in its name"))
+                .hint(near.unwrap_or_else(|| "`cargo perfunit report` shows it".to_owned())))
+        }
+        _ => {
+            let names: Vec<String> = meant.iter().map(|test| format!("`{}`", test.test)).collect();
+            Err(Error::usage(format!("`{name}` is the name of {} tests", names.len()))
+                .hint(format!("name one of {}", names.join(", "))))
+        }
+    }
+}
+
+/// What there is to accept of a test.
+fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
+    let test = &outcome.test;
+    let Some(Measured { change, mode, .. }) = &outcome.measured else {
+        let why = outcome.reason.as_ref().map(|reason| format!(": {}", reason.kind())).unwrap_or_default();
+        return Err(Error::usage(format!("`{test}` was not measured against {revision}{why}"))
+            .hint("only a loss that was measured can be accepted"));
+    };
+    let Change { estimate, low, high } = *change;
+    if outcome.verdict != Verdict::Slower {
+        let [estimate, low, high] = [estimate, low, high].map(|change| 100.0 * change);
+        return Err(Error::usage(format!(
+            "`{test}` is not slower than {revision}: {estimate:+.1} % [{low:+.1} %, {high:+.1} %]"
+        ))
+        .hint("there is nothing to accept"));
+    }
+    let is_of_time = |(metric, metered): (&Metric, &std::result::Result<Metered, NotMetered>)| {
+        *metric == Metric::Time && matches!(metered, Ok(metered) if metered.verdict == MetricVerdict::More)
+    };
+    if !outcome.metrics.iter().any(is_of_time) {
+        return Err(Error::usage(format!("`{test}` is worse than {revision} by other metrics than time"))
+            .hint("only a loss of time can be accepted; `cargo perfunit ratchet set REV` accepts a version as it is"));
+    }
+    Ok((estimate, *mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{NotCompared, Reason, VersionName};
+    use crate::report::samples;
+
+    fn accepted(commit: &str) -> AcceptedVersion {
+        AcceptedVersion { revision: "v1".to_owned(), commit: commit.to_owned(), losses: Vec::new() }
+    }
+
+    fn slower(name: &str) -> Outcome {
+        let mut outcome = samples::outcome(name, Verdict::Slower, Some(samples::measured(1e3, 0.25)));
+        let time = samples::metered(MetricVerdict::More, 1e3, 1.25e3);
+        outcome.metrics.insert(Metric::Time, Ok(time));
+        outcome
+    }
+
+    #[track_caller]
+    fn refused<T>(result: Result<T>, words: &[&str]) {
+        let error = result.err().expect("not refused").to_string();
+        for word in ["hint: "].iter().chain(words) {
+            assert!(error.contains(word), "no `{word}` in: {error}");
+        }
+    }
+
+    #[test]
+    fn the_comparison_with_the_accepted_version_is_the_run_or_its_second() {
+        let mut run = samples::run(vec![slower("a")]);
+        assert!(against(&run, &accepted(&run.base.commit)).is_ok());
+        refused(against(&run, &accepted("1f")), &["was not compared with v1"]);
+        let version = VersionName { label: "v1".to_owned(), commit: "1f".to_owned(), dirty: false };
+        let second = Run { base: version.clone(), ..run.clone() };
+        run.ratchet = Some(Ratchet { version: version.clone(), comparison: Ok(Box::new(second)) });
+        assert_eq!(against(&run, &accepted("1f")).unwrap().base.commit, "1f");
+        run.ratchet = Some(Ratchet { version, comparison: Err(NotCompared::Interrupted) });
+        refused(against(&run, &accepted("1f")), &["was not compared with v1"]);
+    }
+
+    #[test]
+    fn a_test_is_named_in_full_or_by_a_part_that_no_other_slower_one_has() {
+        let same = samples::outcome("parse::short", Verdict::Same, Some(samples::measured(1e3, 0.0)));
+        let run = samples::run(vec![slower("parse::long"), slower("parse::longer"), same]);
+        let name = |part: &str| named(&run, part).map(|outcome| outcome.test.name.clone());
+        assert_eq!(name("parse::long"), Ok("parse::long".to_owned()));
+        assert_eq!(name("longer"), Ok("parse::longer".to_owned()));
+        assert_eq!(name("parse::short"), Ok("parse::short".to_owned()));
+        refused(name("long"), &["`long` is the name of 2 tests", "parse::longer"]);
+        refused(name("parse::lng"), &["no slower test with `parse::lng`"]);
+    }
+
+    #[test]
+    fn only_a_loss_of_time_that_was_measured_can_be_accepted() {
+        let found = loss(&slower("a"), "v1").unwrap();
+        assert!((found.0 - 0.25).abs() < 1e-12 && found.1 == Mode::Steady);
+        let same = samples::outcome("a", Verdict::Same, Some(samples::measured(1e3, 0.001)));
+        refused(loss(&same, "v1"), &["`mycrate a` is not slower than v1: +0.1 %"]);
+        refused(loss(&samples::unmeasured("a", Some(Reason::Ignored)), "v1"), &["was not measured", "ignored"]);
+        let by_others = Outcome { metrics: [].into(), ..slower("a") };
+        refused(loss(&by_others, "v1"), &["by other metrics than time"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! The second comparison of a run: head with an older version, so that small losses that add up are found.
+//!
+//! It is made as the first, with the same options; both share one family-wise error rate.
+
+use super::options::Options;
+use crate::error::{Error, Result};
+use crate::git::Repository;
+use crate::model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
+use crate::system::interrupt;
+use std::time::Duration;
+
+/// Comparisons of a run with a ratchet.
+const COMPARISONS: u32 = 2;
+
+/// The ratchet's version, found.
+pub struct OlderVersion<'a> {
+    options: &'a Options,
+    pub version: VersionName,
+    accepted: &'a [AcceptedLoss],
+    /// What cannot be used of the project's file.
+    pub warning: Option<Warning>,
+}
+
+impl<'a> OlderVersion<'a> {
+    /// Finds the version, if one is asked for, before anything is built.
+    pub fn find(options: &'a Options) -> Result<Option<Self>> {
+        let Some(request) = &options.ratchet else { return Ok(None) };
+        if let Some(file) = &options.archive {
+            let file = file.display();
+            return Err(Error::usage(format!("{file} holds the builds of one comparison, not of one with a ratchet"))
+                .hint("type `--ratchet none`, and compare with the ratchet's version where both can be built"));
+        }
+        let commit = Repository::discover(&options.folder)?.describe(&request.revision)?.id;
+        let (own, other) = match &request.accepted {
+            Some(accepted) if accepted.commit == commit => (Some(accepted), None),
+            other => (None, other.as_ref()),
+        };
+        let label = own.map_or(&request.revision, |accepted| &accepted.revision).clone();
+        let unused = other.filter(|other| !other.losses.is_empty());
+        let warning =
+            unused.map(|other| Warning::AcceptedForOther { accepted: other.revision.clone(), ratchet: label.clone() });
+        let accepted = own.map_or(&[][..], |accepted| &accepted.losses);
+        Ok(Some(Self { options, version: VersionName { label, commit, dirty: false }, accepted, warning }))
+    }
+
+    /// How to compare with base.
+    pub fn first(&self) -> Options {
+        let mut options = self.options.clone();
+        options.measuring.family *= COMPARISONS as usize;
+        options.measuring.budget = options.measuring.budget.map(|whole| whole / COMPARISONS);
+        options
+    }
+
+    /// How to compare with the version in the time that is left, after a comparison with base.
+    pub fn second(&self, first: &Run, elapsed: Duration) -> std::result::Result<Options, NotCompared> {
+        if first.base.commit == self.version.commit {
+            return Err(NotCompared::IsBase);
+        }
+        stopped()?;
+        let mut options = self.first();
+        options.measuring.budget = self.options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
+        options.request = options.request.since(&self.version.commit);
+        options.ratchet = None;
+        options.rules.accepted = self.accepted.to_vec();
+        Ok(options)
+    }
+}
+
+fn stopped() -> std::result::Result<(), NotCompared> {
+    match (interrupt::requested(), interrupt::by_clock()) {
+        (false, _) => Ok(()),
+        (true, true) => Err(NotCompared::BudgetUsedUp),
+        (true, false) => Err(NotCompared::Interrupted),
+    }
+}
+
+/// Why the second comparison ended with an error.
+pub fn not_compared(error: &Error) -> NotCompared {
+    // Whatever failed then failed because it was stopped.
+    if let Err(stopped) = stopped() {
+        return stopped;
+    }
+    match error.as_broken() {
+        Some(broken) => NotCompared::DoesNotBuild { side: broken.side, error: broken.first_error().to_owned() },
+        None => NotCompared::Failed { why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::RatchetRequest;
+    use crate::git::Request;
+    use crate::report::samples;
+
+    fn options(budget: Option<Duration>) -> Options {
+        let request = RatchetRequest { revision: "v1".to_owned(), accepted: None };
+        let mut options = Options { ratchet: Some(request), ..Options::default() };
+        options.measuring.budget = budget;
+        options
+    }
+
+    fn older<'a>(options: &'a Options, commit: &str, accepted: &'a [AcceptedLoss]) -> OlderVersion<'a> {
+        let version = VersionName { label: "v1".to_owned(), commit: commit.to_owned(), dirty: false };
+        OlderVersion { options, version, accepted, warning: None }
+    }
+
+    #[test]
+    fn both_comparisons_share_the_error_rate_and_the_time() {
+        let minutes = |minutes| Some(Duration::from_mins(minutes));
+        let (asked, run) = (options(minutes(10)), samples::run(Vec::new()));
+        let against = older(&asked, "1f", &[]);
+        let (first, second) = (against.first(), against.second(&run, Duration::from_mins(2)).unwrap());
+        assert_eq!((first.measuring.family, second.measuring.family), (2, 2));
+        assert_eq!((first.measuring.budget, second.measuring.budget), (minutes(5), minutes(8)));
+        assert_eq!(second.request, Request::Range { base: "1f".to_owned(), head: None });
+        let late = against.second(&run, Duration::from_mins(20)).unwrap();
+        assert_eq!(late.measuring.budget, Some(Duration::ZERO));
+        assert!(second.ratchet.is_none() && first.rules.accepted.is_empty());
+    }
+
+    #[test]
+    fn a_version_that_is_base_is_not_compared_twice() {
+        let (asked, run) = (options(None), samples::run(Vec::new()));
+        let why = older(&asked, &run.base.commit, &[]).second(&run, Duration::ZERO).err();
+        assert_eq!(why, Some(NotCompared::IsBase));
+    }
+
+    #[test]
+    fn what_does_not_build_is_told_from_what_fails() {
+        let error = Error::setup("no way").hint("another one");
+        assert_eq!(not_compared(&error), NotCompared::Failed { why: "no way\nhint: another one".to_owned() });
+        let broken = error.broken(crate::model::Side::Base, "error: no\nmore");
+        let expected = NotCompared::DoesNotBuild { side: crate::model::Side::Base, error: "error: no".to_owned() };
+        assert_eq!(not_compared(&broken), expected);
+    }
+
+    #[test]
+    fn an_archive_is_of_one_comparison() {
+        let asked = Options { archive: Some("a.tar.zst".into()), ..options(None) };
+        let error = OlderVersion::find(&asked).err().unwrap().to_string();
+        assert!(error.contains("a.tar.zst holds the builds of one comparison") && error.contains("--ratchet none"));
+    }
+}

@@ -28,6 +28,7 @@ Examples:
 
 docs/method.md describes how responsible functions are found.
 ")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ExplainArguments {
     /// Tests of the last `diff`: whole names, or parts of them.
     #[arg(value_name = "TEST")]

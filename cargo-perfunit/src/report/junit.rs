@@ -48,20 +48,14 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
 fn ratchet(run: &Run, denied: Denied) -> Option<TestSuite> {
     let (found, headline) = (run.ratchet.as_ref()?, ratchet::headline(run)?);
     let mut suite = TestSuite::new(one_line(&format!("ratchet {}", found.version.label)));
-    match &found.comparison {
-        Ok(second) => {
-            let compared = second.outcomes.iter().filter(|outcome| outcome.measured.is_some());
-            suite.add_test_cases(compared.map(|outcome| case(outcome, denied)));
-        }
-        Err(_) => {
-            let mut status = if ratchet::is_bad(run) {
-                TestCaseStatus::non_success(NonSuccessKind::Failure)
-            } else {
-                TestCaseStatus::skipped()
-            };
-            status.set_message(headline.as_str());
-            suite.add_test_case(TestCase::new("comparison", status));
-        }
+    if let Ok(second) = &found.comparison {
+        let compared = second.outcomes.iter().filter(|outcome| outcome.measured.is_some());
+        suite.add_test_cases(compared.map(|outcome| case(outcome, denied)));
+    } else {
+        let failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let mut status = if ratchet::is_bad(run) { failed } else { TestCaseStatus::skipped() };
+        status.set_message(headline.as_str());
+        suite.add_test_case(TestCase::new("comparison", status));
     }
     suite.add_property(Property::new("ratchet", headline));
     Some(suite)

@@ -159,7 +159,9 @@ pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
     let rows: Vec<Row> =
         lost.iter().take(shown).copied().chain(others).map(|test| loss(test, second, detail, screen)).collect();
     let layout = Layout::of(rows.iter(), screen.width());
-    rows.iter().for_each(|row| layout.write(row, screen));
+    for row in &rows {
+        layout.write(row, screen);
+    }
     screen.more(INDENT, lost.len().saturating_sub(shown));
     for (outcome, accepted) in accepted.iter().take(shown) {
         let text = test_id(&outcome.test).and(format!("  {}", acceptance(outcome, accepted)));

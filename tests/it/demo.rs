@@ -1,14 +1,18 @@
 //! `cargo perfunit demo`.
 
-use crate::support::Project;
+use crate::support::{Project, Run};
 
 #[test]
 fn the_demonstration_ends_in_a_right_verdict() {
     let project = Project::empty();
-    let run = project.perfunit(["demo", "wordcount"]).expect(0);
+    let mut command = Project::tool(project.path());
+    command.args(["demo", "wordcount"]).env("LC_ALL", "C.UTF-8");
+    let run = Run::of(command).expect(0);
     let folder = "wordcount";
     let again = project.perfunit_in(folder, ["diff", "HEAD~1", "--message-format", "json"]).expect(100);
     assert!(run.stdout.contains("tests::counts_every_word"), "{}", run.stdout);
+    // It looks as it will in a project.
+    assert!(run.stdout.contains("HEAD~1 (") && run.stdout.contains(" → HEAD"), "{}", run.stdout);
     for test in again.json()["tests"].as_array().unwrap() {
         let verdict = test["verdict"].as_str().unwrap();
         let right: &[&str] = match test["name"].as_str().unwrap() {

@@ -1,8 +1,10 @@
 //! `cargo perfunit demo`: a small project with a real two-commit history, and `diff` run on it.
 
+use super::arguments::text_options;
 use super::output::{self, RunOutput};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::Request;
+use crate::report::Rendering;
 use crate::session::Options;
 use crate::system::fs;
 use crate::system::term::Terminal;
@@ -43,8 +45,9 @@ impl DemoArguments {
         options.target_dir = Some(folder.join("target"));
         options.build.arguments.push("--offline".to_owned());
         options.measuring.seed = fastrand::u64(..);
+        let rendering = Rendering { text: text_options(false), ..Rendering::default() };
         // The regression is the point of the demonstration, not a failure of the command.
-        RunOutput::default().conclude(&output::diff(&options, terminal)?, terminal);
+        RunOutput { rendering, ..RunOutput::default() }.conclude(&output::diff(&options, terminal)?, terminal);
         terminal
             .status("Next", &format!("`cd {}`, `git show`, change something, `cargo perfunit diff`", folder.display()));
         Ok(ExitCode::Success)

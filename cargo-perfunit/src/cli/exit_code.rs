@@ -119,8 +119,8 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples;
     use crate::model::{FailedOn, Reason};
-    use crate::report::samples;
 
     const DENIED: Gate =
         Gate { fail_without_tests: false, denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true } };

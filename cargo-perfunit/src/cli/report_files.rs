@@ -91,7 +91,7 @@ pub fn write(run: &Run, format: Format, rendering: &Rendering, path: &Path) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples;
+    use crate::model::samples;
 
     fn file(format: Format, path: &Path) -> ReportFile {
         ReportFile { format, path: path.to_owned() }

@@ -41,6 +41,8 @@ pub struct Comparing {
     ours: PathBuf,
     project: String,
     store: Store,
+    /// Of cargo: what is measured depends on it.
+    toolchain: String,
     terms: String,
     machine: String,
     /// Comparisons that share one family-wise error rate.
@@ -56,13 +58,15 @@ impl Comparing {
         let project = Repository::discover(&options.folder)?.beginning()?;
         let ours = session::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
         let store = Store::open(&store.unwrap_or_else(|| ours.join(FILE)), &project)?;
+        let toolchain = Cargo::find(&options.folder)?.version;
         Ok(Self {
             options: options.clone(),
             terminal,
             ours,
             project,
             store,
-            terms: terms(options)?,
+            terms: terms(options, &toolchain)?,
+            toolchain,
             machine: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
             family: family_of(family),
             deadline: options.measuring.budget.map(|budget| Instant::now() + budget),
@@ -84,7 +88,7 @@ impl Comparing {
     pub fn only(&mut self, test: &str) -> Result<()> {
         self.options.filter.names = vec![test.to_owned()];
         self.options.filter.exact = true;
-        self.terms = terms(&self.options)?;
+        self.terms = terms(&self.options, &self.toolchain)?;
         Ok(())
     }
 
@@ -162,22 +166,28 @@ impl Comparing {
         let mut options = self.options.clone();
         options.filter.names = tests.iter().map(|test| test.name.clone()).collect();
         options.filter.exact = true;
-        let terms = std::mem::replace(&mut self.terms, terms(&options)?);
+        let terms = std::mem::replace(&mut self.terms, terms(&options, &self.toolchain)?);
         let options = std::mem::replace(&mut self.options, options);
         let compared = self.compare(base, head);
         (self.terms, self.options) = (terms, options);
         compared
     }
 
-    fn measure(&mut self, base: &str, head: &str, lock: &session::Lock) -> Result<Compared> {
-        let started = Instant::now();
-        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(started));
+    /// How to compare two commits in the time that is left, if there is any.
+    fn options_of(&self, base: &str, head: &str) -> Option<Options> {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if interrupt::requested() || left == Some(Duration::ZERO) {
-            return Ok(Compared::Interrupted);
+            return None;
         }
         let mut options = self.options.clone();
         options.request = Request::Range { base: base.to_owned(), head: Some(head.to_owned()) };
         options.measuring.budget = left;
+        Some(options)
+    }
+
+    fn measure(&mut self, base: &str, head: &str, lock: &session::Lock) -> Result<Compared> {
+        let started = Instant::now();
+        let Some(mut options) = self.options_of(base, head) else { return Ok(Compared::Interrupted) };
         options.measuring.family = self.family;
         options.measuring.per_test_budget *= self.effort;
         let terms = self.terms();
@@ -207,14 +217,7 @@ impl Comparing {
     /// Compares these tests of two commits once more, whatever is known, and saves the run for `report` and `explain`; `None`
     /// if there is no time for it.
     pub fn anew(&self, base: &str, head: &str, tests: &[String], explain: Explain) -> Result<Option<Run>> {
-        let started = Instant::now();
-        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(started));
-        if interrupt::requested() || left == Some(Duration::ZERO) {
-            return Ok(None);
-        }
-        let mut options = self.options.clone();
-        options.request = Request::Range { base: base.to_owned(), head: Some(head.to_owned()) };
-        options.measuring.budget = left;
+        let Some(mut options) = self.options_of(base, head) else { return Ok(None) };
         options.filter.names = tests.to_vec();
         options.filter.exact = true;
         options.explaining.explain = explain;
@@ -233,7 +236,7 @@ fn family_of(comparisons: usize) -> usize {
 }
 
 /// Everything but commits and machine that a verdict depends on.
-fn terms(options: &Options) -> Result<String> {
+fn terms(options: &Options, toolchain: &str) -> Result<String> {
     let measuring = &options.measuring;
     let asked = (
         (&options.scope, &options.filter, &options.rules, options.all_tests, &options.build),
@@ -242,8 +245,7 @@ fn terms(options: &Options) -> Result<String> {
     );
     let asked =
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
-    let cargo = Cargo::find(&options.folder)?;
-    Ok(KeyBuilder::default().with(asked).with(&cargo.version).finish())
+    Ok(KeyBuilder::default().with(asked).with(toolchain).finish())
 }
 
 /// True if not all that was to be measured was.

@@ -58,8 +58,7 @@ impl Ends<'_> {
             1 => Ok(moved.swap_remove(0)),
             several => {
                 let meant: Vec<String> = moved.iter().map(|(test, _)| test.to_string()).collect();
-                let got = got(self.direction);
-                Err(Error::usage(format!("{several} tests with `{name}` in their names got {got}"))
+                Err(Error::usage(format!("{several} tests with `{name}` in their names got {}", self.direction))
                     .hint(format!("name one of {}; -p or --test tells targets apart", meant.join(", "))))
             }
         }
@@ -78,21 +77,12 @@ impl Ends<'_> {
         let [estimate, low, high] = [estimate, low, high].map(|change| 100.0 * change);
         let figures = format!("{estimate:+.1} % [{low:+.1} %, {high:+.1} %]");
         if *verdict == direction.opposite().verdict() {
-            let got = got(direction.opposite());
+            let got = direction.opposite();
             return Error::usage(format!("`{test}` is {got} at the bad end than at the good one: {figures}"))
                 .hint(other_way(direction));
         }
-        let got = got(direction);
-        Error::usage(format!("`{test}` is not {got} at the bad end than at the good one: {figures}"))
+        Error::usage(format!("`{test}` is not {direction} at the bad end than at the good one: {figures}"))
             .hint("a smaller --threshold or a larger --per-test-budget detects smaller changes")
-    }
-}
-
-/// How a test changed, in a word.
-pub fn got(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Slower => "slower",
-        Direction::Faster => "faster",
     }
 }
 

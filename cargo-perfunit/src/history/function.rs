@@ -35,12 +35,12 @@ pub fn tests(
 
 fn none_moved(ends: &Ends<'_>) -> Error {
     let (direction, opposite) = (ends.direction, ends.direction.opposite());
-    let error = Error::usage(format!("no test got {} between the ends", ends::got(direction)));
+    let error = Error::usage(format!("no test got {direction} between the ends"));
     match ends.step.with(opposite.verdict()).count() {
         0 => {
             error.hint("a smaller --threshold detects smaller changes; `cargo perfunit diff GOOD..BAD` shows all tests")
         }
-        tests => error.hint(format!("{tests} got {}; {}", ends::got(opposite), ends::other_way(direction))),
+        tests => error.hint(format!("{tests} got {opposite}; {}", ends::other_way(direction))),
     }
 }
 
@@ -79,8 +79,8 @@ fn is_demangled(name: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{explanation, outcome};
     use crate::model::{ChangedFunction, Verdict, Why};
-    use crate::report::samples::{explanation, outcome};
 
     #[test]
     fn names_of_the_linker_are_recognised_by_their_ends() {

@@ -135,8 +135,8 @@ fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples;
     use crate::model::{NotCompared, Reason, VersionName};
-    use crate::report::samples;
 
     fn accepted(commit: &str) -> AcceptedVersion {
         AcceptedVersion { revision: "v1".to_owned(), commit: commit.to_owned(), losses: Vec::new() }

@@ -56,7 +56,7 @@ impl SkippedRow {
 }
 
 /// A step without its tests, and its number. Columns are those of [`all_steps`], from `base` on, behind the number.
-pub fn step(row: &Row<'_>) -> rusqlite::Result<(i64, Step)> {
+fn step(row: &Row<'_>) -> rusqlite::Result<(i64, Step)> {
     let step = Step {
         base: row.get(1)?,
         found: row.get::<_, u32>(2)? as usize,
@@ -70,12 +70,12 @@ pub fn step(row: &Row<'_>) -> rusqlite::Result<(i64, Step)> {
     Ok((row.get(0)?, step))
 }
 
-/// The step of exactly this key.
-pub fn exactly(connection: &Connection, key: Key<'_>) -> rusqlite::Result<Option<Step>> {
+/// The step of this key: as it was measured on its machine, else on another one.
+pub fn find(connection: &Connection, key: Key<'_>) -> rusqlite::Result<Option<Step>> {
     let found = connection
         .query_row(
             "SELECT id, base, found, selected, nothing_because, alpha, seconds, machine FROM step
-             WHERE base = ?1 AND head = ?2 AND terms = ?3 AND machine = ?4",
+             WHERE base = ?1 AND head = ?2 AND terms = ?3 ORDER BY machine = ?4 DESC, alpha, id LIMIT 1",
             params![key.base, key.head, key.terms, key.machine],
             step,
         )
@@ -108,7 +108,7 @@ pub fn all_skipped(connection: &Connection) -> rusqlite::Result<Vec<SkippedRow>>
 }
 
 /// The tests of a step, in the order of their names.
-pub fn tests(connection: &Connection, step: i64) -> rusqlite::Result<Vec<StepTest>> {
+fn tests(connection: &Connection, step: i64) -> rusqlite::Result<Vec<StepTest>> {
     let mut statement = connection.prepare_cached(
         "SELECT package, target_kind, target, test_name.name, verdict, reason, estimate, low, high, result.base,
          result.head, mode, effect, function_name.name, test_code, metrics

@@ -3,7 +3,7 @@
 //! The schema is documented in `docs/commands/log.md`. Seconds of a step are those of its own pairs; nothing compares them
 //! with another step's.
 
-use super::rows::{self, Key};
+use super::rows::{self, Key, SkippedRow};
 use crate::error::{Error, Result};
 use crate::model::{Joined, Skipped, Step};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
@@ -55,19 +55,7 @@ impl Store {
 
     /// What is known of a step: as it was measured on this machine, else on another one.
     pub fn step(&self, key: Key<'_>) -> Result<Option<Step>> {
-        let found = self
-            .connection
-            .query_row(
-                "SELECT id, base, found, selected, nothing_because, alpha, seconds, machine FROM step
-                 WHERE base = ?1 AND head = ?2 AND terms = ?3 ORDER BY machine = ?4 DESC, alpha, id LIMIT 1",
-                params![key.base, key.head, key.terms, key.machine],
-                rows::step,
-            )
-            .optional()
-            .map_err(|error| self.failed(&error))?;
-        let Some((id, mut step)) = found else { return Ok(None) };
-        step.tests = rows::tests(&self.connection, id).map_err(|error| self.failed(&error))?;
-        Ok(Some(step))
+        rows::find(&self.connection, key).map_err(|error| self.failed(&error))
     }
 
     /// Keeps a step, whole or not at all. Of two answers that with the smaller error rate stays, or else the first.
@@ -103,8 +91,8 @@ impl Store {
 
     pub fn skip(&mut self, commit: &str, terms: &str, machine: &str, why: &Skipped) -> Result<()> {
         let why = serde_json::to_string(why).map_err(|error| self.damaged(&error.to_string()))?;
-        let values = params![commit, terms, machine, why];
-        let kept = self.connection.execute("INSERT OR IGNORE INTO skipped VALUES (?1, ?2, ?3, ?4)", values);
+        let [commit, terms, machine] = [commit, terms, machine].map(str::to_owned);
+        let kept = SkippedRow { commit, terms, machine, why }.insert(&self.connection);
         kept.map(drop).map_err(|error| self.failed(&error))
     }
 
@@ -129,7 +117,7 @@ impl Store {
         for (key, step) in &known {
             joined.usable += usize::from(key.terms == terms);
             let is_new = rows::insert(&transaction, key.borrowed(), step).map_err(failed)?;
-            let here = if is_new { None } else { rows::exactly(&transaction, key.borrowed()).map_err(failed)? };
+            let here = if is_new { None } else { rows::find(&transaction, key.borrowed()).map_err(failed)? };
             joined.count(is_new, here.as_ref() == Some(step));
         }
         for skipped in rows::all_skipped(&theirs).map_err(unreadable)? {

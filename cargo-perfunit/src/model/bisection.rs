@@ -3,6 +3,7 @@
 use super::{Change, Commit, Explanation, Skipped, StepTest, TestId, Unexplained, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt;
 
 /// The direction of the changes that are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -12,6 +13,15 @@ pub enum Direction {
     Slower,
     /// It got faster.
     Faster,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Direction::Slower => "slower",
+            Direction::Faster => "faster",
+        })
+    }
 }
 
 impl Direction {

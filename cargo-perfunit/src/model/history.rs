@@ -21,8 +21,13 @@ pub struct Commit {
 impl Commit {
     /// The first digits of its id.
     pub fn short(&self) -> &str {
-        self.id.get(..7).unwrap_or(&self.id)
+        short_commit(&self.id)
     }
+}
+
+/// The first seven characters of a commit id, as git shortens it.
+pub fn short_commit(id: &str) -> &str {
+    id.get(..7).unwrap_or(id)
 }
 
 /// A commit of a range, with what is known about it.

@@ -26,6 +26,8 @@ mod ratchet;
 mod reason;
 mod repeat;
 mod sample;
+#[cfg(test)]
+pub(crate) mod samples;
 mod selecting;
 mod sides;
 mod test;
@@ -52,7 +54,7 @@ pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
-    StepOutcome, StepTest,
+    StepOutcome, StepTest, short_commit,
 };
 pub use layout::{LayoutMatch, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};

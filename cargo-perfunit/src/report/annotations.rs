@@ -98,8 +98,8 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{measured, outcome, run, unmeasured};
     use crate::model::{FailedOn, Reason};
-    use crate::report::samples::{measured, outcome, run, unmeasured};
 
     #[test]
     fn slower_tests_without_a_responsible_function_share_an_annotation_without_a_place() {

@@ -134,8 +134,8 @@ pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{explanation, outcome};
     use crate::model::{Cause, Changed, Difference, Verdict};
-    use crate::report::samples::{explanation, outcome};
 
     /// The helper is responsible for all of it.
     fn blamed() -> Explanation {

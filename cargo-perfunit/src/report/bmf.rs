@@ -65,8 +65,8 @@ fn figure(value: f64, low: f64, high: f64) -> Option<Figure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{full, measured, metered, outcome, run, unmeasured};
     use crate::model::{MetricVerdict, NotMetered, Verdict};
-    use crate::report::samples::{full, measured, metered, outcome, run, unmeasured};
     use serde_json::{Value, json};
 
     /// Bencher's own description of the format.

@@ -112,8 +112,8 @@ fn is_inlined_into(name: &str, test: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{explanation, measured, outcome};
     use crate::model::{Blame, Blamed, Difference, Explanation, Sides, Verdict, Why};
-    use crate::report::samples::{explanation, measured, outcome};
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
         let changed = reaches.iter().map(|name| ChangedFunction { name: (*name).to_owned(), data: None }).collect();

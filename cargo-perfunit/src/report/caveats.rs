@@ -138,11 +138,11 @@ fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
     use crate::model::{LayoutMatch, Measured, Metric, NoVerdict};
     use crate::report::TextOptions;
     use crate::report::format::{Glyphs, without_escapes};
     use crate::report::json::Document;
-    use crate::report::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
 
     #[track_caller]
     fn check(run: &Run, expected: &str) {

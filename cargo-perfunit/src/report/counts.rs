@@ -43,8 +43,8 @@ impl Unmeasured {
 mod tests {
     use super::*;
     use crate::model::Reason;
+    use crate::model::samples::{measured, outcome, run, unmeasured};
     use crate::report::format::without_escapes;
-    use crate::report::samples::{measured, outcome, run, unmeasured};
     use crate::report::{Format, Rendering, render};
 
     /// Tests of each kind, and how many of them.

@@ -114,9 +114,9 @@ pub fn json(explanations: &Explanations) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{self, base, head, whole};
     use crate::model::{Sides, Unexplained};
     use crate::report::format::without_escapes;
-    use crate::report::samples::{self, base, head, whole};
     use snapbox::{IntoData, assert_data_eq, str};
 
     #[test]

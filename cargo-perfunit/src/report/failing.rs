@@ -48,8 +48,8 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
 mod tests {
     use super::*;
     use crate::model::FailedOn;
+    use crate::model::samples::{run, unmeasured};
     use crate::report::format::{Glyphs, without_escapes};
-    use crate::report::samples::{run, unmeasured};
 
     #[test]
     fn those_that_base_passes_are_named_and_no_others() {

@@ -226,7 +226,7 @@ fn calls(bound: &Bound, chance: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples::{bounded, measured, outcome};
+    use crate::model::samples::{bounded, measured, outcome};
 
     #[test]
     fn a_bound_is_never_more_than_was_seen() {

@@ -87,7 +87,7 @@ fn frame(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples::explanation;
+    use crate::model::samples::explanation;
 
     #[test]
     fn stacks_have_the_time_of_both_versions() {

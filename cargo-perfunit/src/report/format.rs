@@ -1,6 +1,7 @@
 //! Numbers and names as words: durations, percentages, counts, commits.
 
-use crate::model::{Engine, VersionName};
+pub use crate::model::short_commit;
+use crate::model::{Change, Engine, VersionName};
 use std::time::Duration;
 
 /// What stands in for a figure that is not a finite number.
@@ -173,9 +174,9 @@ pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The first seven characters of a commit id, as git shortens it.
-pub fn short_commit(commit: &str) -> &str {
-    commit.get(..7).unwrap_or(commit)
+/// The interval of a change: `[+24.0 %, +26.0 %]`.
+pub fn interval(change: Change) -> String {
+    format!("[{}, {}]", percent(change.low), percent(change.high))
 }
 
 /// The commit beside a version's label, shortened; nothing for somebody who typed a commit id, and need not read it twice.

@@ -154,9 +154,9 @@ impl From<&TestImpact> for TestShare {
 mod tests {
     use super::*;
     use crate::explain::impact;
+    use crate::model::samples::explanation;
     use crate::model::{Explanation, Profiles, Side};
     use crate::report::format::without_escapes;
-    use crate::report::samples::explanation;
 
     const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
 

@@ -445,8 +445,8 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{bounded, full, measured, outcome, run};
     use crate::model::{Between, Machine, Note, Warning};
-    use crate::report::samples::{bounded, full, measured, outcome, run};
     use serde_json::{Value, json};
 
     fn value(run: &Run) -> Value {

@@ -163,8 +163,8 @@ fn lines(outcome: &Outcome) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{full, outcome, run, unmeasured};
     use crate::model::{FailedOn, Note, Reason, Threshold};
-    use crate::report::samples::{full, outcome, run, unmeasured};
     use snapbox::{IntoData, assert_data_eq, str};
 
     const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, uncovered: false };
@@ -246,7 +246,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
 
     #[test]
     fn foreign_text_is_no_markup_and_what_is_not_a_number_no_time() {
-        let mut odd = crate::report::samples::measured(f64::NAN, f64::INFINITY);
+        let mut odd = crate::model::samples::measured(f64::NAN, f64::INFINITY);
         odd.head_ns = f64::NEG_INFINITY;
         let text = "a < b && c > \"d\" ]]> \u{1b}[31mred\u{1b}[0m \u{0}\u{8}";
         let fails = Reason::Fails { side: FailedOn::Base, detail: text.to_owned(), intermittent: false };

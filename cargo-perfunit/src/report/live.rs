@@ -34,8 +34,8 @@ pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{measured, outcome, unmeasured};
     use crate::model::{FailedOn, Reason};
-    use crate::report::samples::{measured, outcome, unmeasured};
 
     #[track_caller]
     fn check(outcome: &Outcome, gates: &[Metric], tone: Tone, word: &str, text: &str) {

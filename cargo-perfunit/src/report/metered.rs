@@ -132,7 +132,7 @@ fn verdict(verdict: MetricVerdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples::metered;
+    use crate::model::samples::metered;
     use serde_json::json;
 
     #[test]

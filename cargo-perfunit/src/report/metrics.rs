@@ -100,7 +100,7 @@ pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
 mod tests {
     use super::*;
     use crate::model::Verdict;
-    use crate::report::samples::{metered, outcome};
+    use crate::model::samples::{metered, outcome};
 
     fn sample() -> Outcome {
         let mut outcome = outcome("a", Verdict::Same, None);

@@ -81,6 +81,3 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
         Format::Github => annotations::github(run),
     }
 }
-
-#[cfg(test)]
-pub(crate) mod samples;

@@ -44,8 +44,8 @@ fn verdict(run: &Run) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{measured, outcome, run};
     use crate::model::{FailedOn, Reason};
-    use crate::report::samples::{measured, outcome, run};
 
     #[track_caller]
     fn check(verdicts: &[Verdict], expected: &str) {

@@ -122,8 +122,8 @@ fn some(mut names: Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{measured, outcome, run, unmeasured};
     use crate::model::{FailedOn, Metric};
-    use crate::report::samples::{measured, outcome, run, unmeasured};
 
     const BASE: &str = "origin/main (1a2b3c4)";
 

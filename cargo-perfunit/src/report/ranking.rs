@@ -106,9 +106,9 @@ impl From<&Ranked> for Place {
 mod tests {
     use super::*;
     use crate::explain::{forest, ranking};
+    use crate::model::samples::explanation;
     use crate::model::{Profiles, Side};
     use crate::report::format::without_escapes;
-    use crate::report::samples::explanation;
 
     const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
 

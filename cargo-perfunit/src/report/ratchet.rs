@@ -194,9 +194,9 @@ pub fn summary(run: &Run, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{measured, outcome, run, unmeasured};
     use crate::model::{Mode, Reason};
     use crate::report::format::without_escapes;
-    use crate::report::samples::{measured, outcome, run, unmeasured};
 
     fn version() -> VersionName {
         let commit = "1f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3".to_owned();

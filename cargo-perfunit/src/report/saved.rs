@@ -104,8 +104,8 @@ impl From<&Saved> for SavedRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::full;
     use crate::report::format::without_escapes;
-    use crate::report::samples::full;
 
     fn runs() -> Vec<Saved> {
         let saved = |id: &str, run| Saved { id: id.to_owned(), path: PathBuf::from("runs").join(id), run };

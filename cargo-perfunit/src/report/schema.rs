@@ -55,7 +55,7 @@ fn schema<T: JsonSchema>(title: &str) -> Schema {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::report::samples;
+    use crate::model::samples;
     use serde_json::Value;
     use std::path::{Path, PathBuf};
 

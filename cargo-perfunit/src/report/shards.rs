@@ -52,9 +52,9 @@ fn machines(sharding: &Sharding) -> BTreeMap<String, Vec<&Part>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{run, test};
     use crate::model::{Environment, PartitionKind};
     use crate::report::format::{Glyphs, without_escapes};
-    use crate::report::samples::{run, test};
 
     #[track_caller]
     fn check(shards: usize, cpus: &[&str], expected: &str) {

@@ -168,8 +168,8 @@ fn particulars(reason: Option<&Reason>) -> String {
 mod tests {
     use super::*;
     use crate::model::FailedOn;
+    use crate::model::samples::{run, unmeasured};
     use crate::report::format::{Glyphs, without_escapes};
-    use crate::report::samples::{run, unmeasured};
 
     #[track_caller]
     fn check(reasons: &[(&str, Option<Reason>)], detail: Detail, expected: &str) {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::config::RatchetRequest;
     use crate::git::Request;
-    use crate::report::samples;
+    use crate::model::samples;
 
     fn options(budget: Option<Duration>) -> Options {
         let request = RatchetRequest { revision: "v1".to_owned(), accepted: None };

@@ -1,7 +1,8 @@
 //! Direct comparisons over several commits, below the course of their test.
 
-use crate::model::{Anchor, Change, Course, Verdict};
-use crate::report::format;
+use crate::model::{Anchor, Course, Verdict};
+use crate::report::format::{self, interval};
+use crate::report::json;
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, Text, WARN};
 
 /// Those that say what the steps do not, and the last one.
@@ -33,7 +34,7 @@ pub fn text(anchor: &Anchor) -> Text {
         return text.with(WARN, format!("; the steps give {product} and contradict it"));
     }
     if anchor.is_gradual() {
-        let which = if anchor.verdict == Verdict::Slower { "slower" } else { "faster" };
+        let which = json::verdict(anchor.verdict);
         let looked_at = if anchor.is_complete { "no single commit" } else { "none of the commits that were measured" };
         return text.and(format!("; {looked_at} made it {which}"));
     }
@@ -41,8 +42,4 @@ pub fn text(anchor: &Anchor) -> Text {
         return text.and(format!("; the steps that were measured give {product}, and others lie between"));
     }
     text
-}
-
-fn interval(change: Change) -> String {
-    format!("[{}, {}]", format::percent(change.low), format::percent(change.high))
 }

@@ -36,8 +36,7 @@ pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
 }
 
 fn interval(change: Change) -> String {
-    let [estimate, low, high] = [change.estimate, change.low, change.high].map(format::percent);
-    format!("{estimate} [{low}, {high}]")
+    format!("{} {}", format::percent(change.estimate), format::interval(change))
 }
 
 fn step(found: &FoundStep, options: &TextOptions, screen: &mut Screen) {

@@ -2,7 +2,7 @@
 
 use super::bisection::{direction, explained, notes, place, plain_line, without_figures};
 use super::skipped;
-use crate::model::{Bisection, Change, Commit, Direction, FoundStep, FoundTest, SourceChange, Unresolved, Unsearched};
+use crate::model::{Bisection, Change, Commit, FoundStep, FoundTest, SourceChange, Unresolved, Unsearched};
 use crate::report::format::{self, Glyphs, count, percent, short_commit};
 use crate::report::markdown::{code, plain};
 use crate::report::text::TextOptions;
@@ -37,16 +37,9 @@ fn heading(bisection: &Bisection) -> String {
             let found = one.tests.first().and_then(|test| test.found.figures);
             let change = found.map(|figures| format!(": {}", percent(figures.change.estimate))).unwrap_or_default();
             let place = if one.commits.len() > 1 { "in or before" } else { "in" };
-            format!("{test} got {} {place} {commit}{change}", got(direction(one)))
+            format!("{test} got {} {place} {commit}{change}", direction(one))
         }
         several => format!("{test} changed in {}", count(several.len(), "commit")),
-    }
-}
-
-fn got(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Slower => "slower",
-        Direction::Faster => "faster",
     }
 }
 

@@ -90,12 +90,11 @@ pub(super) fn line(found: &StepTest, options: &TextOptions) -> Text {
     if let Some(figures) = found.figures {
         let glyphs = options.glyphs();
         let [base, head] = [figures.base_ns, figures.head_ns].map(|ns| format::duration(ns, glyphs));
-        let [change, low, high] =
-            [figures.change.estimate, figures.change.low, figures.change.high].map(format::percent);
+        let change = format::percent(figures.change.estimate);
         text = text
             .and(format!("{base} {} {head}  ", glyphs.arrow()))
             .with(style, format!("{change} {}", word.to_lowercase()))
-            .with(DIM, format!("  [{low}, {high}]"));
+            .with(DIM, format!("  {}", format::interval(figures.change)));
     }
     match &found.function {
         Some(function) => text.and(format!("  {function}")),

@@ -8,6 +8,7 @@ use super::summary::{Counts, error_rate, notes};
 use super::{name, skipped, worst};
 use crate::model::{Course, Entry, History, StepOutcome, Verdict};
 use crate::report::format::{Glyphs, count, percent, short_commit};
+use crate::report::json;
 use crate::report::markdown::{code, plain};
 use crate::system::date;
 use std::fmt::Write as _;
@@ -98,7 +99,7 @@ fn commits(history: &History, page: &mut String) {
         if tests.len() > NAMED {
             named.push(format!("{} more", tests.len() - NAMED));
         }
-        let word = if *verdict == Verdict::Slower { "slower" } else { "faster" };
+        let word = json::verdict(*verdict);
         let _ = writeln!(page, "| {} | {word} | {} |", commit(entry), named.join("<br>"));
     }
     more(moving.len(), "commit", page);

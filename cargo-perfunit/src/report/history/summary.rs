@@ -105,8 +105,8 @@ pub fn error_rate(history: &History) -> String {
 fn write(moves: &Moves<'_>, course: &Course, options: &TextOptions, screen: &mut Screen) {
     let total = course.total();
     let style = if total.estimate > 0.0 { BAD } else { GOOD };
-    let [change, low, high] = [total.estimate, total.low, total.high].map(format::percent);
-    let text = test_id(&course.test).and("  ").with(style, change).with(DIM, format!("  [{low}, {high}]"));
+    let change = format::percent(total.estimate);
+    let text = test_id(&course.test).and("  ").with(style, change).with(DIM, format!("  {}", format::interval(total)));
     screen.status("Course", STRONG, &text);
     let drawn = sparkline(&course.points, screen.glyphs());
     screen.below(INDENT, &Text::plain(drawn).with(DIM, format!("  {}", named(moves, course, options))));

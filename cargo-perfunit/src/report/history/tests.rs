@@ -1,12 +1,12 @@
 use super::*;
 use crate::decide;
+use crate::model::samples::explanation;
 use crate::model::{
     Anchor, Bisection, Change, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode, Point,
     Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest, TargetId,
     TargetKind, TestId, Unresolved, Unsearched, Verdict,
 };
 use crate::report::format::without_escapes;
-use crate::report::samples::explanation;
 use crate::report::text::TextOptions;
 
 const OPTIONS: TextOptions = TextOptions { width: 100, verbose: false, unicode: true };

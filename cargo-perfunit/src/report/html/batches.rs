@@ -137,7 +137,7 @@ fn table(measured: &Measured, caption: &str) -> Markup {
 mod tests {
     use super::*;
     use crate::model::Sides;
-    use crate::report::samples::measured;
+    use crate::model::samples::measured;
 
     fn even(from: f64, step: f64) -> Vec<f64> {
         (0..Sample::QUANTILES).map(|index| from + index as f64 * step).collect()

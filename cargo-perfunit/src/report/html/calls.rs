@@ -79,7 +79,7 @@ fn calls(calls: Sides<f64>) -> String {
 mod tests {
     use super::*;
     use crate::model::Difference;
-    use crate::report::samples::explanation;
+    use crate::model::samples::explanation;
 
     #[test]
     fn calls_are_lists_in_lists_with_the_times_of_both_versions() {

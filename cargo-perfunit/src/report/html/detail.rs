@@ -176,7 +176,7 @@ fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
 mod tests {
     use super::*;
     use crate::model::Reason;
-    use crate::report::samples::{measured, outcome, run, unmeasured};
+    use crate::model::samples::{measured, outcome, run, unmeasured};
 
     fn told(verdict: Verdict, gates: &[Metric]) -> String {
         let outcome = outcome("a", verdict, Some(measured(1e3, 0.306)));

@@ -105,8 +105,8 @@ fn how(explanation: &Explanation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::explanation;
     use crate::model::{Blame, Cause, Changed, Difference, Sides};
-    use crate::report::samples::explanation;
 
     fn written(explanation: &Explanation) -> String {
         section(explanation).0

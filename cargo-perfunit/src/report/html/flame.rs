@@ -144,8 +144,8 @@ fn class(change: f64, largest: f64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::explanation;
     use crate::model::{Difference, Sides};
-    use crate::report::samples::explanation;
 
     #[test]
     fn callees_lie_below_their_callers_and_take_their_part() {

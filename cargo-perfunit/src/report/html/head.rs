@@ -303,8 +303,8 @@ fn found(run: &Run) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{full, measured, outcome, run};
     use crate::model::{Measured, Metric};
-    use crate::report::samples::{full, measured, outcome, run};
 
     #[track_caller]
     fn check(outcomes: Vec<Outcome>, expected: &str) {

@@ -52,7 +52,7 @@ impl Scale {
 mod tests {
     use super::*;
     use crate::model::Verdict;
-    use crate::report::samples::{measured, outcome, run};
+    use crate::model::samples::{measured, outcome, run};
 
     #[test]
     fn the_line_is_symmetric_and_holds_all_estimates() {

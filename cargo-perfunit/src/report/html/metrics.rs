@@ -54,8 +54,7 @@ fn row(run: &Run, metric: Metric, metered: &Metered) -> Markup {
     };
     let change = match metered.change {
         Some(change) if change.low < change.high => {
-            let [estimate, low, high] = [change.estimate, change.low, change.high].map(format::percent);
-            format!("{estimate} [{low}, {high}]")
+            format!("{} {}", format::percent(change.estimate), format::interval(change))
         }
         Some(change) if change.estimate != 0.0 => format::percent(change.estimate),
         _ => String::new(),
@@ -97,8 +96,8 @@ fn basis(basis: Basis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{metered, outcome, run};
     use crate::model::{NotMetered, Verdict};
-    use crate::report::samples::{metered, outcome, run};
 
     #[test]
     fn what_decides_says_so_and_what_is_not_known_says_why() {

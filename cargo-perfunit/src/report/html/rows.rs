@@ -214,8 +214,8 @@ fn remark(outcome: &Outcome) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::samples::{full, measured, outcome, run, unmeasured};
     use crate::model::{Reason, TargetKind};
-    use crate::report::samples::{full, measured, outcome, run, unmeasured};
 
     fn shown(run: &Run, most_bytes: usize) -> String {
         table(run, most_bytes).0

@@ -140,7 +140,7 @@ fn caption(axis: &Axis, estimates: &[f64], measured: &Measured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::samples::measured;
+    use crate::model::samples::measured;
 
     fn drawn(estimates: &[f64], change: f64) -> String {
         let mut measured = measured(1e3, change);

@@ -1,7 +1,7 @@
 use super::*;
+use crate::model::samples::{base, head, selection, test};
 use crate::model::{ChangedFunction, NotCaptured, TargetKind};
 use crate::report::format::without_escapes;
-use crate::report::samples::{base, head, selection, test};
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 

@@ -1,7 +1,7 @@
 use super::*;
+use crate::model::samples::{self, full, measured, outcome, run};
 use crate::model::{FailedOn, Reason, Warning};
 use crate::report::Denied;
-use crate::report::samples::{self, full, measured, outcome, run};
 use snapbox::{IntoData, assert_data_eq, str};
 
 fn told(run: &Run) -> String {

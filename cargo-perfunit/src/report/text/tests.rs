@@ -1,7 +1,7 @@
 use super::*;
+use crate::model::samples::{full, measured, metered, outcome, run, unmeasured};
 use crate::model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Warning};
 use crate::report::format::without_escapes;
-use crate::report::samples::{full, measured, metered, outcome, run, unmeasured};
 use snapbox::{IntoData, assert_data_eq, str};
 
 const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::samples::{measured, outcome, run, unmeasured};
+use crate::model::samples::{measured, outcome, run, unmeasured};
 
 fn record(tests: &[(&str, Verdict)]) -> Record {
     let test = |(name, verdict): &(&str, Verdict)| match verdict {

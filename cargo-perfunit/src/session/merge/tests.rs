@@ -1,9 +1,9 @@
 use super::*;
+use crate::model::samples;
 use crate::model::{
     Environment, NotCompared, Outcome, Part, Partition, PartitionKind, Ratchet, Reason, Sharding, Shards, Sides,
     TestId, Verdict, VersionName, Warning,
 };
-use crate::report::samples;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 

@@ -1,6 +1,6 @@
 use super::*;
+use crate::model::samples;
 use crate::model::{Measured, Reason};
-use crate::report::samples;
 
 fn record(run: Run) -> Record {
     Record::new(Options::default(), Sides { base: "1".to_owned(), head: "2".to_owned() }, run)

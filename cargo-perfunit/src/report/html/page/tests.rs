@@ -1,6 +1,6 @@
 use super::*;
+use crate::model::samples::{explanation, full, run, unmeasured};
 use crate::model::{ExplanationNote, Note, Side, Threshold, Warning};
-use crate::report::samples::{explanation, full, run, unmeasured};
 
 /// Elements without an end, of those that the page has.
 const VOID: [&str; 2] = ["meta", "input"];

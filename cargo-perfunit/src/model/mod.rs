@@ -14,6 +14,7 @@ mod explanation;
 mod explanation_note;
 mod explanations;
 mod float;
+mod generated;
 mod history;
 mod layout;
 mod listing;
@@ -52,6 +53,7 @@ pub use environment::{Environment, Stages};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
+pub use generated::{GeneratedCall, ModulePlace, NotGenerated};
 pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
     StepOutcome, StepTest, short_commit,

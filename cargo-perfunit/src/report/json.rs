@@ -523,6 +523,8 @@ mod tests {
             "interrupted": false,
             "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
             "sharding": null,
+            "growth": null,
+            "scaling": [],
             "ratchet": null,
         });
         assert_eq!(document, expected);

@@ -4,7 +4,9 @@ use super::layouts::Placed;
 use super::secondary_metrics::OF_PAIRS;
 use super::subject::{Ended, Figures};
 use crate::decide;
-use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, Reason, Verdict};
+use crate::model::{
+    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, Reason, Verdict,
+};
 
 /// Whether something that decides changed by what pairs say: what is counted was read again already.
 pub fn is_flagged(end: &Ended, gates: &[Metric]) -> bool {
@@ -40,8 +42,10 @@ pub fn beyond_places(mut end: Ended, instructions: Option<MetricVerdict>) -> End
 
 /// Whether a change is so small that the place of code can do as much.
 pub fn is_as_places_do(end: &Ended) -> bool {
-    let is_small = |figures: &Figures| is_changed(figures) && figures.measured.change.estimate.abs() < OF_PLACES;
-    end.result.as_ref().is_ok_and(is_small)
+    end.result.as_ref().is_ok_and(|figures| {
+        let Measured { change, base_ns, head_ns, .. } = &figures.measured;
+        is_changed(figures) && (change.estimate.abs() < OF_PLACES || (head_ns - base_ns).abs() < OF_PLACES_NS)
+    })
 }
 
 fn is_changed(figures: &Figures) -> bool {
@@ -221,8 +225,14 @@ pub mod tests {
             check(Verdict::Slower, instructions, Verdict::Inconclusive);
         }
         check(Verdict::Faster, Some(More), Verdict::Inconclusive);
-        assert!(!is_as_places_do(&ended(Ok(figures(Verdict::Slower, 0.021)))));
-        assert!(!is_as_places_do(&ended(Ok(figures(Verdict::Same, 0.013)))));
+        let of = |verdict, estimate, base_ns: f64| {
+            let mut figures = figures(verdict, estimate);
+            (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
+            is_as_places_do(&ended(Ok(figures)))
+        };
+        assert!(!of(Verdict::Slower, 0.021, 1000.0) && !of(Verdict::Same, 0.013, 1000.0));
+        // 4 ns of 20, and 6 ns.
+        assert!(of(Verdict::Slower, 0.2, 20.0) && !of(Verdict::Slower, 0.3, 20.0));
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub use sample::Sample;
 pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{TargetId, TargetKind, TestId};
-pub use threshold::{InvalidThreshold, OF_PLACES, Threshold, margin};
+pub use threshold::{InvalidThreshold, OF_PLACES, OF_PLACES_NS, Threshold, margin};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use unexplained::{BuiltWith, Unexplained};
 pub use unsteady::Unsteady;

@@ -1,6 +1,6 @@
 //! Several commits in a row: what each changed, by comparison with the one before it that builds.
 
-use super::{Change, EffectSize, Metric, Mode, Side, TestId, Verdict};
+use super::{Change, EffectSize, Metric, Mode, ReasonKind, Side, TestId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -72,8 +72,8 @@ pub struct Step {
 pub struct StepTest {
     pub test: TestId,
     pub verdict: Verdict,
-    /// The kind of [`Reason`](super::Reason), where it has no verdict or an inconclusive one.
-    pub reason: Option<String>,
+    /// Where it has no verdict or an inconclusive one.
+    pub reason: Option<ReasonKind>,
     pub figures: Option<StepFigures>,
     /// The function that is responsible first.
     pub function: Option<String>,

@@ -1,7 +1,8 @@
 //! Histories and searches as JSON.
 
 use crate::model::{
-    self, Bisection, Course, EffectClass, History, Mode, Point, Side, Skipped, StepOutcome, StepTest, Verdict,
+    self, Bisection, Course, EffectClass, History, Mode, Point, ReasonKind, Side, Skipped, StepOutcome, StepTest,
+    Verdict,
 };
 use crate::report::explained;
 use crate::report::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
@@ -78,7 +79,7 @@ pub(super) struct TestOf {
     test: Test,
     verdict: Verdict,
     /// The kind of reason, where there is no verdict or an inconclusive one.
-    reason: Option<String>,
+    reason: Option<ReasonKind>,
     /// Head against base, as fractions.
     change: Option<Interval>,
     /// Time of one run on base, in ns.
@@ -305,7 +306,7 @@ fn test_of(found: &StepTest) -> TestOf {
     TestOf {
         test: Test::from(&found.test),
         verdict: found.verdict,
-        reason: found.reason.clone(),
+        reason: found.reason,
         change: found.figures.map(|figures| figures.change.into()),
         base_ns: found.figures.and_then(|figures| finite(figures.base_ns)),
         head_ns: found.figures.and_then(|figures| finite(figures.head_ns)),

@@ -109,7 +109,8 @@ struct Effect {
 struct CourseOf {
     #[serde(flatten)]
     test: Test,
-    /// After each commit.
+    /// After the first and the last commit, and after those that change something: a commit without a point leaves ratio,
+    /// interval and `known` as they are.
     points: Vec<PointOf>,
     /// Direct comparisons over several commits.
     anchors: Vec<AnchorOf>,
@@ -137,6 +138,8 @@ struct AnchorOf {
 /// Time after a commit as a multiple of that before the first.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct PointOf {
+    /// Its id.
+    commit: String,
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
@@ -319,7 +322,8 @@ fn test_of(found: &StepTest) -> TestOf {
 }
 
 fn course(history: &History, course: &Course) -> CourseOf {
-    let point = |point: &Point| PointOf {
+    let point = |(index, point): (usize, &Point)| PointOf {
+        commit: history.entries[index].commit.id.clone(),
         ratio: finite(point.ratio),
         low: finite(point.low),
         high: finite(point.high),
@@ -338,7 +342,7 @@ fn course(history: &History, course: &Course) -> CourseOf {
     };
     CourseOf {
         test: Test::from(&course.test),
-        points: course.points.iter().map(point).collect(),
+        points: course.turns().map(point).collect(),
         anchors: course.anchors.iter().map(anchor).collect(),
     }
 }

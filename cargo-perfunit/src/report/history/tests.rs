@@ -341,7 +341,11 @@ fn the_document_tells_each_commit() {
         document["commits"].as_array().unwrap().iter().map(|one| one["outcome"].as_str().unwrap()).collect();
     assert_eq!(outcomes, ["compared", "compared", "does-not-build", "open"]);
     assert_eq!(document["commits"][0]["tests"][0]["verdict"], "slower");
-    assert_eq!(document["courses"][0]["points"][3]["known"], false);
+    // The second commit changes nothing: the point before it holds.
+    let points = document["courses"][0]["points"].as_array().unwrap();
+    let points: Vec<_> = points.iter().map(|point| (point["commit"].as_str().unwrap(), &point["known"])).collect();
+    let (known, unknown) = (true.into(), false.into());
+    assert_eq!(points, [("00000010000", &known), ("00000030000", &unknown), ("00000040000", &unknown)]);
 }
 
 fn change(estimate: f64) -> Change {

@@ -15,6 +15,7 @@ mod explanation_note;
 mod explanations;
 mod float;
 mod generated;
+mod growth;
 mod history;
 mod layout;
 mod listing;
@@ -29,6 +30,7 @@ mod repeat;
 mod sample;
 #[cfg(test)]
 pub(crate) mod samples;
+mod scaling;
 mod selecting;
 mod sides;
 mod test;
@@ -55,6 +57,7 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use generated::{GeneratedCall, ModulePlace, NotGenerated};
+pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, UnseenBecause};
 pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
     StepOutcome, StepTest, short_commit,
@@ -72,6 +75,7 @@ pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
 pub use reason::{NotCaptured, Reason, ReasonKind};
 pub use repeat::Repeat;
 pub use sample::Sample;
+pub use scaling::Scaling;
 pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{TargetId, TargetKind, TestId};

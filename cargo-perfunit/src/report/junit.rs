@@ -167,7 +167,7 @@ mod tests {
     use crate::model::{FailedOn, Note, Reason, Threshold};
     use snapbox::{IntoData, assert_data_eq, str};
 
-    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, uncovered: false };
+    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, uncovered: false, growth: false };
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {

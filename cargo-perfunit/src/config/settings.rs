@@ -177,7 +177,7 @@ mod tests {
         let value = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.as_str());
         assert_eq!(
             (value("threshold"), value("budget"), value("default-filter")),
-            (Some("2%"), Some("none"), Some("all()"))
+            (Some("1%"), Some("none"), Some("all()"))
         );
     }
 }

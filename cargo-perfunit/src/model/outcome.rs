@@ -3,7 +3,7 @@
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Growth, GrowthFinding, Metric, Metrics,
     Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages, TestId, Threshold, Uncovered,
-    Unexplained, Verdict, Warning, Why,
+    Unexplained, Verdict, Warning, Why, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,9 +51,14 @@ impl Measured {
     fn is_insensitive(&self, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Slower | Verdict::Faster | Verdict::NotMeasured => false,
-            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked.fraction(),
-            Verdict::ChangedBelowThreshold | Verdict::Same => self.threshold > self.asked.fraction(),
+            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked.margin(),
+            Verdict::ChangedBelowThreshold | Verdict::Same => self.margin() > self.asked.margin(),
         }
+    }
+
+    /// What a test that is the same can have changed by at most.
+    pub fn margin(&self) -> f64 {
+        margin(self.threshold)
     }
 }
 

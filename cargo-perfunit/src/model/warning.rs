@@ -21,6 +21,8 @@ pub enum Warning {
     PackagesLeftOut { packages: Vec<String> },
     /// A data file with a rule in the configuration is part of the code.
     CompiledIn { path: String },
+    /// Code of a target includes a changed source file as data: what it works on is not the same in both versions.
+    SourceIsInput { target: TargetId, path: String },
     /// A filter or rule that is about no test.
     Unused(Unused),
     /// It was not looked at which tests execute the change.

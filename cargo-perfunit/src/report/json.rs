@@ -439,18 +439,6 @@ impl From<&model::Part> for Part {
     }
 }
 
-/// The word for a verdict, the same in all documents.
-pub fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Slower => "slower",
-        Verdict::Faster => "faster",
-        Verdict::ChangedBelowThreshold => "changed-below-threshold",
-        Verdict::Same => "same",
-        Verdict::Inconclusive => "inconclusive",
-        Verdict::NotMeasured => "not-measured",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -584,12 +572,5 @@ mod tests {
         assert_eq!(test["cohens_d"], json!({"d": null, "class": "large"}));
         assert!([&test["base_ns"], &test["head_ns"], &test["p_value"]].iter().all(|figure| figure.is_null()));
         assert_eq!(serde_json::from_value::<Document>(document).unwrap(), Document::from(&run));
-    }
-
-    #[test]
-    fn verdicts_are_the_words_of_the_model() {
-        for word in Verdict::ALL {
-            assert_eq!(serde_json::to_value(word).unwrap(), verdict(word));
-        }
     }
 }

@@ -20,7 +20,7 @@ use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, metrics, ratchet};
 use crate::model::{
-    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName,
+    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName, variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -302,10 +302,12 @@ fn counts(run: &Run) -> String {
 
 /// How many tests were not measured, by reason, but for those that cannot have changed.
 fn unmeasured(run: &Run) -> Option<String> {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let left = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
     for outcome in left.filter(|outcome| !is_no_shortcoming(outcome)) {
-        *reasons.entry(outcome.reason.as_ref().map_or("unknown", |reason| reason.kind())).or_default() += 1;
+        *reasons
+            .entry(outcome.reason.as_ref().map_or("unknown".to_owned(), |reason| variant_name(reason.kind())))
+            .or_default() += 1;
     }
     let reasons: Vec<String> = reasons.iter().map(|(kind, tests)| format!("{tests} {kind}")).collect();
     (!reasons.is_empty()).then(|| reasons.join(", "))

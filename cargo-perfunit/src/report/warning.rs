@@ -32,6 +32,12 @@ impl Display for Warning {
             Self::CompiledIn { path } => {
                 write!(f, "{path} is compiled in: it counts in spite of the rule about its path")
             }
+            Self::SourceIsInput { target, path } => {
+                write!(
+                    f,
+                    "{target} includes {path} as data, which changed: what it works on differs between the versions"
+                )
+            }
             Self::Unused(unused) => unused.fmt(f),
             Self::NotTraced { why } => write!(f, "which tests execute the change was not looked at: {why}"),
             Self::NotCompared { target, why } => write!(f, "all tests of {target} count as changed: {why}"),

@@ -79,7 +79,9 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
 fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
     let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None, announce) };
     let started = Instant::now();
-    let mut first = compare(&against.first(), terminal, None, announce)?;
+    let opened = open(options, terminal, None)?;
+    let options = against.first(&opened.versions.names().base.commit);
+    let mut first = compare_opened(opened, &options, started, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
         terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
         compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| ratchet::not_compared(&error))
@@ -129,7 +131,11 @@ fn check(options: &Options) -> Result<()> {
 pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
     let started = Instant::now();
     check(options)?;
-    let Opened { context, mut versions, archive, warnings, lock } = open(options, terminal, held)?;
+    compare_opened(open(options, terminal, held)?, options, started, announce)
+}
+
+fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
+    let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
     let mut builder = Builder::open(&context, &versions)?;
     let mut selected = select(&mut builder, &versions, &options.wanted())?;

@@ -235,6 +235,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         interrupted: false,
         sharding: None,
         ratchet: None,
+        generated: None,
     }
 }
 

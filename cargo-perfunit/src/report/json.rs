@@ -3,6 +3,7 @@
 use super::counts::Unmeasured;
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
+use super::generated_document::GeneratedCalls;
 use super::ratchet;
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
 use crate::model::{
@@ -42,6 +43,9 @@ pub struct Document {
     /// The comparison with an older version besides, where one was asked for.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
+    /// The comparison of calls that were made up for functions without tests, where it was asked for.
+    #[serde(default)]
+    pub generated: Option<GeneratedCalls>,
 }
 
 /// The comparison with the ratchet's version.
@@ -286,6 +290,7 @@ impl From<&Run> for Document {
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
             ratchet: run.ratchet.as_ref().map(|found| Ratchet::of(found, run)),
+            generated: run.generated.as_ref().map(GeneratedCalls::from),
         }
     }
 }
@@ -515,6 +520,7 @@ mod tests {
             "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
             "sharding": null,
             "ratchet": null,
+            "generated": null,
         });
         assert_eq!(document, expected);
     }

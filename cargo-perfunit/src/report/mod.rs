@@ -24,6 +24,8 @@ mod figures;
 pub mod flamegraph;
 mod forest;
 pub mod format;
+pub mod generated;
+pub mod generated_document;
 mod gauge;
 pub mod history;
 pub mod html;

@@ -1,6 +1,6 @@
 //! The formats of a run's report, and what they leave open.
 
-use super::ratchet;
+use super::{generated, ratchet};
 use super::text::TextOptions;
 use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use clap::ValueEnum;
@@ -71,6 +71,8 @@ pub struct Denied {
     pub unconfirmed: bool,
     /// Changed functions that no test executes.
     pub uncovered: bool,
+    /// Generated calls that got slower.
+    pub generated: bool,
 }
 
 impl Denied {
@@ -94,6 +96,8 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
     is_covered
         && !ratchet::is_bad(run)
+        && !(denied.generated && generated::is_bad(run))
+        && generated::items(run).is_empty()
         && !run.interrupted
         && !run.fails_on_base()
         && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0

@@ -8,6 +8,7 @@ use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use super::metrics;
+use super::generated;
 use super::ratchet;
 use super::screen::{INDENT, Screen};
 use super::shards;
@@ -15,7 +16,7 @@ use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
-use crate::model::{CrossCheck, LayoutMatch, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict, VersionName};
+use crate::model::{CrossCheck, GeneratedCalls, LayoutMatch, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict, VersionName};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -69,9 +70,12 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     caveats::write(run, &mut screen);
     let counted = run.ratchet.as_ref().and_then(Ratchet::run).map(counts).unwrap_or_default();
     ratchet::write(run, counted, detail, &mut screen);
+    let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
+    generated::write(run, counted, detail, &mut screen);
     screen.bar();
     summary(run, &mut screen);
     ratchet::summary(run, &mut screen);
+    generated::summary(run, &mut screen);
     screen.finish()
 }
 

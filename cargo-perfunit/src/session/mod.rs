@@ -8,6 +8,7 @@
 mod archive;
 mod archived;
 mod environment;
+mod generated;
 mod explain;
 mod measure;
 mod merge;
@@ -27,6 +28,7 @@ pub use crate::explain::{Explaining, Goal};
 pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
+pub use generated::{GenerateRequest, Generating, generate};
 pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
 pub use merge::{MergeRequest, merge};
 pub use news::Announce;
@@ -38,7 +40,7 @@ use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
 use crate::git::Versions;
-use crate::model::{ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
+use crate::model::{Generated, ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
 use crate::select::{Names, Selected, select, uncovered, unused_filters};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -57,7 +59,7 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         make_folder_of_results(output)?;
     }
     let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
-    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_both(options, terminal, announce)?;
+    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_all(options, terminal, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
     record.of_ratchet = of_ratchet;
     if let Some(output) = &options.output
@@ -71,6 +73,19 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
     }
     Ok(record.run)
+}
+
+/// Compares the tests, then generated calls, if they are asked for.
+fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
+    if options.generated == Generated::Never {
+        return compare_both(options, terminal, announce);
+    }
+    generated::check(options)?;
+    let started = Instant::now();
+    let mut compared = compare_both(&generated::of_tests(options), terminal, announce)?;
+    let calls = generated::of_calls(options, started.elapsed());
+    compared.run.generated = Some(generated::compare(&calls, &compared, terminal, announce));
+    Ok(compared)
 }
 
 /// Compares head with base, then with the ratchet's version, if one is asked for. What the first comparison found is not
@@ -128,7 +143,17 @@ fn check(options: &Options) -> Result<()> {
 pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
     let started = Instant::now();
     check(options)?;
-    let Opened { context, mut versions, archive, warnings, lock } = open(options, terminal, held)?;
+    compare_opened(open(options, terminal, held)?, options, started, announce)
+}
+
+/// Compares two versions whose files are read.
+fn compare_opened(
+    opened: Opened,
+    options: &Options,
+    started: Instant,
+    announce: Announce<'_>,
+) -> Result<Compared> {
+    let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
     let mut builder = Builder::open(&context, &versions)?;
     let mut selected = select(&mut builder, &versions, &options.wanted())?;
@@ -236,5 +261,6 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         interrupted: false,
         sharding: None,
         ratchet: None,
+        generated: None,
     }
 }

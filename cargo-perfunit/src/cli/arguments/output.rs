@@ -48,6 +48,7 @@ fn denied(deny: &[Deny]) -> Denied {
         inconclusive: deny.contains(&Deny::Inconclusive),
         unconfirmed: deny.contains(&Deny::Unconfirmed),
         uncovered: deny.contains(&Deny::Uncovered),
+        generated: deny.contains(&Deny::Generated),
     }
 }
 

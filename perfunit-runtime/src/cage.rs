@@ -118,8 +118,8 @@ mod numbers {
     pub const TGKILL: u32 = 131;
     /// In the order of [`super::ALWAYS`].
     pub const ALWAYS: [u32; super::HOW_MANY] = [
-        222, 215, 226, 216, 233, 214, 98, 124, 123, 99, 293, 134, 135, 139, 132, 172, 178, 113, 114, 169, 165, 278, 160,
-        179, 168, 283, 93, 94, 67, 128,
+        222, 215, 226, 216, 233, 214, 98, 124, 123, 99, 293, 134, 135, 139, 132, 172, 178, 113, 114, 169, 165, 278,
+        160, 179, 168, 283, 93, 94, 67, 128,
     ];
 }
 
@@ -206,7 +206,9 @@ fn filter() -> bool {
     let has_waived = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong) == 0 };
     // SAFETY: the kernel copies the program, which lives through the call.
     has_waived
-        && unsafe { syscall(numbers::SECCOMP as c_long, SECCOMP_SET_MODE_FILTER, SPEC_ALLOW, std::ptr::from_ref(&program)) == 0 }
+        && unsafe {
+            syscall(numbers::SECCOMP as c_long, SECCOMP_SET_MODE_FILTER, SPEC_ALLOW, std::ptr::from_ref(&program)) == 0
+        }
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -23,12 +23,16 @@ const TIMED_NS: u64 = 5_000_000;
 /// A value's text is handed on up to so many bytes.
 const LONGEST_TEXT: usize = 400;
 
-/// How often the function was entered for which calls are made up.
+/// The function for which a call is made up, by its number.
+static WANTED: AtomicU64 = AtomicU64::new(u64::MAX);
+/// How often it was entered.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
 
-/// At the beginning of that function, in trials.
-pub fn executed() {
-    EXECUTED.fetch_add(1, Relaxed);
+/// At the beginning of a function, in trials.
+pub fn executed(function: u64) {
+    if function == WANTED.load(Relaxed) {
+        EXECUTED.fetch_add(1, Relaxed);
+    }
 }
 
 /// A generated test: measures `call` if that is what this process is for; else calls it once. Always in the cage.
@@ -57,7 +61,8 @@ pub fn run<I>(marker: &'static str, setup: impl Fn() -> I, call: impl Fn(I)) {
 /// Tries a call with inputs of the size that the tool asks for, reports, and ends the process. Nobody else calls it.
 pub fn try_out<I>(marker: &'static str, setup: impl Fn(usize) -> I, call: impl Fn(I, &mut Watch)) {
     black_box(marker);
-    let Some(n) = std::env::var(TRIAL_VARIABLE).ok().and_then(|n| n.parse().ok()) else { return };
+    let Some((n, function)) = asked() else { return };
+    WANTED.store(function, Relaxed);
     static MESSAGE: Mutex<String> = Mutex::new(String::new());
     set_hook(Box::new(|info| {
         if let Ok(mut message) = MESSAGE.try_lock() {
@@ -103,6 +108,13 @@ pub fn try_out<I>(marker: &'static str, setup: impl Fn(usize) -> I, call: impl F
             report(&format!("panicked\t{}", message.escape_debug()));
         }
     }
+}
+
+/// The size of the inputs, and the number of the function.
+fn asked() -> Option<(usize, u64)> {
+    let value = std::env::var(TRIAL_VARIABLE).ok()?;
+    let (n, function) = value.split_once(':')?;
+    Some((n.parse().ok()?, function.parse().ok()?))
 }
 
 fn report(line: &str) -> ! {

@@ -22,7 +22,7 @@ pub const BENCH_MARKER: &str = "perfunit-bench=1;";
 pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 /// Environment variable: name of the test to serve, as libtest prints it.
 pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
-/// Environment variable: the size of the inputs with which a generated call is tried.
+/// Environment variable: how a generated call is tried, `<size of its inputs>:<number of its function>`.
 pub const TRIAL_VARIABLE: &str = "PERFUNIT_TRIAL";
 /// What stands before the report of such a trial, at the beginning of a line.
 pub const TRIAL_REPORT: &str = "perfunit-trial: ";

@@ -1,8 +1,9 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, GeneratedWorkload, Generation, Metric, Metrics, Mode, NotCompared, Note,
-    Reason, Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, GeneratedWorkload, Generation, Metric,
+    Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered,
+    Unexplained, Verdict, Warning, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use super::counts::Unmeasured;
 use super::explained::Explanation;
-use super::metered::{CrossCheck, MetricResult, metrics};
 use super::generated_document::GeneratedCalls;
+use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
 use crate::model::{

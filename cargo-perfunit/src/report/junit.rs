@@ -24,7 +24,9 @@ pub fn render(run: &Run, denied: Denied) -> String {
         suite.add_test_case(case(outcome, denied));
     }
     let mut report = Report::new("cargo-perfunit");
-    report.add_test_suites(suites.into_values().chain(uncovered(run, denied)).chain(ratchet(run, denied)).chain(generated(run, denied)));
+    report.add_test_suites(
+        suites.into_values().chain(uncovered(run, denied)).chain(ratchet(run, denied)).chain(generated(run, denied)),
+    );
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
     // quick-junit counts what was skipped on the outermost element, too, where Jenkins knows no such attribute.

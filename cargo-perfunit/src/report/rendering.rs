@@ -1,7 +1,7 @@
 //! The formats of a run's report, and what they leave open.
 
-use super::{generated, ratchet};
 use super::text::TextOptions;
+use super::{generated, ratchet};
 use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use clap::ValueEnum;
 

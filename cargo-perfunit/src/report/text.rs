@@ -7,8 +7,8 @@ use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
-use super::metrics;
 use super::generated;
+use super::metrics;
 use super::ratchet;
 use super::screen::{INDENT, Screen};
 use super::shards;
@@ -16,7 +16,9 @@ use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
-use crate::model::{CrossCheck, GeneratedCalls, LayoutMatch, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict, VersionName};
+use crate::model::{
+    CrossCheck, GeneratedCalls, LayoutMatch, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict, VersionName,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -12,11 +12,11 @@ use super::{Compared, check as check_options};
 use crate::build::Builder;
 use crate::config::Rules;
 use crate::error::{Error, Result};
-use crate::generate::{self, Placing, Store, Trials};
-use crate::git::{Entry, Versions};
+use crate::generate::{self, CrateSources, Placing, Sources, Store, Trials};
+use crate::git::{Entry, Repository, Request, Versions};
 use crate::model::{
-    Capture, Function, Generated, GeneratedCalls, GeneratedWorkload, Generation, NotCompared, Run, Side, Sides,
-    TargetKind, VersionName,
+    Capture, Function, Generated, GeneratedCalls, GeneratedWorkload, Generation, NotCompared, NotGenerated, Run, Side,
+    Sides, TargetKind, VersionName,
 };
 use crate::select::{Filter, Names, Scope, Selected, select, uncovered};
 use crate::system::interrupt;
@@ -85,13 +85,20 @@ pub fn compare(options: &Options, tests: &Compared, terminal: Terminal, announce
     match ground.generation(&functions) {
         Ok(generation) => {
             let comparison = (!generation.workloads.is_empty()).then(|| {
-                let compared = ground.compare(&generation, announce);
+                let compared = ground.compare(&generation, announce).map(|run| without_known(run, &tests.run));
                 compared.map(Box::new).map_err(|error| not_compared(&error))
             });
             GeneratedCalls { generation, comparison }
         }
         Err(error) => nothing(Some(Err(not_compared(&error)))),
     }
+}
+
+/// Without what the report of the tests says already.
+fn without_known(mut run: Run, tests: &Run) -> Run {
+    run.warnings.retain(|warning| !tests.warnings.contains(warning));
+    run.selection.unmeasured_targets.clear();
+    run
 }
 
 /// The same with the unit tests of the packages that hold the functions, and nothing else, in scope.
@@ -145,13 +152,19 @@ impl Ground {
         selected: &Selected,
         functions: &[Function],
     ) -> Result<Generation> {
-        let wanted: BTreeSet<&Function> = functions.iter().collect();
-        let calls = generate::calls().into_iter().filter(|call| wanted.contains(&call.function)).collect();
+        let (crates, homeless) = generate::sources(versions, selected, &self.options.build.arguments, functions);
+        let mut failures: Vec<_> = homeless.into_iter().map(|function| (function, NotGenerated::NoTarget)).collect();
+        let mut calls = Vec::new();
+        for Sources { files, root, name, features, wanted } in &crates {
+            let (found, without) = generate::calls(&CrateSources { files, root, name, features }, wanted);
+            calls.extend(found);
+            failures.extend(without);
+        }
         // Half of what is left: the rest is for measuring.
         let half = |deadline: Instant| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
         let deadline = self.deadline().map(half);
         let trials = Trials { versions, selected, options: &self.options.build, deadline };
-        generate::try_calls(builder, &trials, calls)
+        generate::try_calls(builder, &trials, calls, failures)
     }
 
     /// Compares the calls as tests of both versions.
@@ -191,6 +204,7 @@ fn lay_over(versions: &mut Versions, workspace: &crate::cargo::Workspace, worklo
 }
 
 /// Which functions to generate calls for.
+#[derive(Clone)]
 pub struct GenerateRequest {
     pub options: Options,
     /// Their names; those that no test executes if there are none.
@@ -207,6 +221,7 @@ pub struct Generating {
 
 /// `cargo perfunit generate`.
 pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generating> {
+    let request = &without_version(request)?;
     let GenerateRequest { options, .. } = request;
     check(options)?;
     check_options(options)?;
@@ -219,6 +234,18 @@ pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generat
     }
     let ground = Ground { opened, options: with_code_of(&of_calls(options, Duration::ZERO), &functions), started };
     Ok(Generating { versions, generation: ground.generation(&functions)? })
+}
+
+/// The first word is a function if it is nothing like a version.
+fn without_version(request: &GenerateRequest) -> Result<GenerateRequest> {
+    let GenerateRequest { mut options, mut names, all } = request.clone();
+    let repository = Repository::discover(&options.folder)?;
+    if let Request::Against { base, .. } = &mut options.request
+        && let Some(word) = base.take_if(|word| repository.has_nothing_like(word))
+    {
+        names.insert(0, word);
+    }
+    Ok(GenerateRequest { options, names, all })
 }
 
 fn functions(opened: &Opened, request: &GenerateRequest) -> Result<Vec<Function>> {

@@ -8,8 +8,8 @@
 mod archive;
 mod archived;
 mod environment;
-mod generated;
 mod explain;
+mod generated;
 mod measure;
 mod merge;
 mod news;
@@ -28,8 +28,8 @@ pub use crate::explain::{Explaining, Goal};
 pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
-pub use generated::{GenerateRequest, Generating, generate};
 pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
+pub use generated::{GenerateRequest, Generating, generate};
 pub use merge::{MergeRequest, merge};
 pub use news::Announce;
 pub use open::{Lock, home, lock};
@@ -147,12 +147,7 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, annou
 }
 
 /// Compares two versions whose files are read.
-fn compare_opened(
-    opened: Opened,
-    options: &Options,
-    started: Instant,
-    announce: Announce<'_>,
-) -> Result<Compared> {
+fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
     let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
     let mut builder = Builder::open(&context, &versions)?;

@@ -7,7 +7,7 @@ use crate::build::{Attempt, Both, BuildFailure, Builder, Inlining, Job, Next, Pl
 use crate::error::{Error, ExitCode, Result};
 use crate::generate::place::{self, Lines, Placing};
 use crate::git::{Entry, FileSet};
-use crate::model::{Function, NotGenerated, Side, Sides, TargetId};
+use crate::model::{NotGenerated, Side, Sides, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ pub struct Compiled {
     pub sides: Sides<SideBuild>,
     /// Why others are not among them.
     pub dropped: BTreeMap<usize, NotGenerated>,
-    /// File and line of the functions that count their calls, in head.
-    pub counted: BTreeSet<(String, usize)>,
+    /// Numbers of the functions that count their calls, in head.
+    pub counted: BTreeSet<u64>,
 }
 
 /// Builds both versions with the candidates.
@@ -46,7 +46,7 @@ struct Compiling<'a> {
     injections: Injections,
     variant: Variant,
     dropped: BTreeMap<usize, NotGenerated>,
-    counted: BTreeSet<(String, usize)>,
+    counted: BTreeSet<u64>,
     /// Head's files in which functions count.
     counting: BTreeMap<String, String>,
     files: Sides<FileSet>,
@@ -81,15 +81,15 @@ impl<'a> Compiling<'a> {
     }
 
     fn count(&mut self) {
-        let mut by_file: BTreeMap<&str, Vec<&Function>> = BTreeMap::new();
-        for Candidate { call, .. } in self.candidates {
-            by_file.entry(&call.function.file).or_default().push(&call.function);
+        let mut by_file: BTreeMap<&str, BTreeMap<usize, u64>> = BTreeMap::new();
+        for Candidate { call, number, .. } in self.candidates {
+            by_file.entry(&call.function.file).or_default().insert(call.function.line, *number);
         }
         for (file, functions) in by_file {
             let Some(text) = self.text(Side::Head, file) else { continue };
-            let (text, lines) = counted(&text, &functions);
+            let (text, numbers) = counted(&text, &functions);
             self.counting.insert(file.to_owned(), text);
-            self.counted.extend(lines.into_iter().map(|line| (file.to_owned(), line)));
+            self.counted.extend(numbers);
         }
     }
 

@@ -55,7 +55,7 @@ impl Ladder<'_> {
             let Some(executable) = self.sides.get(side).executables.iter().find(is_it) else {
                 return Ok(Err(NotGenerated::NoTarget));
             };
-            match one::run(executable, &candidate.test, n, &self.temporary)? {
+            match one::run(executable, candidate, n, &self.temporary)? {
                 Ok(found) => passed.push(found),
                 Err(how) => return Ok(Err(NotGenerated::Fails { how })),
             }

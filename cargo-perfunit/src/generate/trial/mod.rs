@@ -6,12 +6,11 @@ mod counter;
 mod ladder;
 mod one;
 
+use super::sources::holder;
 use crate::build::{self, Builder};
 use crate::error::Result;
 use crate::git::Versions;
-use crate::model::{
-    Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, TargetId, TargetKind, WithoutWorkload,
-};
+use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, TargetId, WithoutWorkload};
 use crate::select::Selected;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -37,6 +36,8 @@ pub struct Trials<'a> {
 /// A call on its way to become a workload.
 struct Candidate {
     call: GeneratedCall,
+    /// Of its function.
+    number: u64,
     target: TargetId,
     /// Of its test function.
     name: String,
@@ -44,9 +45,14 @@ struct Candidate {
     test: String,
 }
 
-/// Tries calls, and keeps the best few of each function.
-pub fn try_calls(builder: &mut Builder<'_>, trials: &Trials<'_>, calls: Vec<GeneratedCall>) -> Result<Generation> {
-    let (candidates, mut failures) = candidates(trials.selected, calls);
+/// Tries calls, and keeps the best few of each function; `failures` are known before.
+pub fn try_calls(
+    builder: &mut Builder<'_>,
+    trials: &Trials<'_>,
+    calls: Vec<GeneratedCall>,
+    mut failures: Vec<(Function, NotGenerated)>,
+) -> Result<Generation> {
+    let candidates = candidates(trials.selected, calls, &mut failures);
     if candidates.is_empty() {
         return Ok(Generation { workloads: Vec::new(), without: without(failures) });
     }
@@ -68,10 +74,9 @@ pub fn try_calls(builder: &mut Builder<'_>, trials: &Trials<'_>, calls: Vec<Gene
             failures.push((function, NotGenerated::OutOfBudget));
             continue;
         }
-        let counts = counted.contains(&(function.file.clone(), function.line));
         let mut climbed = Vec::new();
         for candidate in candidates {
-            match ladder.climb(&candidate, counts)? {
+            match ladder.climb(&candidate, counted.contains(&candidate.number))? {
                 Ok(rungs) => climbed.push((candidate, rungs)),
                 Err(why) => failures.push((function.clone(), why)),
             }
@@ -87,26 +92,27 @@ pub fn try_calls(builder: &mut Builder<'_>, trials: &Trials<'_>, calls: Vec<Gene
 }
 
 /// Calls with the targets whose unit tests they can join.
-fn candidates(selected: &Selected, calls: Vec<GeneratedCall>) -> (Vec<Candidate>, Vec<(Function, NotGenerated)>) {
-    let (mut found, mut failures) = (Vec::new(), Vec::new());
-    let mut numbers: BTreeMap<Function, usize> = BTreeMap::new();
+fn candidates(
+    selected: &Selected,
+    calls: Vec<GeneratedCall>,
+    failures: &mut Vec<(Function, NotGenerated)>,
+) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    // Of each function its number, and how many calls of it there are so far.
+    let mut numbers: BTreeMap<Function, (u64, usize)> = BTreeMap::new();
     for call in calls {
-        let holder = selected.target_files.iter().find_map(|(target, sides)| {
-            let file = sides.head.get(&call.module.file).filter(|file| !file.test_only)?;
-            let is_code = matches!(target.kind, TargetKind::Lib | TargetKind::Bin);
-            (is_code && target.package == call.function.package).then_some((target, &file.module))
-        });
-        let Some((target, module)) = holder else {
+        let Some((target, module)) = holder(selected, &call.function.package, &call.module.file) else {
             failures.push((call.function, NotGenerated::NoTarget));
             continue;
         };
-        let number = numbers.entry(call.function.clone()).or_default();
-        let name = format!("{}_{}_{number}", identifier(&call.function.name), call.function.line);
-        *number += 1;
+        let next = numbers.len() as u64;
+        let (number, calls) = numbers.entry(call.function.clone()).or_insert((next, 0));
+        let (number, name) = (*number, format!("{}_{}_{calls}", identifier(&call.function.name), call.function.line));
+        *calls += 1;
         let test = super::test_name(module, &call.module, &name);
-        found.push(Candidate { target: target.clone(), name, test, call });
+        found.push(Candidate { target: target.clone(), number, name, test, call });
     }
-    (found, failures)
+    found
 }
 
 /// A function's name with the type around it, as one identifier.
@@ -127,7 +133,7 @@ fn is_measurable(rungs: &[Rung]) -> bool {
 fn best(climbed: Vec<(Candidate, Vec<Rung>)>) -> Vec<GeneratedWorkload> {
     let mut all: Vec<(usize, GeneratedWorkload)> = Vec::new();
     for (candidate, rungs) in climbed {
-        let Candidate { call, target, name, test } = candidate;
+        let Candidate { call, target, name, test, .. } = candidate;
         for (below, Rung { n, ns, value }) in rungs.into_iter().rev().enumerate() {
             let size = if call.is_sized { format!("_n{n}") } else { String::new() };
             let (name, test) = (format!("{name}{size}"), format!("{test}{size}"));
@@ -179,7 +185,7 @@ fn closeness(why: &NotGenerated) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallFailure, ModulePlace};
+    use crate::model::{CallFailure, ModulePlace, TargetKind};
 
     fn function(name: &str) -> Function {
         Function { package: "demo".to_owned(), file: "src/lib.rs".to_owned(), line: 7, name: name.to_owned() }
@@ -191,7 +197,7 @@ mod tests {
         let call = GeneratedCall { function: function("f"), module, setup, call, is_sized: rungs.len() > 1 };
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
         let rungs = rungs.iter().map(|(n, ns)| Rung { n: *n, ns: *ns, value: None }).collect();
-        (Candidate { call, target, name: name.to_owned(), test: format!("m::{name}") }, rungs)
+        (Candidate { call, number: 0, target, name: name.to_owned(), test: format!("m::{name}") }, rungs)
     }
 
     #[track_caller]

@@ -1,5 +1,6 @@
 //! One trial: a process in the cage, and what it reports.
 
+use super::Candidate;
 use crate::build::TestExecutable;
 use crate::error::{Error, Result};
 use crate::model::{CallFailure, SystemCall};
@@ -28,19 +29,21 @@ pub struct Passed {
     pub text: Option<String>,
 }
 
-/// Tries a generated test with arguments of this size.
+/// Tries a candidate with arguments of this size.
 pub fn run(
     executable: &TestExecutable,
-    test: &str,
+    candidate: &Candidate,
     n: usize,
     temporary: &Path,
 ) -> Result<std::result::Result<Passed, CallFailure>> {
     process::spare_children();
     cache::private_dir(temporary)?;
     let mut command = Command::new(&executable.path);
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).current_dir(&executable.cwd);
+    command.args(["--exact", candidate.test.as_str(), "--nocapture", "--test-threads=1"]).current_dir(&executable.cwd);
     command.env_clear().envs(executable.environment());
-    command.env("TMPDIR", temporary).env(TRIAL_VARIABLE, n.to_string());
+    // Who runs out of memory would look for debug information, and that in files.
+    command.env("TMPDIR", temporary).env("RUST_BACKTRACE", "0");
+    command.env(TRIAL_VARIABLE, format!("{n}:{}", candidate.number));
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
     fs::remove_dir_all(temporary)?;
     read(&output)
@@ -82,6 +85,10 @@ fn ended(output: &Output) -> CallFailure {
     match output.status {
         None => CallFailure::DoesNotEnd,
         Some(status) if status.signal() == Some(os::OUT_OF_TIME) => CallFailure::DoesNotEnd,
+        // Whoever starts a process blocks all signals meanwhile: ours as well, which would have told.
+        Some(status) if status.signal() == Some(os::OUT_OF_CAGE) => {
+            CallFailure::LeavesCage { system_call: SystemCall::StartProcess }
+        }
         Some(status) => CallFailure::EndsProcess { status: status.to_string() },
     }
 }

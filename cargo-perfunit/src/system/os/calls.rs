@@ -4,6 +4,8 @@ use crate::model::SystemCall;
 
 /// The signal that ends a process whose processor time is used up.
 pub const OUT_OF_TIME: i32 = libc::SIGKILL;
+/// The signal of a system call that is not allowed, where nothing handles it.
+pub const OUT_OF_CAGE: i32 = libc::SIGSYS;
 
 const OPEN: [i64; 2] = [libc::SYS_openat, libc::SYS_openat2];
 const CHANGE: [i64; 10] = [

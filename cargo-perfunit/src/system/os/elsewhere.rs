@@ -13,6 +13,7 @@ use std::time::Duration;
 
 pub const OWN_EXECUTABLE: &str = "";
 pub const OUT_OF_TIME: i32 = 0;
+pub const OUT_OF_CAGE: i32 = 0;
 
 pub fn system_call(number: u32) -> SystemCall {
     SystemCall::Other { number }

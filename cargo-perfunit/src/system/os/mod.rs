@@ -13,7 +13,7 @@ mod linux;
 pub mod unix;
 
 #[cfg(target_os = "linux")]
-pub use calls::{OUT_OF_TIME, system_call};
+pub use calls::{OUT_OF_CAGE, OUT_OF_TIME, system_call};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::*;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
 use crate::config::{Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
 use crate::error::{ExitCode, Result};
+use crate::model::Generated;
 use crate::report::Format;
 use crate::session::Options;
 use clap::Args;
@@ -45,6 +46,12 @@ pub struct DiffArguments {
     /// than either. `cargo perfunit ratchet set` keeps the version in the project.
     #[arg(long, value_name = "REV", value_parser = Revision::read, help_heading = "Measuring")]
     pub ratchet: Option<Revision>,
+    /// Also compare calls that the tool makes up, for changed functions that no test executes [default: never].
+    ///
+    /// They run in a cage: without files, network and other processes. What they find does not fail the run, unless
+    /// `--deny generated` says so. `cargo perfunit generate` shows them.
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "uncovered", help_heading = "Tests")]
+    pub generated: Option<Generated>,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
@@ -92,13 +99,18 @@ impl DiffArguments {
             output: self.output.clone(),
             ratchet: ratchet_request(&settings.ratchet, resolved.accepted.as_ref()),
             results: self.results()?,
+            generated: settings.generated.value,
             ..typed.options(&self.common, &resolved)?
         };
         Ok(DiffRequest { options, output })
     }
 
     fn layer(&self) -> Layer {
-        Layer { ratchet: self.ratchet.clone().map(Sourced::typed), ..Layer::default() }
+        Layer {
+            ratchet: self.ratchet.clone().map(Sourced::typed),
+            generated: self.generated.map(Sourced::typed),
+            ..Layer::default()
+        }
     }
 
     /// What it reads and writes besides the project.

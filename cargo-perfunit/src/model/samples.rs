@@ -237,6 +237,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         growth: None,
         scaling: Vec::new(),
         ratchet: None,
+        generated: None,
     }
 }
 

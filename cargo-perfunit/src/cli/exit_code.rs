@@ -152,6 +152,15 @@ mod tests {
     }
 
     #[test]
+    fn growth_fails_only_when_denied() {
+        let mut run = run(&[(Verdict::Same, None)]);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Success);
+        run.growth = Some(samples::growth());
+        assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
+    }
+
+    #[test]
     fn what_is_probably_slower_can_be_denied_alone() {
         let unconfirmed = |seen| run(&[(Verdict::Inconclusive, Some(Reason::Unconfirmed { seen }))]);
         let gate = Gate { denied: Denied { unconfirmed: true, ..Denied::default() }, ..Gate::default() };

@@ -64,7 +64,7 @@ pub enum WhenFine {
 
 /// What is a failure besides tests that got slower (`--deny`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a word of the option")]
+#[expect(clippy::struct_excessive_bools, reason = "one for each word of the option")]
 pub struct Denied {
     /// Inconclusive ones.
     pub inconclusive: bool,

@@ -5,6 +5,7 @@ use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
 use crate::config::{Deny, Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
 use crate::error::{Error, ExitCode, Result};
+use crate::model::Generated;
 use crate::report::Format;
 use crate::session::Options;
 use clap::Args;
@@ -46,6 +47,12 @@ pub struct DiffArguments {
     /// than either. `cargo perfunit ratchet set` keeps the version in the project.
     #[arg(long, value_name = "REV", value_parser = Revision::read, help_heading = "Measuring")]
     pub ratchet: Option<Revision>,
+    /// Also compare calls that the tool makes up, for changed functions that no test executes [default: never].
+    ///
+    /// They run in a cage: without files, network and other processes. What they find does not fail the run, unless
+    /// `--deny generated` says so. `cargo perfunit generate` shows them.
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "uncovered", help_heading = "Tests")]
+    pub generated: Option<Generated>,
     /// Count how the work of functions grows with the length of their input, in another build of both versions.
     ///
     /// A function whose work grows with a larger power than before is a finding beside the verdicts: it is slow on inputs
@@ -103,6 +110,7 @@ impl DiffArguments {
             output: self.output.clone(),
             ratchet: ratchet_request(&settings.ratchet, resolved.accepted.as_ref()),
             results: self.results()?,
+            generated: settings.generated.value,
             growth: settings.growth.value,
             ..typed.options(&self.common, &resolved)?
         };
@@ -112,6 +120,7 @@ impl DiffArguments {
     fn layer(&self) -> Layer {
         Layer {
             ratchet: self.ratchet.clone().map(Sourced::typed),
+            generated: self.generated.map(Sourced::typed),
             growth: self.growth.then(|| Sourced::typed(true)),
             ..Layer::default()
         }

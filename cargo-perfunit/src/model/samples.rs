@@ -238,6 +238,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         growth: None,
         scaling: Vec::new(),
         ratchet: None,
+        generated: None,
     }
 }
 

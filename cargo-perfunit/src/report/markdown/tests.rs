@@ -224,7 +224,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
 "]]
         .raw()
     );
-    let growing = Run { growth: Some(samples::growth()), ..fine };
+    let growing = Run { growth: Some(samples::growth()), ..fine.clone() };
     assert!(render(&growing, &silent).contains("`Parser::parse`"));
     let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
     assert_eq!(render(&noisy, &silent), "");

@@ -38,6 +38,8 @@ pub enum Task {
     Process,
     /// Readings of the first call and of so many later ones, of one side only.
     Meter(Side, Gauge, u64),
+    /// The same of both sides at once, in callgrind, on any cores.
+    Profile(u64),
 }
 
 impl Task {
@@ -45,7 +47,8 @@ impl Task {
     fn single(self) -> Option<Side> {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
-            Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) | Task::Process => None,
+            Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) => None,
+            Task::Process | Task::Profile(_) => None,
         }
     }
 
@@ -60,7 +63,11 @@ impl Task {
     }
 
     fn gauge(self) -> Option<Gauge> {
-        if let Task::Meter(_, gauge, _) = self { Some(gauge) } else { None }
+        match self {
+            Task::Meter(_, gauge, _) => Some(gauge),
+            Task::Profile(_) => Some(Gauge::CallGraph),
+            _ => None,
+        }
     }
 }
 
@@ -186,7 +193,8 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.batch_ns.store(BATCH_NS, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
-    page.core.store(u32::try_from(bench.core()).unwrap_or(ANY_CORE), Relaxed);
+    let core = bench.core_of(task.gauge()).and_then(|core| u32::try_from(core).ok());
+    page.core.store(core.unwrap_or(ANY_CORE), Relaxed);
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
@@ -194,6 +202,9 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
         Task::Fork(capture, shape) => (fork_flags(capture), shape),
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
+        Task::Profile(later) => {
+            (meter_flags(Gauge::CallGraph, later), Shape { repetitions: later, batches: 0, warm: 0 })
+        }
     };
     page.flags.store(flags, Relaxed);
     page.repetitions.store(shape.repetitions, Relaxed);

@@ -7,6 +7,7 @@ use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use super::growth;
 use super::metrics;
 use super::ratchet;
 use super::screen::{INDENT, Screen};
@@ -67,6 +68,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
         None => verdicts(run, detail, &mut screen),
     }
     uncovered::write(&run.selection, detail, &mut screen);
+    growth::write(run, detail, &mut screen);
     unmeasured::write(run, detail, &mut screen);
     caveats::write(run, &mut screen);
     let counted = run.ratchet.as_ref().and_then(Ratchet::run).map(counts).unwrap_or_default();

@@ -16,7 +16,7 @@ const MOST_PARAMETERS: usize = 5;
 const MOST_ROOMS: usize = 18;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 20] = [
+const MAY_BE_UNSAFE: [&str; 23] = [
     "cargo-perfunit/src/select/trace/available.rs",
     "cargo-perfunit/src/select/trace/ptrace.rs",
     "cargo-perfunit/src/select/trace/run.rs",

@@ -16,7 +16,7 @@ const MOST_PARAMETERS: usize = 5;
 const MOST_ROOMS: usize = 18;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 23] = [
+const MAY_BE_UNSAFE: [&str; 24] = [
     "cargo-perfunit/src/select/trace/available.rs",
     "cargo-perfunit/src/select/trace/ptrace.rs",
     "cargo-perfunit/src/select/trace/run.rs",
@@ -27,6 +27,7 @@ const MAY_BE_UNSAFE: [&str; 23] = [
     "cargo-perfunit/src/system/os/linux.rs",
     "perfunit-meter/src/lib.rs",
     "perfunit-runtime/growth/counter.rs",
+    "perfunit-runtime/src/cage.rs",
     "perfunit-runtime/src/gauges.rs",
     "perfunit-runtime/src/growth.rs",
     "perfunit-runtime/src/memory.rs",

@@ -244,7 +244,7 @@ fn with_typical_first_call(side: SideEnd) -> SideEnd {
 fn fork_flags(capture: Capture) -> u32 {
     match capture {
         Capture::Runner => FORK | WHOLE,
-        Capture::Macro | Capture::Bench | Capture::Process => FORK,
+        Capture::Macro | Capture::Bench | Capture::Process | Capture::Generated => FORK,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::counts::Unmeasured;
 use super::explained::Explanation;
+use super::generated_document::GeneratedCalls;
 use super::growth;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
@@ -49,6 +50,9 @@ pub struct Document {
     /// The comparison with an older version besides, where one was asked for.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
+    /// The comparison of calls that were made up for functions without tests, where it was asked for.
+    #[serde(default)]
+    pub generated: Option<GeneratedCalls>,
 }
 
 /// The comparison with the ratchet's version.
@@ -295,6 +299,7 @@ impl From<&Run> for Document {
             growth: run.growth.as_ref().map(growth::Growth::from),
             scaling: run.scaling.iter().map(growth::Scaling::from).collect(),
             ratchet: run.ratchet.as_ref().map(|found| Ratchet::of(found, run)),
+            generated: run.generated.as_ref().map(GeneratedCalls::from),
         }
     }
 }
@@ -511,7 +516,10 @@ mod tests {
             "interrupted": false,
             "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
             "sharding": null,
+            "growth": null,
+            "scaling": [],
             "ratchet": null,
+            "generated": null,
         });
         assert_eq!(document, expected);
     }

@@ -25,6 +25,8 @@ pub mod flamegraph;
 mod forest;
 pub mod format;
 mod gauge;
+pub mod generated;
+pub mod generated_document;
 pub mod growth;
 pub mod history;
 pub mod html;

@@ -1,6 +1,6 @@
 //! Generated workloads: calls made up for functions that no test executes.
 
-use super::{Function, TargetId};
+use super::{Function, TargetId, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +118,11 @@ pub struct WithoutWorkload {
 }
 
 impl Generation {
+    /// What a test calls.
+    pub fn workload(&self, test: &TestId) -> Option<&GeneratedWorkload> {
+        self.workloads.iter().find(|workload| workload.target == test.target && workload.test == test.name)
+    }
+
     /// Whether there was no time for some functions.
     pub fn is_cut_short(&self) -> bool {
         self.without.iter().any(|without| without.because == NotGenerated::OutOfBudget)

@@ -115,7 +115,7 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
 }
 
 fn called(generated: &GeneratedCalls, outcome: &Outcome) -> String {
-    match generated.workload(&outcome.test) {
+    match generated.generation.workload(&outcome.test) {
         Some(workload) => format!("{} ({})", one_line(&workload.call.function.name), one_line(&outcome.test.name)),
         None => one_line(&outcome.test.to_string()),
     }
@@ -152,7 +152,8 @@ pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
 
 fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
     let mut row = row(outcome, Words::of(compared.gates_of(outcome)), detail, glyphs);
-    let calls = generated.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
+    let calls =
+        generated.generation.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
     row.remark = row.remark.or(calls);
     row
 }
@@ -197,4 +198,102 @@ pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &Te
 fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
     let sized = if call.is_sized { format!("n = {n}, ") } else { String::new() };
     Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; input: {}", one_line(&call.setup)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::samples::{measured, outcome, run};
+    use crate::model::{GeneratedCall, ModulePlace, NotCompared, Selection, Uncovered, UncoveredBecause};
+    use crate::report::format::without_escapes;
+
+    fn function(name: &str) -> Function {
+        Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: name.into() }
+    }
+
+    fn workload(name: &str) -> GeneratedWorkload {
+        let module = ModulePlace { file: "src/lib.rs".into(), inline: Vec::new() };
+        let (setup, call) = ("{ (vec![1; n],) }".into(), "sum(&input.0)".into());
+        GeneratedWorkload {
+            call: GeneratedCall { function: function("sum"), module, setup, call, is_sized: true },
+            target: crate::model::samples::test(name).target,
+            name: name.into(),
+            test: name.into(),
+            n: 256,
+            ns: 1000,
+            value: None,
+        }
+    }
+
+    fn with(comparison: Option<Result<Box<Run>, NotCompared>>) -> Run {
+        let how = CallFailure::LeavesCage { system_call: SystemCall::OpenFile };
+        let without = vec![WithoutWorkload { function: function("load"), because: NotGenerated::Fails { how } }];
+        let workloads = ["sum_7_0_n256", "sum_7_1"].map(workload).into();
+        let generated = GeneratedCalls { generation: Generation { workloads, without }, comparison };
+        let uncovered = vec![Uncovered { function: function("sum"), because: UncoveredBecause::Unreached }];
+        let selection = Selection { uncovered, ..Selection::default() };
+        Run { generated: Some(generated), selection, ..run(Vec::new()) }
+    }
+
+    fn compared() -> Run {
+        let slower = outcome("sum_7_0_n256", Verdict::Slower, Some(measured(1e3, 0.125)));
+        let same = outcome("sum_7_1", Verdict::Same, Some(measured(1e3, 0.0)));
+        with(Some(Ok(Box::new(run(vec![slower, same])))))
+    }
+
+    #[test]
+    fn calls_are_apart_and_say_which_function_they_call() {
+        let run = compared();
+        assert_eq!(headline(&run).unwrap(), "1 of 2 generated calls slower");
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
+        let text = without_escapes(&screen.finish());
+        assert!(text.contains("   Generated  2 calls for 1 function that no test executes: counts\n"), "{text}");
+        assert!(text.contains("Slower  mycrate sum_7_0_n256") && text.contains("calls sum\n"), "{text}");
+        let why = "     No call  load  src/lib.rs:7, its calls open a file, which is not allowed\n";
+        assert!(text.ends_with(why), "{text}");
+    }
+
+    #[test]
+    fn what_was_not_compared_comes_with_the_reason() {
+        let check = |run: &Run, said: &str| assert_eq!(headline(run).unwrap(), said);
+        let interrupted = Some(Err(NotCompared::Interrupted));
+        check(&with(interrupted), "no generated calls were compared: interrupted");
+        check(&with(None), "no calls found for 1 function");
+        let covered = Run { selection: Selection::default(), ..with(None) };
+        check(&covered, "nothing to generate: tests execute all changed functions, as far as that is known");
+        assert_eq!(headline(&run(Vec::new())), None);
+    }
+
+    #[test]
+    fn every_format_has_the_slower_call() {
+        use crate::report::{Denied, Rendering, html, json, junit, markdown};
+        let run = compared();
+        let page = html::render(&run, &html::HtmlOptions::default());
+        let denied = Denied { generated: true, ..Denied::default() };
+        let texts = [markdown::render(&run, &Rendering::default()), page, junit::render(&run, denied)];
+        for text in texts {
+            assert!(text.contains("1 of 2 generated calls slower"), "{text}");
+        }
+        let failures = |denied| junit::render(&run, denied).matches("<failure").count();
+        assert_eq!((failures(denied), failures(Denied::default())), (1, 0));
+        let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
+        let generated = &document["generated"];
+        assert_eq!(generated["comparison"]["tests"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            (&generated["calls"][0]["n"], &generated["without"][0]["because"]["how"]["kind"]),
+            (&256.into(), &"leaves-cage".into())
+        );
+    }
+
+    #[test]
+    fn generate_shows_calls_with_their_arguments() {
+        let run = compared();
+        let versions = Sides { base: run.base.clone(), head: run.head.clone() };
+        let text = text(&versions, &run.generated.unwrap().generation, &TextOptions::default());
+        let text = without_escapes(&text);
+        assert!(text.contains("Calls  sum  src/lib.rs:7\n"), "{text}");
+        assert!(text.contains("sum(&input.0)  n = 256, about 1000 ns; input: { (vec![1; n],) }\n"), "{text}");
+        assert!(text.ends_with("Summary  2 calls for 1 of 2 functions\n"), "{text}");
+    }
 }

@@ -1,14 +1,13 @@
 //! The comparison of generated calls: for changed functions that no test executes, in builds of their own, so that no test is
 //! measured in another executable because of them.
 
-use super::compare_opened;
+use super::compare::{self, Compared, compare_opened};
 use super::news::Announce;
 use super::open::{Opened, open};
 use super::options::Options;
 use super::pairings;
 use super::ratchet::not_compared;
 use super::shared::Session;
-use super::{Compared, check as check_options};
 use crate::build::Builder;
 use crate::config::Rules;
 use crate::error::{Error, Result};
@@ -63,7 +62,12 @@ pub fn of_calls(options: &Options, elapsed: Duration) -> Options {
 
 /// Compares generated calls of the functions that no test executes. What was found of the tests is not lost because this
 /// cannot be done.
-pub fn compare(options: &Options, tests: &Compared, terminal: Terminal, announce: Announce<'_>) -> GeneratedCalls {
+pub fn compare_calls(
+    options: &Options,
+    tests: &Compared,
+    terminal: Terminal,
+    announce: Announce<'_>,
+) -> GeneratedCalls {
     let functions: Vec<Function> =
         tests.run.selection.uncovered.iter().map(|uncovered| uncovered.function.clone()).collect();
     let nothing = |comparison| GeneratedCalls { generation: Generation::default(), comparison };
@@ -174,10 +178,7 @@ impl Ground {
         options.filter.exact = true;
         lay_over(&mut opened.versions, &opened.context.live, &generation.workloads);
         let mut run = compare_opened(opened, &options, started, announce)?.run;
-        let is_call = |workload: &GeneratedWorkload, test: &crate::model::TestId| {
-            workload.target == test.target && workload.test == test.name
-        };
-        run.outcomes.retain(|outcome| generation.workloads.iter().any(|workload| is_call(workload, &outcome.test)));
+        run.outcomes.retain(|outcome| generation.workload(&outcome.test).is_some());
         for outcome in &mut run.outcomes {
             outcome.capture = Some(Capture::Generated);
         }
@@ -224,7 +225,7 @@ pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generat
     let request = &without_version(request)?;
     let GenerateRequest { options, .. } = request;
     check(options)?;
-    check_options(options)?;
+    compare::check(options)?;
     let started = Instant::now();
     let opened = open(options, terminal, None)?;
     let functions = functions(&opened, request)?;

@@ -48,7 +48,7 @@ fn of_ratchet(ratchet: &Ratchet, gate: Gate) -> ExitCode {
 /// The exit code of the comparison with base.
 fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
     let measured = run.outcomes.iter().any(|outcome| outcome.measured.is_some());
-    if run.count(Verdict::Slower) > 0 {
+    if run.count(Verdict::Slower) > 0 || gate.denied.growth && run.growing().next().is_some() {
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
@@ -122,8 +122,10 @@ mod tests {
     use crate::model::samples;
     use crate::model::{FailedOn, Reason};
 
-    const DENIED: Gate =
-        Gate { fail_without_tests: false, denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true } };
+    const DENIED: Gate = Gate {
+        fail_without_tests: false,
+        denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true, growth: true },
+    };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {

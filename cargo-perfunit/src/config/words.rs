@@ -100,6 +100,8 @@ pub enum Deny {
     Unconfirmed,
     /// Changed functions that no test executes (exit code 106).
     Uncovered,
+    /// Functions whose work grows with a larger power of their input's length (exit code 100); needs `--growth`.
+    Growth,
 }
 
 impl Value for Vec<Deny> {

@@ -25,6 +25,7 @@ pub mod flamegraph;
 mod forest;
 pub mod format;
 mod gauge;
+pub mod growth;
 pub mod history;
 pub mod html;
 pub mod impact;

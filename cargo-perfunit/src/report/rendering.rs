@@ -71,6 +71,8 @@ pub struct Denied {
     pub unconfirmed: bool,
     /// Changed functions that no test executes.
     pub uncovered: bool,
+    /// Functions whose work grows with a larger power than before.
+    pub growth: bool,
 }
 
 impl Denied {
@@ -92,7 +94,9 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let open = denied.open(run);
     let failing = run.failing(Side::Head).count();
     let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
+    let grows = denied.growth && run.growing().next().is_some();
     is_covered
+        && !grows
         && !ratchet::is_bad(run)
         && !run.interrupted
         && !run.fails_on_base()

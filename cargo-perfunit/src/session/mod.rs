@@ -37,6 +37,7 @@ pub use runs::Record;
 use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
+use crate::explain::parameters;
 use crate::git::Versions;
 use crate::model::{ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
 use crate::select::{Names, Selected, select, uncovered, unused_filters};
@@ -78,7 +79,9 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
 fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
     let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None, announce) };
     let started = Instant::now();
-    let mut first = compare(&against.first(), terminal, None, announce)?;
+    let opened = open(options, terminal, None)?;
+    let options = against.first(&opened.versions.names().base.commit);
+    let mut first = compare_opened(opened, &options, started, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
         terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
         compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| ratchet::not_compared(&error))
@@ -128,7 +131,11 @@ fn check(options: &Options) -> Result<()> {
 pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
     let started = Instant::now();
     check(options)?;
-    let Opened { context, mut versions, archive, warnings, lock } = open(options, terminal, held)?;
+    compare_opened(open(options, terminal, held)?, options, started, announce)
+}
+
+fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
+    let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
     let mut builder = Builder::open(&context, &versions)?;
     let mut selected = select(&mut builder, &versions, &options.wanted())?;
@@ -168,7 +175,9 @@ fn measure_all(
     let measured = plan.measure(session, builder)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
+    run.scaling = parameters(&run.outcomes);
     run.warnings.extend(measured.warnings);
+    run.growth = measured.growth;
     run.stages.explain = measured.explaining;
     let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
     run.stages.measure = started.elapsed().saturating_sub(others);
@@ -235,6 +244,8 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         alpha: options.measuring.alpha,
         interrupted: false,
         sharding: None,
+        growth: None,
+        scaling: Vec::new(),
         ratchet: None,
     }
 }

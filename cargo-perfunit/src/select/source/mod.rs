@@ -33,5 +33,5 @@ pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub(crate) use normalise::bare;
 pub use overlay::{Holder, Holds, holds, overlay};
-pub use probes::{Extent, Instrumented, LeftOut, Place, Site, Unprobed, extents, instrument};
+pub use probes::{Extent, Instrumented, LeftOut, Place, Returns, Site, Unprobed, extents, instrument};
 pub use test_attributes::{Ask, Asked, asks};

@@ -28,6 +28,11 @@ pub fn site() -> TokenStream {
     quote!(::__perfunit_runtime::__private::Site)
 }
 
+/// The crate that counts work, in a build that shows how it grows.
+pub fn growth() -> TokenStream {
+    quote!(::__perfunit_growth)
+}
+
 /// The function `fn probed<F: Future>(site: &'static Site, future: F) -> impl Future<Output = F::Output>` of the runtime.
 pub fn probed() -> TokenStream {
     quote!(::__perfunit_runtime::__private::probed)

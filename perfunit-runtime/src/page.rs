@@ -73,6 +73,10 @@ pub const FORK: u32 = 32;
 /// In [`Page::flags`], with [`FORK`]: the whole test function is the body, for the macro did not capture it.
 pub const WHOLE: u32 = 64;
 
+/// In [`Page::flags`], with [`COLD`]: functions leave how much work they did on which lengths, in the file of
+/// [`SideArea::tree`], laid out as [`growth`](crate::growth) says.
+pub const GROWTH: u32 = 128;
+
 /// In [`Page::core`]: wherever the scheduler likes.
 pub const ANY_CORE: u32 = u32::MAX;
 
@@ -154,7 +158,7 @@ pub mod state {
 #[repr(C)]
 pub struct SideArea {
     /// Descriptor of the file for the calling-context tree, laid out as [`tree`](crate::tree) says; 0 if no probe is to be
-    /// active. Not used with [`COLD`] and [`METER`]. Written by the tool.
+    /// active. Not used with [`COLD`] and [`METER`], but for [`GROWTH`]. Written by the tool.
     pub tree: AtomicI32,
     /// One of [`state`].
     pub state: AtomicU32,

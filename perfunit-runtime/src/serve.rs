@@ -8,12 +8,12 @@ use crate::calibrate::{self, calibrate, Plan};
 use crate::clock::Clock;
 use crate::left_out::LeftOut;
 use crate::page::{
-    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN,
-    METER, NOTHING, PILOT, SETTLING_CALLS,
+    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, GROWTH, MAGIC, MAX_BATCHES, MAX_READINGS,
+    MESSAGE_LEN, METER, NOTHING, PILOT, SETTLING_CALLS,
 };
 use crate::probe::Tree;
 use crate::readings::Gauges;
-use crate::{gauges, maps, memory, probe, request, sys};
+use crate::{gauges, growth, maps, memory, probe, request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{ExitCode, Termination};
@@ -206,9 +206,14 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     Some(Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree })
 }
 
-/// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none.
+/// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none; where the growth of
+/// work is counted, the file is a table, which is opened here.
 fn tree_descriptor(page: &Page, area: &SideArea) -> Option<i32> {
     let descriptor = area.tree.load(Relaxed);
+    if descriptor != 0 && page.flags.load(Relaxed) & GROWTH != 0 {
+        growth::open(descriptor);
+        return None;
+    }
     if descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER | FORK) != 0 {
         sys::close_file(descriptor);
         return None;

@@ -41,6 +41,9 @@ struct Arguments {
     /// Measurements of each, with seeds from 1 on.
     #[arg(long, default_value_t = 1, value_name = "N")]
     rounds: u64,
+    /// Compare with an older commit of the same code, too, as `diff --ratchet` does.
+    #[arg(long)]
+    ratchet: bool,
     #[command(flatten)]
     place: Place,
 }
@@ -52,6 +55,9 @@ struct Round {
     tool: String,
     seed: u64,
     tests: Vec<Seen>,
+    /// Of the comparison with the ratchet's version, if there was one.
+    #[serde(default)]
+    of_ratchet: Option<Vec<Seen>>,
     seconds: f64,
 }
 
@@ -72,33 +78,66 @@ fn run(arguments: &Arguments) -> Result<()> {
         let name = clone.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let tree = copy::of(&clone, &work.join(&name))?;
         for seed in 1..=arguments.rounds {
-            let round = match known.iter().find(|round| round.clone == name && round.seed == seed) {
-                Some(round) => round.clone(),
-                None => measure(&tool, &tree, &name, seed, &path)?,
+            let is_known = |round: &&Round| {
+                round.clone == name && round.seed == seed && round.of_ratchet.is_some() == arguments.ratchet
             };
-            let label = format!("{name} {seed}");
-            println!("{label:<16}{}{:>9.0}", counts(&round.tests.iter().collect::<Vec<_>>()), round.seconds);
+            let round = match known.iter().find(is_known) {
+                Some(round) => round.clone(),
+                None => {
+                    let round = measure(&tool, &tree, &name, seed, arguments)?;
+                    kept::keep(&path, &round)?;
+                    round
+                }
+            };
+            print_row(&round, &round.tests, "");
+            if let Some(tests) = &round.of_ratchet {
+                print_row(&round, tests, " ratchet");
+            }
             rounds.push(round);
         }
     }
-    println!("{}", by_kind(&rounds));
+    println!("{}", by_kind(rounds.iter().flat_map(|round| &round.tests).collect()));
+    if arguments.ratchet {
+        println!("\nagainst the ratchet's version:");
+        println!("{}", by_kind(rounds.iter().flat_map(|round| &round.of_ratchet).flatten().collect()));
+    }
     println!("rows: {}", path.display());
     Ok(())
 }
 
-fn measure(tool: &Tool, tree: &Path, name: &str, seed: u64, path: &Path) -> Result<Round> {
+fn print_row(round: &Round, tests: &[Seen], of: &str) {
+    let label = format!("{} {}{of}", round.clone, round.seed);
+    println!("{label:<16}{}{:>9.0}", counts(&tests.iter().collect::<Vec<_>>()), round.seconds);
+}
+
+fn measure(tool: &Tool, tree: &Path, name: &str, seed: u64, arguments: &Arguments) -> Result<Round> {
     let started = Instant::now();
     let number = seed.to_string();
-    let answer = comparison::compare::<Document>(tool, tree, "HEAD..HEAD", &["--all-tests", "--seed", &number])?;
+    let mut options = vec!["--all-tests", "--seed", &number];
+    let versions = if arguments.ratchet {
+        // Three commits of one code.
+        let author = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false"];
+        for _ in 0..2 {
+            copy::git(tree, &[&author[..], &["commit", "--quiet", "--allow-empty", "--message", "equal"]].concat())?;
+        }
+        options.extend(["--ratchet", "HEAD~2"]);
+        "HEAD~1..HEAD"
+    } else {
+        "HEAD..HEAD"
+    };
+    let answer = comparison::compare::<Document>(tool, tree, versions, &options)?;
     let document = match answer {
         Answer::Compared(document) => document,
         Answer::Refused(why) => return Err(format!("{name}: {why}").into()),
     };
-    let tests = document.tests.iter().filter_map(Seen::of).collect();
+    let seen = |document: &Document| document.tests.iter().filter_map(Seen::of).collect();
+    let of_ratchet = match document.ratchet.as_ref().map(|ratchet| (&ratchet.comparison, &ratchet.not_compared)) {
+        Some((Some(second), _)) => Some(seen(second)),
+        Some((None, why)) => return Err(format!("{name}: {why:?}").into()),
+        None => None,
+    };
     let seconds = started.elapsed().as_secs_f64();
-    let round = Round { clone: name.to_owned(), tool: tool.key.clone(), seed, tests, seconds };
-    kept::keep(path, &round)?;
-    Ok(round)
+    Ok(Round { clone: name.to_owned(), tool: tool.key.clone(), seed, tests: seen(&document), of_ratchet, seconds })
 }
 
 const HEADING: &str = "   tests   before    after  certain  inconcl  largest %";
@@ -123,8 +162,7 @@ fn kind(seen: &Seen) -> &'static str {
     }
 }
 
-fn by_kind(rounds: &[Round]) -> String {
-    let tests: Vec<&Seen> = rounds.iter().flat_map(|round| &round.tests).collect();
+fn by_kind(tests: Vec<&Seen>) -> String {
     let mut kinds: BTreeMap<&str, Vec<&Seen>> = BTreeMap::new();
     for seen in &tests {
         kinds.entry(kind(seen)).or_default().push(seen);

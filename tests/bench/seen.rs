@@ -1,7 +1,7 @@
 //! What the tool said of one test that has figures.
 
-use cargo_perfunit::model::{Mode, Note};
-use cargo_perfunit::report::json::{self, TestResult};
+use cargo_perfunit::model::{Mode, Note, variant_name};
+use cargo_perfunit::report::json::TestResult;
 use serde::{Deserialize, Serialize};
 
 /// A test with figures.
@@ -41,7 +41,7 @@ impl Seen {
         let mut seen = Self {
             target: result.test.target.clone(),
             name: result.test.name.clone(),
-            verdict: json::verdict(result.verdict).to_owned(),
+            verdict: variant_name(result.verdict),
             reason: result.reason.as_ref().map(|reason| reason.kind.clone()),
             flagged_first: false,
             base_ns: result.base_ns?,

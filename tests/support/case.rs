@@ -49,6 +49,10 @@ pub struct Case {
     generated: BTreeMap<String, OneOrMore>,
     #[serde(default)]
     not_generated: BTreeMap<String, String>,
+    #[serde(default)]
+    growth: BTreeMap<String, String>,
+    #[serde(default)]
+    growth_unseen: BTreeMap<String, String>,
     #[serde(skip)]
     path: PathBuf,
 }
@@ -260,6 +264,19 @@ impl Case {
             problems.push(format!("uncovered are {uncovered:?} instead of {:?}", self.uncovered));
         }
         problems.extend(missing("a warning", &self.warnings, &document["warnings"]));
+        let by_function = |list: &str, fact: fn(&Value) -> &Value| {
+            let found = document["growth"][list].as_array().into_iter().flatten();
+            let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            found.map(|function| (word(&function["name"]), word(fact(function)))).collect::<BTreeMap<_, _>>()
+        };
+        for (list, found, expected) in [
+            ("findings", by_function("findings", |finding| &finding["argument"]), &self.growth),
+            ("unseen", by_function("unseen", |unseen| &unseen["because"]["kind"]), &self.growth_unseen),
+        ] {
+            if found != *expected {
+                problems.push(format!("growth has the {list} {found:?} instead of {expected:?}"));
+            }
+        }
         problems
     }
 

@@ -86,9 +86,12 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
             command.arg("-C").arg(option);
         }
     }
-    let probes = config.probes == Probes::With && call.carries_probes();
+    let probes = config.probes != Probes::Without && call.carries_probes();
     if probes {
         command.args(["--cfg", shadow::PROBES_CFG]);
+        if config.probes == Probes::Counting {
+            count_work(&mut command, &config, &call);
+        }
     }
     if probes || call.test || call.cfg_test {
         add_our_crates(&mut command, &config, &call)?;
@@ -103,6 +106,19 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
     }
     Ok(command)
+}
+
+/// Has each basic block call us, and what moves, sets or compares bytes of a linked program.
+fn count_work(command: &mut Command, config: &WrapperConfig, call: &Call) {
+    command.args(["--cfg", shadow::GROWTH_CFG, "--extern", &library("__perfunit_growth", &config.growth)]);
+    command.args(["-C", "passes=sancov-module", "-C", "llvm-args=-sanitizer-coverage-level=3"]);
+    command.args(["-C", "llvm-args=-sanitizer-coverage-trace-pc"]);
+    if call.links() {
+        for function in ["memcpy", "memmove", "memset", "memcmp", "bcmp"] {
+            // Asked for, so that the linker has ours before it comes to libraries that want it.
+            command.arg("-C").arg(format!("link-arg=-Wl,--wrap={function},-u,__wrap_{function}"));
+        }
+    }
 }
 
 /// Makes our crates known, and tells the injected lines which root is compiled.

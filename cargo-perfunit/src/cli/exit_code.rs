@@ -50,7 +50,7 @@ fn of_second(comparison: &std::result::Result<Box<Run>, NotCompared>, gate: Gate
 /// The exit code of the comparison with base.
 fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
     let measured = run.outcomes.iter().any(|outcome| outcome.measured.is_some());
-    if run.count(Verdict::Slower) > 0 {
+    if run.count(Verdict::Slower) > 0 || gate.denied.growth && run.growing().next().is_some() {
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
@@ -126,7 +126,7 @@ mod tests {
 
     const DENIED: Gate = Gate {
         fail_without_tests: false,
-        denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true, generated: true },
+        denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true, generated: true, growth: true },
     };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {

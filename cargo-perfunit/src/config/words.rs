@@ -102,6 +102,8 @@ pub enum Deny {
     Uncovered,
     /// Generated calls that got slower (exit code 100).
     Generated,
+    /// Functions whose work grows with a larger power of their input's length (exit code 100); needs `--growth`.
+    Growth,
 }
 
 impl Value for Vec<Deny> {

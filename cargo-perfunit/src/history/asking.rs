@@ -4,7 +4,7 @@ use super::comparing::{Compared, Comparing};
 use super::search::{Answer, Compare, LogChange};
 use crate::error::Result;
 use crate::git::Repository;
-use crate::model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId};
+use crate::model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId, variant_name};
 use crate::system::term::Terminal;
 
 /// Asks for one test, and remembers what cannot be compared.
@@ -51,7 +51,7 @@ impl Compare for Asking<'_> {
                     Answer::Change(log_change(figures.change, self.direction))
                 }
                 Some(StepTest { figures: None, reason, .. }) => {
-                    let error = reason.clone().unwrap_or_default();
+                    let error = reason.map(variant_name).unwrap_or_default();
                     self.cannot(head, Skipped::Failed { error })
                 }
             },

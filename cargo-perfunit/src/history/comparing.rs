@@ -307,7 +307,7 @@ pub fn test(run: &Run, outcome: &Outcome) -> StepTest {
     StepTest {
         test: outcome.test.clone(),
         verdict: outcome.verdict,
-        reason: outcome.reason.as_ref().map(|reason| reason.kind().to_owned()),
+        reason: outcome.reason.as_ref().map(Reason::kind),
         figures,
         function: responsible,
         test_code: outcome.notes.iter().find_map(|note| match note {

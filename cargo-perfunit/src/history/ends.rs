@@ -2,7 +2,7 @@
 
 use super::comparing::{Compared, Comparing};
 use crate::error::{Error, Result};
-use crate::model::{Change, Commit, Direction, Side, Skipped, Step, StepTest, TestId};
+use crate::model::{Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, variant_name};
 
 /// Both ends of the line, compared.
 pub struct Ends<'a> {
@@ -72,7 +72,7 @@ impl Ends<'_> {
             return Error::usage(format!("no test with `{name}` in its name can have changed between the ends"))
                 .hint("`cargo perfunit list GOOD..BAD --all` shows all tests of both, and what left each of them out");
         };
-        let Some(figures) = figures else { return without_figures(test, reason.as_deref()) };
+        let Some(figures) = figures else { return without_figures(test, *reason) };
         let Change { estimate, low, high } = figures.change;
         let [estimate, low, high] = [estimate, low, high].map(|change| 100.0 * change);
         let figures = format!("{estimate:+.1} % [{low:+.1} %, {high:+.1} %]");
@@ -94,7 +94,7 @@ pub fn other_way(direction: Direction) -> &'static str {
     }
 }
 
-fn without_figures(test: &TestId, reason: Option<&str>) -> Error {
+fn without_figures(test: &TestId, reason: Option<ReasonKind>) -> Error {
     let only = |here: &str, there: &str| {
         Error::usage(format!(
             "`{test}` exists only at the {here} end: it does not build or pass with the code of the {there} one"
@@ -102,9 +102,12 @@ fn without_figures(test: &TestId, reason: Option<&str>) -> Error {
         .hint(format!("choose a commit that has the test with --{there}"))
     };
     match reason {
-        Some("new") => only("bad", "good"),
-        Some("removed") => only("good", "bad"),
-        why => Error::usage(format!("`{test}` cannot be compared at the ends ({})", why.unwrap_or("unknown")))
-            .hint("`cargo perfunit diff GOOD..BAD` says more; choose other ends with --good and --bad"),
+        Some(ReasonKind::New) => only("bad", "good"),
+        Some(ReasonKind::Removed) => only("good", "bad"),
+        why => Error::usage(format!(
+            "`{test}` cannot be compared at the ends ({})",
+            why.map_or("unknown".into(), variant_name)
+        ))
+        .hint("`cargo perfunit diff GOOD..BAD` says more; choose other ends with --good and --bad"),
     }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::model::{
     AcceptedLoss, AcceptedVersion, Change, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome,
-    Ratchet, Run, Verdict,
+    Ratchet, Run, Verdict, variant_name,
 };
 use crate::session::{home, runs};
 use crate::system::date;
@@ -110,7 +110,8 @@ fn named<'a>(run: &'a Run, name: &str) -> Result<&'a Outcome> {
 fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
     let test = &outcome.test;
     let Some(Measured { change, mode, .. }) = &outcome.measured else {
-        let why = outcome.reason.as_ref().map(|reason| format!(": {}", reason.kind())).unwrap_or_default();
+        let why =
+            outcome.reason.as_ref().map(|reason| format!(": {}", variant_name(reason.kind()))).unwrap_or_default();
         return Err(Error::usage(format!("`{test}` was not measured against {revision}{why}"))
             .hint("only a loss that was measured can be accepted"));
     };

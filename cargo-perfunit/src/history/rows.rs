@@ -1,11 +1,11 @@
 //! Rows of the store: how facts stand in its tables.
 
 use crate::decide;
-use crate::model::{Change, Metric, Step, StepFigures, StepTest, TargetId, TargetKind, TestId};
+use crate::model::{Change, Metric, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, variant_name};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 /// A step's place: a commit, what it is compared with, and everything else that its result depends on.
 #[derive(Debug, Clone, Copy)]
@@ -187,15 +187,15 @@ fn number(connection: &Connection, [insert, select]: [&str; 2], words: &[&str]) 
 }
 
 fn test_number(connection: &Connection, TestId { target, name }: &TestId) -> rusqlite::Result<i64> {
-    number(connection, TEST, &[name, &target.package, &word(&target.kind), &target.name])
+    number(connection, TEST, &[name, &target.package, &variant_name(target.kind), &target.name])
 }
 
 fn outcome_number(connection: &Connection, found: &StepTest) -> rusqlite::Result<i64> {
-    let mode = found.figures.map(|figures| word(&figures.mode)).unwrap_or_default();
-    let test_code = found.test_code.map(|side| word(&side)).unwrap_or_default();
+    let mode = found.figures.map(|figures| variant_name(figures.mode)).unwrap_or_default();
+    let test_code = found.test_code.map(variant_name).unwrap_or_default();
     let metrics = found.metrics.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(",");
-    let reason = found.reason.as_deref().unwrap_or_default();
-    number(connection, OUTCOME, &[&word(&found.verdict), reason, &mode, &test_code, &metrics])
+    let reason = found.reason.map(variant_name).unwrap_or_default();
+    number(connection, OUTCOME, &[&variant_name(found.verdict), &reason, &mode, &test_code, &metrics])
 }
 
 /// Units of figures, in which they are whole numbers.
@@ -218,15 +218,10 @@ fn figure(row: &Row<'_>, column: usize, units: f64) -> rusqlite::Result<f64> {
     })
 }
 
-/// A word of [`outcome`](OUTCOME), which is empty where there is none.
-fn some(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
-    Ok(Some(row.get::<_, String>(column)?).filter(|word| !word.is_empty()))
-}
-
 fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
     let target = TargetId { package: row.get(0)?, kind: enumerated::<TargetKind>(row, 1)?, name: row.get(2)? };
-    let figures = match some(row, 11)? {
-        Some(_) => Some(StepFigures {
+    let figures = match enumerated_if_any(row, 11)? {
+        Some(mode) => Some(StepFigures {
             change: Change {
                 estimate: figure(row, 6, BILLIONTHS)?,
                 low: figure(row, 7, BILLIONTHS)?,
@@ -234,34 +229,33 @@ fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
             },
             base_ns: figure(row, 9, PICOSECONDS)?,
             head_ns: figure(row, 10, PICOSECONDS)?,
-            mode: enumerated(row, 11)?,
+            mode,
             effect: decide::effect_size(figure(row, 12, MILLIONTHS)?),
         }),
         None => None,
     };
-    let test_code = some(row, 14)?.map(|_| enumerated(row, 14)).transpose()?;
     let metrics: String = row.get(15)?;
     let metrics = metrics.split(',').filter(|name| !name.is_empty());
     Ok(StepTest {
         test: TestId { target, name: row.get(3)? },
         verdict: enumerated(row, 4)?,
-        reason: some(row, 5)?,
+        reason: enumerated_if_any(row, 5)?,
         figures,
         function: row.get(13)?,
-        test_code,
+        test_code: enumerated_if_any(row, 14)?,
         metrics: metrics.map(|name| Metric::named(name).ok_or_else(|| unknown(15, name))).collect::<Result<_, _>>()?,
     })
 }
 
-/// A word of an enum as documents have it.
-fn word<T: Serialize>(value: &T) -> String {
-    let word = serde_json::to_value(value).ok();
-    word.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned()
+fn enumerated<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let word = row.get_ref(column)?.as_str()?;
+    let deserializer: StrDeserializer<'_, serde::de::value::Error> = word.into_deserializer();
+    T::deserialize(deserializer).map_err(|_| unknown(column, word))
 }
 
-fn enumerated<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    let word: String = row.get(column)?;
-    serde_json::from_value(serde_json::Value::String(word.clone())).map_err(|_| unknown(column, &word))
+/// A word of [`outcome`](OUTCOME), which is empty where there is none.
+fn enumerated_if_any<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    if row.get_ref(column)?.as_str()?.is_empty() { Ok(None) } else { enumerated(row, column).map(Some) }
 }
 
 fn unknown(column: usize, word: &str) -> rusqlite::Error {

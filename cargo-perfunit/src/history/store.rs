@@ -173,6 +173,9 @@ fn check(connection: &Connection, path: &Path, project: &str) -> Result<()> {
 
 fn failed(path: &Path, error: &rusqlite::Error) -> Error {
     let message = Error::setup(format!("cannot use the history {}: {error}", path.display()));
+    if let rusqlite::Error::FromSqlConversionFailure(..) = error {
+        return message.hint("a newer cargo-perfunit may have written it: name another file with --store");
+    }
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
             message.hint("remove the file, or name another with --store")
@@ -187,7 +190,7 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Error {
 mod tests {
     use super::*;
     use crate::history::samples;
-    use crate::model::Verdict;
+    use crate::model::{ReasonKind, Verdict};
 
     fn key(head: &str) -> Key<'_> {
         Key { base: "a", head, terms: "t", machine: "m" }
@@ -211,6 +214,22 @@ mod tests {
             Some(Skipped::DoesNotBuild { error: "error: no".to_owned() })
         );
         assert_eq!(store.skipped("b", "t", "m").unwrap(), None);
+    }
+
+    #[test]
+    fn a_reason_is_kept_and_one_that_is_not_known_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("h.sqlite");
+        let mut step = samples::step("a", &[("one", Verdict::NotMeasured, 0.0)]);
+        (step.tests[0].reason, step.tests[0].figures) = (Some(ReasonKind::NotExecuted), None);
+        let mut store = Store::open(&path, "p").unwrap();
+        store.keep(key("b"), &step).unwrap();
+        assert_eq!(store.step(key("b")).unwrap(), Some(step));
+        let words = "SELECT verdict || ' ' || reason FROM outcome";
+        assert_eq!(store.connection.query_row(words, [], |row| row.get(0)), Ok("not-measured not-executed".to_owned()));
+        store.connection.execute("UPDATE outcome SET reason = 'eclipse'", []).unwrap();
+        let error = store.step(key("b")).unwrap_err().to_string();
+        assert!(error.contains("unknown word `eclipse`") && error.contains("hint: a newer"), "{error}");
     }
 
     #[test]

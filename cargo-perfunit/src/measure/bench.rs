@@ -7,6 +7,7 @@ use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
 use super::shared_page::SharedPage;
+use super::work_tables::WorkTables;
 use crate::build::{InPlace, Seeds, TestExecutable};
 use crate::config::Terms;
 use crate::error::{Error, Result};
@@ -87,6 +88,8 @@ pub struct Bench {
     pub gauges: Gauges,
     /// Where processes leave call trees; nowhere unless it is set.
     pub trees: RefCell<Option<CallTrees>>,
+    /// Where processes leave the work of functions; nowhere unless it is set.
+    pub tables: RefCell<Option<WorkTables>>,
     /// What build scripts of each side left in `OUT_DIR`.
     pub made: Option<InPlace>,
     /// The page of the running pair.
@@ -135,6 +138,7 @@ impl Bench {
             seeds: Seeds::default(),
             gauges: Gauges::default(),
             trees: RefCell::default(),
+            tables: RefCell::default(),
             made: None,
             page: SharedPage::new()?,
             temporary,

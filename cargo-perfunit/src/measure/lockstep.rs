@@ -10,7 +10,7 @@ use crate::model::{Capture, Mode, Side, Sides};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;
 use perfunit_runtime::page::{
-    self, ANY_CORE, CALLGRIND, COLD, FORK, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
+    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
 };
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -36,6 +36,8 @@ pub enum Task {
     Alone(Side, Shape),
     /// Whole processes, one after the other (see `process_pair`).
     Process,
+    /// The work of functions in the first call, by the lengths of their arguments.
+    Growth,
     /// Readings of the first call and of so many later ones, of one side only.
     Meter(Side, Gauge, u64),
 }
@@ -45,7 +47,13 @@ impl Task {
     fn single(self) -> Option<Side> {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
-            Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) | Task::Process => None,
+            Task::Pilot
+            | Task::Steady(_)
+            | Task::Cold
+            | Task::ForkPilot(_)
+            | Task::Fork(..)
+            | Task::Process
+            | Task::Growth => None,
         }
     }
 
@@ -57,6 +65,11 @@ impl Task {
             Task::Process => Mode::Process,
             _ => Mode::Steady,
         }
+    }
+
+    /// Nobody times a process that counts.
+    fn is_timed(self) -> bool {
+        !matches!(self, Task::Meter(..) | Task::Growth)
     }
 
     fn gauge(self) -> Option<Gauge> {
@@ -140,8 +153,11 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     if let Some(trees) = bench.trees.borrow().as_ref() {
         trees.reset()?;
     }
-    // Nobody times a process that counts, and callgrind would lose sight of code that moves.
-    let common = if task.gauge().is_some() { None } else { bench.common_pages(programs.executables)? };
+    if let Some(tables) = bench.tables.borrow().as_ref() {
+        tables.reset()?;
+    }
+    // callgrind would lose sight of code that moves.
+    let common = if task.is_timed() { bench.common_pages(programs.executables)? } else { None };
     let inheritance = Inheritance::prepare(bench, common.as_deref())?;
     bench.page.common.store(inheritance.common(), Relaxed);
     for side in Side::BOTH {
@@ -166,10 +182,10 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     process::kill_leftovers();
     let unsettled = |side: &page::SideArea| side.state.load(Acquire) == state::DONE && side.settled.load(Relaxed) == 0;
-    if task.gauge().is_none() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
+    if task.is_timed() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
         bench.note_unsettled();
     }
-    let batches = if task == Task::Cold { 0 } else { bench.page.batches.load(Relaxed) };
+    let batches = if matches!(task, Task::Cold | Task::Growth) { 0 } else { bench.page.batches.load(Relaxed) };
     let shape =
         Shape { repetitions: bench.page.repetitions.load(Relaxed), batches, warm: bench.page.warm.load(Relaxed) };
     let sides = Sides {
@@ -193,6 +209,7 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
         Task::ForkPilot(capture) => (PILOT | fork_flags(capture), Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Fork(capture, shape) => (fork_flags(capture), shape),
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Growth => (COLD | GROWTH, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
     };
     page.flags.store(flags, Relaxed);

@@ -59,8 +59,7 @@ fn rule(metric: Metric) -> ExactRule {
 /// All metrics of a test that are not told by pairs, if any are asked for; one run of it takes `ns`.
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
-    let steady = matches!(settled.task, Task::Steady(shape) if shape.batches > 1);
-    let mut pass = Pass { trial, settled, later: if steady { LATER } else { 0 } };
+    let mut pass = Pass { trial, settled, later: if later_calls(settled) { LATER } else { 0 } };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
@@ -77,6 +76,31 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
         }
     }
     Ok(metrics)
+}
+
+/// How the instructions of a test changed, be it by little: whether its work is another one. `None` where they cannot be
+/// counted.
+pub fn instructions(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<MetricVerdict>> {
+    let rule = ExactRule { threshold: COUNTER_RESOLUTION, least: 1.0, resolution: COUNTER_RESOLUTION };
+    let later = if later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
+    let pass = Pass { trial, settled, later };
+    let ns = settled.ns.base.max(settled.ns.head);
+    for gauge in [Gauge::Processor, Gauge::Callgrind] {
+        let is_missing = gauge == Gauge::Callgrind && trial.bench.gauges.valgrind.is_none();
+        if is_missing || pass.obstacle(gauge, ns).is_some() {
+            continue;
+        }
+        let ends = pass.both(gauge, random)?;
+        if let Ok(counted) = read(Metric::Instructions, reading::INSTRUCTIONS, &ends) {
+            return Ok(exact(&rule, &counted.base, &counted.head));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether there are calls after the first one to read.
+fn later_calls(settled: &Settled) -> bool {
+    matches!(settled.task, Task::Steady(shape) if shape.batches > 1)
 }
 
 /// What all processes of the pass share.

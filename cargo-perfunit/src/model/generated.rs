@@ -31,6 +31,8 @@ pub struct ModulePlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum NotGenerated {
+    /// A macro writes it, or a condition leaves it out: the source of its crate has no such function.
+    NotInSource,
     /// An `unsafe fn`.
     Unsafe,
     /// Private, and it relies on what only its module guarantees: it has unsafe code or takes raw pointers.

@@ -1,6 +1,6 @@
 //! Several commits in a row: what each changed, by comparison with the one before it that builds.
 
-use super::{Change, EffectSize, Metric, Mode, Side, TestId, Verdict};
+use super::{Change, EffectSize, Metric, Mode, ReasonKind, Side, TestId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -72,8 +72,8 @@ pub struct Step {
 pub struct StepTest {
     pub test: TestId,
     pub verdict: Verdict,
-    /// The kind of [`Reason`](super::Reason), where it has no verdict or an inconclusive one.
-    pub reason: Option<String>,
+    /// Where it has no verdict or an inconclusive one.
+    pub reason: Option<ReasonKind>,
     pub figures: Option<StepFigures>,
     /// The function that is responsible first.
     pub function: Option<String>,
@@ -314,6 +314,15 @@ impl Anchor {
 }
 
 impl Course {
+    /// The first and the last point, and those that say something new, each with the index of its entry.
+    pub fn turns(&self) -> impl Iterator<Item = (usize, &Point)> {
+        let last = self.points.len().saturating_sub(1);
+        let is_turn = move |(index, point): &(usize, &Point)| {
+            *index == 0 || *index == last || !point.continues(&self.points[*index - 1])
+        };
+        self.points.iter().enumerate().filter(is_turn)
+    }
+
     /// The change from before the first commit to after the last.
     pub fn total(&self) -> Change {
         let last = self.points.last().copied().unwrap_or(Point::START);
@@ -322,6 +331,13 @@ impl Course {
 }
 
 impl Point {
+    /// Whether it says nothing but what the one before it does.
+    fn continues(&self, before: &Self) -> bool {
+        let figures = |point: &Self| [point.ratio, point.low, point.high].map(f64::to_bits);
+        let is_new = self.moved.is_some() || self.is_anchored || self.is_known != before.is_known;
+        !is_new && figures(self) == figures(before)
+    }
+
     /// Before the first commit.
     pub const START: Self = Self { ratio: 1.0, low: 1.0, high: 1.0, moved: None, is_known: true, is_anchored: false };
 }

@@ -15,6 +15,7 @@ mod explanation_note;
 mod explanations;
 mod float;
 mod generated;
+mod growth;
 mod history;
 mod layout;
 mod listing;
@@ -29,6 +30,7 @@ mod repeat;
 mod sample;
 #[cfg(test)]
 pub(crate) mod samples;
+mod scaling;
 mod selecting;
 mod sides;
 mod test;
@@ -36,6 +38,7 @@ mod threshold;
 mod uncovered;
 mod unexplained;
 mod unsteady;
+mod variant;
 mod verdict;
 mod warning;
 mod why;
@@ -56,6 +59,7 @@ pub use explanations::{Explanations, TestExplained};
 pub use generated::{
     CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
 };
+pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, UnseenBecause};
 pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
     StepOutcome, StepTest, short_commit,
@@ -70,16 +74,18 @@ pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, Selection, Ve
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
-pub use reason::{NotCaptured, Reason};
+pub use reason::{NotCaptured, Reason, ReasonKind};
 pub use repeat::Repeat;
 pub use sample::Sample;
+pub use scaling::Scaling;
 pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{TargetId, TargetKind, TestId};
-pub use threshold::{InvalidThreshold, Threshold};
+pub use threshold::{InvalidThreshold, OF_PLACES, OF_PLACES_NS, Threshold, margin};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use unexplained::{BuiltWith, Unexplained};
 pub use unsteady::Unsteady;
+pub use variant::variant_name;
 pub use verdict::{Mode, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
 pub use why::{ChangedFunction, Why};

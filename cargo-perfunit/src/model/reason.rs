@@ -1,11 +1,19 @@
 //! Why a test has no verdict, or less of one.
 
-use super::{FailedOn, Metric, NoDoctest, NoVerdict, Side, Sides, Verdict};
+use super::{FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, Side, Sides, Verdict};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::EnumDiscriminants;
 
 /// Why a test has no verdict, or less of one. Each variant is one line in the report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
+#[strum_discriminants(
+    name(ReasonKind),
+    derive(Serialize, Deserialize, JsonSchema),
+    serde(rename_all = "kebab-case"),
+    doc = "A [`Reason`] without its details: what a history keeps of it."
+)]
 pub enum Reason {
     /// `#[ignore]`d and `--run-ignored` not given.
     Ignored,
@@ -95,6 +103,14 @@ pub enum Reason {
     },
     /// A flagged change did not show on fresh pairs.
     NotConfirmed,
+    /// A small change, confirmed, of a test whose changed code cannot be put in the same place in both versions: nothing shows
+    /// that it is more than the place's doing.
+    AsPlacesDo {
+        /// What fresh pairs said.
+        seen: Verdict,
+        /// How its instructions changed; `None` where they cannot be counted.
+        instructions: Option<MetricVerdict>,
+    },
     /// The interval was still too wide when the test's budget ended.
     TooNoisy,
     /// A metric that decides (`--metric`) is not known, or differs from call to call.
@@ -166,33 +182,8 @@ impl Reason {
         self
     }
 
-    /// The kind as one word, the same as in JSON.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Reason::Ignored => "ignored",
-            Reason::FoldedAway { .. } => "folded-away",
-            Reason::LostInStart { .. } => "lost-in-start",
-            Reason::TooLong { .. } => "too-long",
-            Reason::TimedOut { .. } => "timed-out",
-            Reason::Fails { .. } => "fails",
-            Reason::Crashes { .. } => "crashes",
-            Reason::New => "new",
-            Reason::Removed => "removed",
-            Reason::TestChanged { .. } => "test-changed",
-            Reason::SameExecutable => "same-executable",
-            Reason::SameCode => "same-code",
-            Reason::NotExecuted { .. } => "not-executed",
-            Reason::DataChanged { .. } => "data-changed",
-            Reason::NotCaptured { .. } => "not-captured",
-            Reason::BudgetUsedUp => "budget-used-up",
-            Reason::Interrupted => "interrupted",
-            Reason::Unconfirmed { .. } => "unconfirmed",
-            Reason::NotConfirmed => "not-confirmed",
-            Reason::TooNoisy => "too-noisy",
-            Reason::MetricUnknown { .. } => "metric-unknown",
-            Reason::Filtered => "filtered",
-            Reason::Skipped { .. } => "skipped",
-            Reason::OtherShard { .. } => "other-shard",
-        }
+    /// Without its details.
+    pub fn kind(&self) -> ReasonKind {
+        self.into()
     }
 }

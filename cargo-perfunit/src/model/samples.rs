@@ -234,6 +234,8 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         alpha: 0.01,
         interrupted: false,
         sharding: None,
+        growth: None,
+        scaling: Vec::new(),
         ratchet: None,
         generated: None,
     }

@@ -5,6 +5,7 @@ use super::screen::Screen;
 use super::style::{Text, WARN};
 use crate::model::{NoLayout, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
 pub fn measured(run: &Run) -> usize {
     run.outcomes.len() - run.count(Verdict::NotMeasured)
@@ -35,7 +36,24 @@ pub fn all(run: &Run) -> Vec<(&'static str, String)> {
 }
 
 pub fn write(run: &Run, screen: &mut Screen) {
-    for (word, text) in all(run) {
+    show(all(run), screen);
+}
+
+/// Those of a run's second comparison that the run itself does not have; what the machine did is said once.
+pub fn write_further(second: &Run, run: &Run, screen: &mut Screen) {
+    let kind = |warning: &Warning| match warning {
+        Warning::Machine(machine) => Some(discriminant(machine)),
+        _ => None,
+    };
+    let known: Vec<_> = run.warnings.iter().filter_map(kind).collect();
+    let is_new = |warning: &&Warning| kind(warning).is_none_or(|kind| !known.contains(&kind));
+    let second = Run { warnings: second.warnings.iter().filter(is_new).cloned().collect(), ..second.clone() };
+    let said = all(run);
+    show(all(&second).into_iter().filter(|one| !said.contains(one)).collect(), screen);
+}
+
+fn show(caveats: Vec<(&'static str, String)>, screen: &mut Screen) {
+    for (word, text) in caveats {
         screen.status(word, WARN, &Text::plain(text));
     }
 }

@@ -42,8 +42,8 @@ impl Unmeasured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Reason;
     use crate::model::samples::{measured, outcome, run, unmeasured};
+    use crate::model::{Reason, variant_name};
     use crate::report::format::without_escapes;
     use crate::report::{Format, Rendering, render};
 
@@ -62,7 +62,9 @@ mod tests {
             (5, Reason::OtherShard { shard: 2, shards: 3 }),
         ];
         for (tests, reason) in reasons {
-            outcomes.extend((0..tests).map(|n| unmeasured(&format!("{}{n}", reason.kind()), Some(reason.clone()))));
+            outcomes.extend(
+                (0..tests).map(|n| unmeasured(&format!("{}{n}", variant_name(reason.kind())), Some(reason.clone()))),
+            );
         }
         run(outcomes)
     }

@@ -17,6 +17,9 @@ use std::fmt;
 impl fmt::Display for NotGenerated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotInSource => {
+                f.write_str("not in the source of its crate: a macro writes it, or a condition leaves it out")
+            }
             Self::Unsafe => f.write_str("unsafe: only its callers know what it relies on"),
             Self::ReliesOnInvariants => {
                 f.write_str("private, with unsafe code or raw pointers: only its module knows what it relies on")

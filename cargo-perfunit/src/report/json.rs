@@ -3,6 +3,7 @@
 use super::counts::Unmeasured;
 use super::explained::Explanation;
 use super::generated_document::GeneratedCalls;
+use super::growth;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
@@ -40,6 +41,12 @@ pub struct Document {
     pub repeat: Option<Repeat>,
     /// How the run was shared out, if it was.
     pub sharding: Option<Sharding>,
+    /// How the work of functions grows with the length of their input, where that was asked for.
+    #[serde(default)]
+    pub growth: Option<growth::Growth>,
+    /// Workloads with a parameter whose time grows with a larger power of it.
+    #[serde(default)]
+    pub scaling: Vec<growth::Scaling>,
     /// The comparison with an older version besides, where one was asked for.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
@@ -289,6 +296,8 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
+            growth: run.growth.as_ref().map(growth::Growth::from),
+            scaling: run.scaling.iter().map(growth::Scaling::from).collect(),
             ratchet: run.ratchet.as_ref().map(|found| Ratchet::of(found, run)),
             generated: run.generated.as_ref().map(GeneratedCalls::from),
         }
@@ -435,18 +444,6 @@ impl From<&model::Part> for Part {
     }
 }
 
-/// The word for a verdict, the same in all documents.
-pub fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Slower => "slower",
-        Verdict::Faster => "faster",
-        Verdict::ChangedBelowThreshold => "changed-below-threshold",
-        Verdict::Same => "same",
-        Verdict::Inconclusive => "inconclusive",
-        Verdict::NotMeasured => "not-measured",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -579,12 +576,5 @@ mod tests {
         assert_eq!(test["cohens_d"], json!({"d": null, "class": "large"}));
         assert!([&test["base_ns"], &test["head_ns"], &test["p_value"]].iter().all(|figure| figure.is_null()));
         assert_eq!(serde_json::from_value::<Document>(document).unwrap(), Document::from(&run));
-    }
-
-    #[test]
-    fn verdicts_are_the_words_of_the_model() {
-        for word in Verdict::ALL {
-            assert_eq!(serde_json::to_value(word).unwrap(), verdict(word));
-        }
     }
 }

@@ -9,8 +9,8 @@ use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
-use super::{blame, generated, json, metrics, ratchet, uncovered};
-use crate::model::{Outcome, Run, TargetId, Verdict, VersionName};
+use super::{blame, generated, metrics, ratchet, uncovered};
+use crate::model::{Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -144,7 +144,7 @@ fn status(outcome: &Outcome, denied: Denied) -> TestCaseStatus {
     }
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let lines = lines(outcome);
-    let kind = if is_failing(outcome) { "failing" } else { json::verdict(outcome.verdict) };
+    let kind = if is_failing(outcome) { "failing".to_owned() } else { variant_name(outcome.verdict) };
     status.set_type(kind).set_message(lines[0].as_str()).set_description(lines.join("\n"));
     status
 }
@@ -160,7 +160,7 @@ fn why_not(outcome: &Outcome) -> String {
 /// The verdict in a line, then what is known besides: how sure it is, work, responsible functions, remarks.
 fn lines(outcome: &Outcome) -> Vec<String> {
     let glyphs = Glyphs::Unicode;
-    let verdict = json::verdict(outcome.verdict);
+    let verdict = variant_name(outcome.verdict);
     let figures = outcome.measured.as_ref().map(|measured| {
         let [base, head] = times(measured, glyphs);
         format!(": {base} {} {head}, {}", glyphs.arrow(), phrase(measured))
@@ -190,7 +190,8 @@ mod tests {
     use crate::model::{FailedOn, Note, Reason, Threshold};
     use snapbox::{IntoData, assert_data_eq, str};
 
-    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, uncovered: false, generated: false };
+    const NOTHING: Denied =
+        Denied { inconclusive: false, unconfirmed: false, uncovered: false, generated: false, growth: false };
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {

@@ -14,12 +14,13 @@ use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
+use super::growth;
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
 use crate::model::{
-    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName,
+    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName, variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -47,6 +48,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         let _ = writeln!(page, "\n**{insensitive}.**");
     }
     uncovered(run, &mut page);
+    growth(run, &mut page);
     by_cause(run, words, &mut page);
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
@@ -162,6 +164,25 @@ fn uncovered(run: &Run, page: &mut String) {
         names.push(format!("... and {} more", functions.len() - ITEMS));
     }
     let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+}
+
+/// The functions whose work grows faster than before.
+fn growth(run: &Run, page: &mut String) {
+    for scaling in run.scaling.iter().take(ITEMS) {
+        let name = format!("{} {}", scaling.target, scaling.name);
+        let _ = writeln!(page, "\n**Growth**: {}: {}.", code(&name), growth::scaled(scaling));
+    }
+    let Some(headline) = growth::headline(run) else { return };
+    let _ = writeln!(page, "\n**{headline}**:\n");
+    for finding in run.growing().take(ITEMS) {
+        let place = growth::place(&finding.function);
+        let _ =
+            writeln!(page, "- {} ({}): {}", code(&finding.function.name), code(&place), code(&growth::said(finding)));
+    }
+    let more = run.growing().count().saturating_sub(ITEMS);
+    if more > 0 {
+        let _ = writeln!(page, "- ... and {more} more");
+    }
 }
 
 /// A line for each cause of several slower tests, and one for what is only probably slower.
@@ -298,10 +319,12 @@ fn counts(run: &Run) -> String {
 
 /// How many tests were not measured, by reason, but for those that cannot have changed.
 fn unmeasured(run: &Run) -> Option<String> {
-    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let left = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
     for outcome in left.filter(|outcome| !is_no_shortcoming(outcome)) {
-        *reasons.entry(outcome.reason.as_ref().map_or("unknown", |reason| reason.kind())).or_default() += 1;
+        *reasons
+            .entry(outcome.reason.as_ref().map_or("unknown".to_owned(), |reason| variant_name(reason.kind())))
+            .or_default() += 1;
     }
     let reasons: Vec<String> = reasons.iter().map(|(kind, tests)| format!("{tests} {kind}")).collect();
     (!reasons.is_empty()).then(|| reasons.join(", "))

@@ -27,6 +27,7 @@ pub mod format;
 mod gauge;
 pub mod generated;
 pub mod generated_document;
+pub mod growth;
 pub mod history;
 pub mod html;
 pub mod impact;

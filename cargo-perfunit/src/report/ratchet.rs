@@ -171,7 +171,7 @@ pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
     if detail == Detail::Full {
         unmeasured::write(second, detail, screen);
     }
-    caveats::write(second, screen);
+    caveats::write_further(second, run, screen);
 }
 
 fn loss(outcome: &Outcome, second: &Run, detail: Detail, screen: &Screen) -> Row {
@@ -195,7 +195,7 @@ pub fn summary(run: &Run, screen: &mut Screen) {
 mod tests {
     use super::*;
     use crate::model::samples::{measured, outcome, run, unmeasured};
-    use crate::model::{Mode, Reason};
+    use crate::model::{Machine, Mode, Reason, Warning};
     use crate::report::format::without_escapes;
 
     fn version() -> VersionName {
@@ -218,6 +218,20 @@ mod tests {
         let second = Run { base: version(), outcomes: second, ..run.clone() };
         run.ratchet = Some(Ratchet { version: version(), comparison: Ok(Box::new(second)) });
         run
+    }
+
+    #[test]
+    fn what_both_comparisons_warn_of_is_said_once() {
+        let shared = |percent| Warning::Machine(Machine::SharedCore { percent, moves: 0 });
+        let mut run = with_ratchet();
+        run.warnings = vec![shared(30), Warning::WithoutRunner];
+        let Ok(second) = &mut run.ratchet.as_mut().unwrap().comparison else { unreachable!() };
+        second.warnings = vec![shared(25), Warning::WithoutRunner, Warning::NoTargetLeft];
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
+        let text = without_escapes(&screen.finish());
+        assert_eq!(text.matches(" Warning ").count(), 1, "{text}");
+        assert!(text.contains(&Warning::NoTargetLeft.to_string()), "{text}");
     }
 
     fn without(why: NotCompared) -> Run {

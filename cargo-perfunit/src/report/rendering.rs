@@ -73,6 +73,8 @@ pub struct Denied {
     pub uncovered: bool,
     /// Generated calls that got slower.
     pub generated: bool,
+    /// Functions whose work grows with a larger power than before.
+    pub growth: bool,
 }
 
 impl Denied {
@@ -94,7 +96,9 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let open = denied.open(run);
     let failing = run.failing(Side::Head).count();
     let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
+    let grows = denied.growth && run.growing().next().is_some();
     is_covered
+        && !grows
         && !ratchet::is_bad(run)
         && !(denied.generated && generated::is_bad(run))
         && generated::items(run).is_empty()

@@ -132,9 +132,9 @@ intervals_from!(model::Change, model::Difference, decide::Interval);
 impl From<&model::Reason> for Reason {
     fn from(reason: &model::Reason) -> Self {
         use model::Reason as R;
-        let plain = Self { kind: reason.kind().to_owned(), text: reason.to_string(), ..Self::default() };
+        let plain = Self { kind: model::variant_name(reason.kind()), text: reason.to_string(), ..Self::default() };
         match reason {
-            R::Unconfirmed { seen } => Self { seen: Some(*seen), ..plain },
+            R::Unconfirmed { seen } | R::AsPlacesDo { seen, .. } => Self { seen: Some(*seen), ..plain },
             R::FoldedAway { ns } | R::LostInStart { ns } => Self { ns: finite(*ns), ..plain },
             R::TooLong { seconds, needed_seconds, ns } => Self {
                 seconds: finite(*seconds),

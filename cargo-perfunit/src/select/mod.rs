@@ -17,6 +17,7 @@ mod graph;
 mod names;
 mod other_inputs;
 pub mod reach;
+mod read_sources;
 mod rules;
 mod scope;
 mod selected;

@@ -12,6 +12,7 @@ use super::shared::Session;
 use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
+use crate::explain::parameters;
 use crate::git::Versions;
 use crate::model::{Run, Selection, Sides, Stages, Warning};
 use crate::select::{Names, Selected, select, uncovered, unused_filters};
@@ -88,7 +89,9 @@ fn measure_all(
     let measured = plan.measure(session, builder)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
+    run.scaling = parameters(&run.outcomes);
     run.warnings.extend(measured.warnings);
+    run.growth = measured.growth;
     run.stages.explain = measured.explaining;
     let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
     run.stages.measure = started.elapsed().saturating_sub(others);
@@ -128,6 +131,8 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         alpha: options.measuring.alpha,
         interrupted: false,
         sharding: None,
+        growth: None,
+        scaling: Vec::new(),
         ratchet: None,
         generated: None,
     }

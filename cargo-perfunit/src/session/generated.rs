@@ -54,6 +54,7 @@ pub fn of_calls(options: &Options, elapsed: Duration) -> Options {
     calls.measuring.budget = options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
     calls.ratchet = None;
     calls.generated = Generated::Never;
+    calls.growth = false;
     calls.all_tests = false;
     calls.filter = Filter::default();
     calls.rules = Rules { accepted: Vec::new(), default_filter: None, ..calls.rules };

@@ -93,7 +93,9 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
 fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
     let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None, announce) };
     let started = Instant::now();
-    let mut first = compare(&against.first(), terminal, None, announce)?;
+    let opened = open(options, terminal, None)?;
+    let options = against.first(&opened.versions.names().base.commit);
+    let mut first = compare_opened(opened, &options, started, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
         terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
         compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| ratchet::not_compared(&error))

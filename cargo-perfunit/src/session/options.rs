@@ -52,6 +52,9 @@ pub struct Options {
     pub measuring: Measuring,
     /// How to find the responsible functions.
     pub explaining: Explaining,
+    /// Whether to count how the work of functions grows.
+    #[serde(default)]
+    pub growth: bool,
 }
 
 impl Options {

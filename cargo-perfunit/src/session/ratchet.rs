@@ -43,8 +43,12 @@ impl<'a> OlderVersion<'a> {
         Ok(Some(Self { options, version: VersionName { label, commit, dirty: false }, accepted, warning }))
     }
 
-    /// How to compare with base.
-    pub fn first(&self) -> Options {
+    /// How to compare with base, this commit. If it is the version, there is no second comparison to share with.
+    pub fn first(&self, base: &str) -> Options {
+        if base == self.version.commit { self.options.clone() } else { self.shared() }
+    }
+
+    fn shared(&self) -> Options {
         let mut options = self.options.clone();
         options.measuring.family *= COMPARISONS as usize;
         options.measuring.budget = options.measuring.budget.map(|whole| whole / COMPARISONS);
@@ -57,10 +61,11 @@ impl<'a> OlderVersion<'a> {
             return Err(NotCompared::IsBase);
         }
         stopped()?;
-        let mut options = self.first();
+        let mut options = self.shared();
         options.measuring.budget = self.options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
         options.request = options.request.since(&self.version.commit);
         options.ratchet = None;
+        options.growth = false;
         options.rules.accepted = self.accepted.to_vec();
         Ok(options)
     }
@@ -110,7 +115,7 @@ mod tests {
         let minutes = |minutes| Some(Duration::from_mins(minutes));
         let (asked, run) = (options(minutes(10)), samples::run(Vec::new()));
         let against = older(&asked, "1f", &[]);
-        let (first, second) = (against.first(), against.second(&run, Duration::from_mins(2)).unwrap());
+        let (first, second) = (against.first("2e"), against.second(&run, Duration::from_mins(2)).unwrap());
         assert_eq!((first.measuring.family, second.measuring.family), (2, 2));
         assert_eq!((first.measuring.budget, second.measuring.budget), (minutes(5), minutes(8)));
         assert_eq!(second.request, Request::Range { base: "1f".to_owned(), head: None });
@@ -120,10 +125,12 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_is_base_is_not_compared_twice() {
-        let (asked, run) = (options(None), samples::run(Vec::new()));
-        let why = older(&asked, &run.base.commit, &[]).second(&run, Duration::ZERO).err();
-        assert_eq!(why, Some(NotCompared::IsBase));
+    fn a_version_that_is_base_is_not_compared_twice_and_takes_no_share() {
+        let (asked, run) = (options(Some(Duration::from_mins(10))), samples::run(Vec::new()));
+        let against = older(&asked, &run.base.commit, &[]);
+        assert_eq!(against.second(&run, Duration::ZERO).err(), Some(NotCompared::IsBase));
+        let first = against.first(&run.base.commit).measuring;
+        assert_eq!((first.family, first.budget), (1, asked.measuring.budget));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What selection did, summed up.
 
-use crate::model::{Listed, Outcome, Reason, Selection, TestId};
+use crate::model::{Listed, Outcome, Reason, Selection, TestId, variant_name};
 use crate::select::Candidate;
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], 
     selection.found = chosen + excluded.len();
     selection.executed = chosen;
     for reason in excluded.iter().filter_map(|outcome| outcome.reason.as_ref()) {
-        *selection.left_out.entry(reason.kind().to_owned()).or_default() += 1;
+        *selection.left_out.entry(variant_name(reason.kind())).or_default() += 1;
     }
     let not_executed = Reason::NotExecuted { functions: 0 };
-    selection.reachable = chosen + selection.left_out.get(not_executed.kind()).copied().unwrap_or(0);
+    selection.reachable = chosen + selection.left_out.get(&variant_name(not_executed.kind())).copied().unwrap_or(0);
     if chosen == 0 {
         let because = nothing_because(&selection, targets);
         let effect = because.as_deref().unwrap_or("the tests that can see it were left out for other reasons");
@@ -25,7 +25,7 @@ pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], 
 /// Why no test can have changed although targets were built; `None` if some can, but were left out.
 fn nothing_because(selection: &Selection, targets: usize) -> Option<String> {
     let all = |kinds: &[Reason]| {
-        let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(kind.kind()));
+        let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(&variant_name(kind.kind())));
         of_kind.sum::<usize>() == selection.found
     };
     let not_executed = Reason::NotExecuted { functions: 0 };

@@ -49,6 +49,7 @@ fn denied(deny: &[Deny]) -> Denied {
         unconfirmed: deny.contains(&Deny::Unconfirmed),
         uncovered: deny.contains(&Deny::Uncovered),
         generated: deny.contains(&Deny::Generated),
+        growth: deny.contains(&Deny::Growth),
     }
 }
 

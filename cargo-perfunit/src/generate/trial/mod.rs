@@ -119,7 +119,8 @@ fn without(failures: Vec<(Function, NotGenerated)>) -> Vec<WithoutWorkload> {
 
 fn closeness(why: &NotGenerated) -> u8 {
     match why {
-        NotGenerated::Unsafe
+        NotGenerated::NotInSource
+        | NotGenerated::Unsafe
         | NotGenerated::ReliesOnInvariants
         | NotGenerated::NoValue { .. }
         | NotGenerated::NoTarget => 0,

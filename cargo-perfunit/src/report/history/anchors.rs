@@ -1,8 +1,7 @@
 //! Direct comparisons over several commits, below the course of their test.
 
-use crate::model::{Anchor, Course, Verdict};
+use crate::model::{Anchor, Course, Verdict, variant_name};
 use crate::report::format::{self, interval};
-use crate::report::json;
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, Text, WARN};
 
 /// Those that say what the steps do not, and the last one.
@@ -34,7 +33,7 @@ pub fn text(anchor: &Anchor) -> Text {
         return text.with(WARN, format!("; the steps give {product} and contradict it"));
     }
     if anchor.is_gradual() {
-        let which = json::verdict(anchor.verdict);
+        let which = variant_name(anchor.verdict);
         let looked_at = if anchor.is_complete { "no single commit" } else { "none of the commits that were measured" };
         return text.and(format!("; {looked_at} made it {which}"));
     }

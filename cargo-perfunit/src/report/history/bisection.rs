@@ -2,7 +2,8 @@
 
 use super::{commit, entry, skipped};
 use crate::model::{
-    Bisection, Change, Commit, Direction, FoundStep, FoundTest, SourceChange, StepTest, Unresolved, Unsearched,
+    Bisection, Change, Commit, Direction, FoundStep, FoundTest, ReasonKind, SourceChange, StepTest, Unresolved,
+    Unsearched, variant_name,
 };
 use crate::report::blame;
 use crate::report::format::{self, count, one_line, short_commit};
@@ -79,9 +80,11 @@ fn line(test: &FoundTest, options: &TextOptions) -> Text {
 
 /// What is known of a test without figures.
 pub(super) fn without_figures(found: &StepTest) -> String {
-    match found.reason.as_deref() {
-        Some("same-code" | "same-executable" | "not-executed") => "unchanged code".to_owned(),
-        why => format!("not measured: {}", why.unwrap_or("unknown")),
+    match found.reason {
+        Some(ReasonKind::SameCode | ReasonKind::SameExecutable | ReasonKind::NotExecuted) => {
+            "unchanged code".to_owned()
+        }
+        why => format!("not measured: {}", why.map_or("unknown".to_owned(), variant_name)),
     }
 }
 

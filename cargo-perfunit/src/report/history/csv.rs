@@ -2,8 +2,7 @@
 //! commit without any.
 
 use super::skipped;
-use crate::model::{History, StepOutcome, StepTest};
-use crate::report::json::verdict;
+use crate::model::{History, StepOutcome, StepTest, variant_name};
 
 const HEADING: &str =
     "commit,committed,base,outcome,package,target,test,verdict,reason,estimate,low,high,base_ns,head_ns,function\n";
@@ -41,8 +40,8 @@ fn cells(test: Option<&StepTest>) -> [String; 11] {
         test.test.target.package.clone(),
         test.test.target.to_string(),
         test.test.name.clone(),
-        verdict(test.verdict).to_owned(),
-        test.reason.clone().unwrap_or_default(),
+        variant_name(test.verdict),
+        test.reason.map(variant_name).unwrap_or_default(),
         figure(change.map(|change| change.estimate)),
         figure(change.map(|change| change.low)),
         figure(change.map(|change| change.high)),

@@ -1,7 +1,8 @@
 //! Histories and searches as JSON.
 
 use crate::model::{
-    self, Bisection, Course, EffectClass, History, Mode, Point, Side, Skipped, StepOutcome, StepTest, Verdict,
+    self, Bisection, Course, EffectClass, History, Mode, Point, ReasonKind, Side, Skipped, StepOutcome, StepTest,
+    Verdict,
 };
 use crate::report::explained;
 use crate::report::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
@@ -78,7 +79,7 @@ pub(super) struct TestOf {
     test: Test,
     verdict: Verdict,
     /// The kind of reason, where there is no verdict or an inconclusive one.
-    reason: Option<String>,
+    reason: Option<ReasonKind>,
     /// Head against base, as fractions.
     change: Option<Interval>,
     /// Time of one run on base, in ns.
@@ -108,7 +109,8 @@ struct Effect {
 struct CourseOf {
     #[serde(flatten)]
     test: Test,
-    /// After each commit.
+    /// After the first and the last commit, and after those that change something: a commit without a point leaves ratio,
+    /// interval and `known` as they are.
     points: Vec<PointOf>,
     /// Direct comparisons over several commits.
     anchors: Vec<AnchorOf>,
@@ -136,6 +138,8 @@ struct AnchorOf {
 /// Time after a commit as a multiple of that before the first.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct PointOf {
+    /// Its id.
+    commit: String,
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
@@ -305,7 +309,7 @@ fn test_of(found: &StepTest) -> TestOf {
     TestOf {
         test: Test::from(&found.test),
         verdict: found.verdict,
-        reason: found.reason.clone(),
+        reason: found.reason,
         change: found.figures.map(|figures| figures.change.into()),
         base_ns: found.figures.and_then(|figures| finite(figures.base_ns)),
         head_ns: found.figures.and_then(|figures| finite(figures.head_ns)),
@@ -318,7 +322,8 @@ fn test_of(found: &StepTest) -> TestOf {
 }
 
 fn course(history: &History, course: &Course) -> CourseOf {
-    let point = |point: &Point| PointOf {
+    let point = |(index, point): (usize, &Point)| PointOf {
+        commit: history.entries[index].commit.id.clone(),
         ratio: finite(point.ratio),
         low: finite(point.low),
         high: finite(point.high),
@@ -337,7 +342,7 @@ fn course(history: &History, course: &Course) -> CourseOf {
     };
     CourseOf {
         test: Test::from(&course.test),
-        points: course.points.iter().map(point).collect(),
+        points: course.turns().map(point).collect(),
         anchors: course.anchors.iter().map(anchor).collect(),
     }
 }

@@ -6,9 +6,8 @@ use super::moves::Moves;
 use super::sparkline::sparkline;
 use super::summary::{Counts, error_rate, notes};
 use super::{name, skipped, worst};
-use crate::model::{Course, Entry, History, StepOutcome, Verdict};
+use crate::model::{Course, Entry, History, StepOutcome, Verdict, variant_name};
 use crate::report::format::{Glyphs, count, percent, short_commit};
-use crate::report::json;
 use crate::report::markdown::{code, plain};
 use crate::system::date;
 use std::fmt::Write as _;
@@ -99,7 +98,7 @@ fn commits(history: &History, page: &mut String) {
         if tests.len() > NAMED {
             named.push(format!("{} more", tests.len() - NAMED));
         }
-        let word = json::verdict(*verdict);
+        let word = variant_name(*verdict);
         let _ = writeln!(page, "| {} | {word} | {} |", commit(entry), named.join("<br>"));
     }
     more(moving.len(), "commit", page);

@@ -1,7 +1,7 @@
 //! What got slower and faster from release to release.
 
 use super::{commit, entry, name, skipped};
-use crate::model::{Release, Releases, Step, StepOutcome, StepTest, Verdict};
+use crate::model::{Release, Releases, Step, StepOutcome, StepTest, Verdict, variant_name};
 use crate::report::figures;
 use crate::report::format::{self, count, short_commit};
 use crate::report::screen::{INDENT, Screen};
@@ -97,7 +97,7 @@ fn cells(found: &StepTest) -> [String; 5] {
         format!("{} {class}", format::number(figures.effect.d))
     });
     let verdict = figures::status(found.verdict, figures::Words::OfTime).0.to_lowercase();
-    let verdict = found.reason.as_ref().map_or_else(|| verdict.clone(), |reason| format!("{verdict}: {reason}"));
+    let verdict = found.reason.map_or_else(|| verdict.clone(), |reason| format!("{verdict}: {}", variant_name(reason)));
     [
         test_name(&found.test.name).to_string(),
         test_code(found).to_owned(),

@@ -3,8 +3,7 @@
 use super::csv::quoted;
 use super::releases::test_code;
 use super::skipped;
-use crate::model::{Release, Releases, StepOutcome, StepTest};
-use crate::report::json::verdict;
+use crate::model::{Release, Releases, StepOutcome, StepTest, variant_name};
 
 const HEADING: &str = "release,against,outcome,package,target,test,test_code,metrics,estimate,low,high,effect,verdict,\
                        reason,function,commits\n";
@@ -47,8 +46,8 @@ fn cells(release: &Release, found: &StepTest) -> [String; 13] {
         figure(change.map(|change| change.low)),
         figure(change.map(|change| change.high)),
         figure(found.figures.map(|figures| figures.effect.d)),
-        verdict(found.verdict).to_owned(),
-        found.reason.clone().unwrap_or_default(),
+        variant_name(found.verdict),
+        found.reason.map(variant_name).unwrap_or_default(),
         found.function.clone().unwrap_or_default(),
         commits.join(" "),
     ]

@@ -3,8 +3,8 @@ use crate::decide;
 use crate::model::samples::explanation;
 use crate::model::{
     Anchor, Bisection, Change, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode, Point,
-    Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest, TargetId,
-    TargetKind, TestId, Unresolved, Unsearched, Verdict,
+    ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest,
+    TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
 };
 use crate::report::format::without_escapes;
 use crate::report::text::TextOptions;
@@ -166,7 +166,7 @@ fn found(commits: Vec<Commit>, estimate: f64) -> FoundStep {
     let verdict = if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster };
     let plain = |found| FoundTest { found, explanation: None, unexplained: None };
     let equal =
-        StepTest { figures: None, reason: Some("same-code".to_owned()), ..test("tests::b", Verdict::NotMeasured, 0.0) };
+        StepTest { figures: None, reason: Some(ReasonKind::SameCode), ..test("tests::b", Verdict::NotMeasured, 0.0) };
     let explained = FoundTest { explanation: Some(explanation()), ..plain(test("tests::long", verdict, estimate)) };
     let diff = ["-    once(text)", "+    twice(text) // ```"].map(str::to_owned).to_vec();
     let source = Some(SourceChange { file: "src/parser.rs".to_owned(), line: 88, diff, left_out: 2 });
@@ -341,7 +341,11 @@ fn the_document_tells_each_commit() {
         document["commits"].as_array().unwrap().iter().map(|one| one["outcome"].as_str().unwrap()).collect();
     assert_eq!(outcomes, ["compared", "compared", "does-not-build", "open"]);
     assert_eq!(document["commits"][0]["tests"][0]["verdict"], "slower");
-    assert_eq!(document["courses"][0]["points"][3]["known"], false);
+    // The second commit changes nothing: the point before it holds.
+    let points = document["courses"][0]["points"].as_array().unwrap();
+    let points: Vec<_> = points.iter().map(|point| (point["commit"].as_str().unwrap(), &point["known"])).collect();
+    let (known, unknown) = (true.into(), false.into());
+    assert_eq!(points, [("00000010000", &known), ("00000030000", &unknown), ("00000040000", &unknown)]);
 }
 
 fn change(estimate: f64) -> Change {
@@ -419,7 +423,7 @@ fn releases() -> Releases {
     let tagged = |id: u32, tag: &str| Commit { tags: vec![tag.to_owned()], ..commit(id, tag) };
     let slower = StepTest { test_code: Some(Side::Base), ..test("tests::long", Verdict::Slower, 0.12) };
     let gone = StepTest {
-        reason: Some("test-changed".to_owned()),
+        reason: Some(ReasonKind::TestChanged),
         figures: None,
         function: None,
         ..test("tests::other", Verdict::NotMeasured, 0.0)

@@ -6,9 +6,11 @@ use crate::error::{Error, ExitCode, Result};
 use crate::report::{generated, generated_document};
 use crate::session::{self, GenerateRequest, Generating, Measuring};
 use crate::system::fs;
+use crate::system::process;
 use crate::system::term;
 use clap::Args;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
@@ -60,7 +62,9 @@ impl GenerateArguments {
         let request = GenerateRequest { options, names, all: self.all };
         let Generating { versions, generation } = session::generate(&request, terminal)?;
         if let Some(file) = file {
-            fs::write(&file, crate::generate::tests(&generation.workloads))?;
+            fs::write(&file, crate::generate::written(&generation.workloads))?;
+            // Without rustfmt its lines are longer, and nothing else.
+            let _ = process::output(Command::new("rustfmt").args(["--edition", "2021"]).arg(&file));
         }
         term::print(&match self.message_format {
             MessageFormat::Json => generated_document::render(&versions, &generation),

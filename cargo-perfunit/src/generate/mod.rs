@@ -12,7 +12,7 @@ mod store;
 mod trial;
 
 pub use calls::{CrateSources, calls};
-pub use handed_over::tests;
+pub use handed_over::written;
 pub use place::{Placing, place};
 pub use sources::{Sources, sources};
 pub use store::{Store, key};

@@ -103,6 +103,8 @@ pub fn compare_calls(
 fn without_known(mut run: Run, tests: &Run) -> Run {
     run.warnings.retain(|warning| !tests.warnings.contains(warning));
     run.selection.unmeasured_targets.clear();
+    // Their names mean nothing to a command.
+    run.repeat = None;
     run
 }
 
@@ -270,4 +272,36 @@ fn functions(opened: &Opened, request: &GenerateRequest) -> Result<Vec<Function>
         plan.describe(selected.summary(), &session).uncovered
     };
     Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Partition;
+
+    fn options() -> Options {
+        let mut options = Options { generated: Generated::Uncovered, all_tests: true, ..Options::default() };
+        options.measuring.budget = Some(Duration::from_mins(10));
+        options.filter.names = vec!["parser".to_owned()];
+        options
+    }
+
+    #[test]
+    fn tests_and_calls_share_the_error_rate_and_the_time() {
+        let options = options();
+        let (tests, calls) = (of_tests(&options), of_calls(&options, Duration::from_mins(2)));
+        assert_eq!((tests.measuring.family, calls.measuring.family), (2, 2));
+        let minutes = |minutes| Some(Duration::from_mins(minutes));
+        assert_eq!((tests.measuring.budget, calls.measuring.budget), (minutes(5), minutes(8)));
+        assert!(calls.filter.names.is_empty() && !calls.all_tests && calls.generated == Generated::Never);
+    }
+
+    #[test]
+    fn what_is_not_built_or_shared_out_is_refused() {
+        check(&options()).unwrap();
+        let archive = Options { archive: Some("a.tar.zst".into()), ..options() };
+        assert!(check(&archive).unwrap_err().to_string().contains("--use-archive"));
+        let shard = Options { partition: Some("slice:1/2".parse::<Partition>().unwrap()), ..options() };
+        assert!(check(&shard).unwrap_err().to_string().contains("not in shards"));
+    }
 }

@@ -65,6 +65,9 @@ mod tests {
         syn::parse_file(&text).unwrap();
         assert!(text.starts_with("// For src/lib.rs: its private items are in reach there.\n"), "{text}");
         assert!(text.contains("assert_eq!(format!(\"{:?}\", f(&input.0)), \"Some(\\\"x\\\")\");"), "{text}");
-        assert!(text.contains("// For src/lib.rs, inside `mod a::b`") && text.contains("black_box(f(&input.0));"), "{text}");
+        assert!(
+            text.contains("// For src/lib.rs, inside `mod a::b`") && text.contains("black_box(f(&input.0));"),
+            "{text}"
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding, Metric,
-    Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages, TestId, Threshold,
-    Uncovered, Unexplained, Verdict, Warning, Why, margin,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding,
+    Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages, TestId,
+    Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -44,7 +44,7 @@ use crate::model::{Generated, ListSeconds, Listing, NotCompared, Ratchet, Run, S
 use crate::select::{select, unused_filters};
 use crate::system::fs;
 use crate::system::term::Terminal;
-use compare::{check, show, unreached};
+use compare::{check, compare_opened, show, unreached};
 use open::{Opened, open};
 use ratchet::OlderVersion;
 use shared::Session;
@@ -55,6 +55,9 @@ use std::time::Instant;
 pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Run> {
     let _span = tracing::info_span!("diff").entered();
     check(options)?;
+    if options.generated != Generated::Never {
+        generated::check(options)?;
+    }
     if let Some(output) = &options.output {
         make_folder_of_results(output)?;
     }
@@ -80,7 +83,6 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
     if options.generated == Generated::Never {
         return compare_both(options, terminal, announce);
     }
-    generated::check(options)?;
     let started = Instant::now();
     let mut compared = compare_both(&generated::of_tests(options), terminal, announce)?;
     let calls = generated::of_calls(options, started.elapsed());

@@ -28,6 +28,9 @@ static WANTED: AtomicU64 = AtomicU64::new(u64::MAX);
 /// How often it was entered.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
 
+/// Of the last panic.
+static MESSAGE: Mutex<String> = Mutex::new(String::new());
+
 /// At the beginning of a function, in trials.
 pub fn executed(function: u64) {
     if function == WANTED.load(Relaxed) {
@@ -63,7 +66,6 @@ pub fn try_out<I>(marker: &'static str, setup: impl Fn(usize) -> I, call: impl F
     black_box(marker);
     let Some((n, function)) = asked() else { return };
     WANTED.store(function, Relaxed);
-    static MESSAGE: Mutex<String> = Mutex::new(String::new());
     set_hook(Box::new(|info| {
         if let Ok(mut message) = MESSAGE.try_lock() {
             *message = info.to_string();

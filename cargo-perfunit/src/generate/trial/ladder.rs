@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn the_next_size_takes_as_much_longer_as_the_last_one_did() {
         let rung = Rung::new;
-        let about = |rungs: &[Rung], n| predicted(rungs, n).round();
-        assert_eq!(about(&[rung(16, 100)], 256), 25_600.0);
-        assert_eq!(about(&[rung(16, 100), rung(256, 1600)], 4096), 25_600.0);
-        assert_eq!(about(&[rung(16, 100), rung(256, 25_600)], 4096), 6_553_600.0);
+        let about = |rungs: &[Rung], n| predicted(rungs, n).round() as u64;
+        assert_eq!(about(&[rung(16, 100)], 256), 25_600);
+        assert_eq!(about(&[rung(16, 100), rung(256, 1600)], 4096), 25_600);
+        assert_eq!(about(&[rung(16, 100), rung(256, 25_600)], 4096), 6_553_600);
         // It never takes less.
-        assert_eq!(about(&[rung(16, 100), rung(256, 10)], 4096), 160.0);
+        assert_eq!(about(&[rung(16, 100), rung(256, 10)], 4096), 160);
     }
 }

@@ -122,7 +122,7 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
 mod tests {
     use super::*;
     use crate::model::samples;
-    use crate::model::{FailedOn, GeneratedCalls, Generation, Reason};
+    use crate::model::{FailedOn, GeneratedCalls, Generation, Ratchet, Reason};
 
     const DENIED: Gate = Gate {
         fail_without_tests: false,

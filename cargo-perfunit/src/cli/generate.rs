@@ -3,7 +3,7 @@
 use super::arguments::{CommonArguments, MessageFormat, folder, text_options};
 use crate::config::{Layer, Limit, Value as _};
 use crate::error::{Error, ExitCode, Result};
-use crate::report::{generated, generated_document};
+use crate::report::{generate, generated_document};
 use crate::session::{self, GenerateRequest, Generating, Measuring};
 use crate::system::fs;
 use crate::system::process;
@@ -68,7 +68,7 @@ impl GenerateArguments {
         }
         term::print(&match self.message_format {
             MessageFormat::Json => generated_document::render(&versions, &generation),
-            MessageFormat::Human => generated::text(&versions, &generation, &text_options(self.common.verbose > 0)),
+            MessageFormat::Human => generate::text(&versions, &generation, &text_options(self.common.verbose > 0)),
         });
         Ok(ExitCode::Success)
     }

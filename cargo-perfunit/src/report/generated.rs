@@ -2,14 +2,12 @@
 
 use super::figures::{self, Detail, Words, phrase, row};
 use super::format::{Glyphs, count, one_line};
-use super::screen::{INDENT, Screen};
+use super::screen::Screen;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::table::{Layout, Row};
-use super::text::heading;
-use super::{TextOptions, caveats, unmeasured};
+use super::{caveats, unmeasured};
 use crate::model::{
-    CallFailure, Function, GeneratedCalls, GeneratedWorkload, Generation, NotGenerated, Outcome, Run, Sides,
-    SystemCall, Verdict, VersionName, WithoutWorkload,
+    CallFailure, Function, GeneratedCalls, Generation, NotGenerated, Outcome, Run, SystemCall, Verdict, WithoutWorkload,
 };
 use std::collections::BTreeSet;
 use std::fmt;
@@ -161,7 +159,8 @@ fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detai
     row
 }
 
-fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
+/// The functions without a call.
+pub fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
     for WithoutWorkload { function, because } in without {
         let place = format!("  {}:{}, {because}", one_line(&function.file), function.line);
         screen.status("No call", WARN, &Text::plain(one_line(&function.name)).with(DIM, place));
@@ -175,39 +174,13 @@ pub fn summary(run: &Run, screen: &mut Screen) {
     screen.status("Generated", style, &Text::plain(headline));
 }
 
-/// The answer of `cargo perfunit generate` with ANSI colours, one trailing newline.
-pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
-    heading(&versions.base, &versions.head, &mut screen);
-    let Generation { workloads, without } = generation;
-    let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();
-    for function in &reached {
-        let place = format!("  {}:{}", one_line(&function.file), function.line);
-        screen.status("Calls", GOOD, &Text::new(STRONG, one_line(&function.name)).with(DIM, place));
-        for workload in workloads.iter().filter(|workload| workload.call.function == **function) {
-            screen.below(INDENT, &source(workload));
-        }
-    }
-    unreached(without, &mut screen);
-    let all = reached.len() + without.len();
-    let summary = match all {
-        0 => "no changed function that no test executes".to_owned(),
-        all => format!("{} for {} of {}", count(workloads.len(), "call"), reached.len(), functions(all)),
-    };
-    screen.status("Summary", GOOD, &Text::plain(summary));
-    screen.finish()
-}
-
-fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
-    let sized = if call.is_sized { format!("n = {n}, ") } else { String::new() };
-    Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; input: {}", one_line(&call.setup)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::samples::{measured, outcome, run};
-    use crate::model::{GeneratedCall, ModulePlace, NotCompared, Selection, Uncovered, UncoveredBecause};
+    use crate::model::{
+        GeneratedCall, GeneratedWorkload, ModulePlace, NotCompared, Selection, Uncovered, UncoveredBecause,
+    };
     use crate::report::format::without_escapes;
 
     fn function(name: &str) -> Function {
@@ -287,16 +260,5 @@ mod tests {
             (&generated["calls"][0]["n"], &generated["without"][0]["because"]["how"]["kind"]),
             (&256.into(), &"leaves-cage".into())
         );
-    }
-
-    #[test]
-    fn generate_shows_calls_with_their_arguments() {
-        let run = compared();
-        let versions = Sides { base: run.base.clone(), head: run.head.clone() };
-        let text = text(&versions, &run.generated.unwrap().generation, &TextOptions::default());
-        let text = without_escapes(&text);
-        assert!(text.contains("Calls  sum  src/lib.rs:7\n"), "{text}");
-        assert!(text.contains("sum(&input.0)  n = 256, about 1000 ns; input: { (vec![1; n],) }\n"), "{text}");
-        assert!(text.ends_with("Summary  2 calls for 1 of 2 functions\n"), "{text}");
     }
 }

@@ -58,7 +58,7 @@ const ALLOW: u32 = 0x7fff_0000;
 const TRAP: u32 = 0x0003_0000;
 const KILL: u32 = 0x8000_0000;
 /// "There is no such system call": the C library takes an older one.
-const ENOSYS: u32 = 0x0005_0000 | 38;
+const ENOSYS: u32 = 0x0005_0000 | 0x26;
 
 /// Places in `struct seccomp_data`.
 const NUMBER: u32 = 0;

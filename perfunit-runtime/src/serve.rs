@@ -236,8 +236,10 @@ fn begin(seat: &'static Seat) {
     if seat.page.flags.load(Relaxed) & COLD != 0 {
         maps::populate_files();
     }
-    seat.wait_turn();
-    if seat.page.flags.load(Relaxed) & METER != 0 {
+    if seat.page.flags.load(Relaxed) & METER == 0 {
+        seat.wait_turn();
+    } else {
+        // Nobody times it: if both sides count, they do so side by side.
         let gauges = seat.gauges.get_or_init(|| Gauges::open(seat.page, area, seat.counters));
         // Twice, because the first time touches what is never touched again.
         for _ in 0..2 {

@@ -126,7 +126,7 @@ mod tests {
 
     const DENIED: Gate = Gate {
         fail_without_tests: false,
-        denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true, generated: true, growth: true },
+        denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true, growth: true, generated: true },
     };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
@@ -167,6 +167,15 @@ mod tests {
         let run = run(&[(Verdict::Inconclusive, None)]);
         assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
         assert_eq!(of_run(&run, DENIED), ExitCode::Inconclusive);
+    }
+
+    #[test]
+    fn growth_fails_only_when_denied() {
+        let mut run = run(&[(Verdict::Same, None)]);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Success);
+        run.growth = Some(samples::growth());
+        assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
     }
 
     #[test]
@@ -211,7 +220,7 @@ mod tests {
         let version = crate::model::VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
         let code = |own: Verdict, comparison| {
             let mut run = run(&[(own, None)]);
-            run.ratchet = Some(Ratchet { version: version.clone(), comparison });
+            run.ratchet = Some(crate::model::Ratchet { version: version.clone(), comparison });
             of_run(&run, Gate::default())
         };
         let found = |verdict| Ok(Box::new(run(&[(verdict, None)])));

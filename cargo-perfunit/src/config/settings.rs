@@ -130,7 +130,7 @@ settings! {
     run_ignored: Ignored, "run-ignored", Ignored::default();
     /// What to do when there is nothing to measure.
     no_tests: NoTests, "no-tests", NoTests::Pass;
-    /// What fails the run besides regressions: inconclusive tests (exit code 105), of these only those that are probably slower (105), changed functions that no test executes (106), generated calls that got slower (100), functions whose work grows with a larger power of their input's length (100).
+    /// What fails the run besides regressions: inconclusive tests (exit code 105), of these only those that are probably slower (105), changed functions that no test executes (106), functions whose work grows with a larger power of their input's length (100), generated calls that got slower (100).
     deny: Vec<Deny>, "deny", Vec::new();
     /// Cargo profile to build both versions with.
     cargo_profile: String, "cargo-profile", "bench".to_owned();

@@ -100,10 +100,10 @@ pub enum Deny {
     Unconfirmed,
     /// Changed functions that no test executes (exit code 106).
     Uncovered,
-    /// Generated calls that got slower (exit code 100).
-    Generated,
     /// Functions whose work grows with a larger power of their input's length (exit code 100); needs `--growth`.
     Growth,
+    /// Generated calls that got slower (exit code 100).
+    Generated,
 }
 
 impl Value for Vec<Deny> {

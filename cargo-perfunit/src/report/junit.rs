@@ -9,7 +9,7 @@ use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
-use super::{blame, generated, metrics, ratchet, uncovered};
+use super::{blame, generated, growth as grown, metrics, ratchet, uncovered};
 use crate::model::{Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -25,7 +25,12 @@ pub fn render(run: &Run, denied: Denied) -> String {
     }
     let mut report = Report::new("cargo-perfunit");
     report.add_test_suites(
-        suites.into_values().chain(uncovered(run, denied)).chain(ratchet(run, denied)).chain(generated(run, denied)),
+        suites
+            .into_values()
+            .chain(uncovered(run, denied))
+            .chain(growth(run, denied))
+            .chain(ratchet(run, denied))
+            .chain(generated(run, denied)),
     );
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
@@ -110,6 +115,28 @@ fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
     Some(suite)
 }
 
+/// A case for each function whose work grows with a larger power than before.
+fn growth(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let headline = grown::headline(run)?;
+    let mut suite = TestSuite::new("growth");
+    for finding in run.growing() {
+        let mut status = if denied.growth {
+            TestCaseStatus::non_success(NonSuccessKind::Failure)
+        } else {
+            TestCaseStatus::skipped()
+        };
+        if denied.growth {
+            status.set_type("growth");
+        }
+        status.set_message(format!("{} ({})", grown::said(finding), grown::place(&finding.function)));
+        let mut case = TestCase::new(one_line(&finding.function.name), status);
+        case.set_classname(finding.function.package.as_str());
+        suite.add_test_case(case);
+    }
+    suite.add_property(Property::new("growth", headline));
+    Some(suite)
+}
+
 fn version(version: &VersionName) -> String {
     let changes = if version.dirty { " + changes" } else { "" };
     one_line(&format!("{} ({}{changes})", version.label, short_commit(&version.commit)))
@@ -191,7 +218,7 @@ mod tests {
     use snapbox::{IntoData, assert_data_eq, str};
 
     const NOTHING: Denied =
-        Denied { inconclusive: false, unconfirmed: false, uncovered: false, generated: false, growth: false };
+        Denied { inconclusive: false, unconfirmed: false, uncovered: false, growth: false, generated: false };
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {

@@ -177,7 +177,7 @@ fn growth(run: &Run, page: &mut String) {
     for finding in run.growing().take(ITEMS) {
         let place = growth::place(&finding.function);
         let _ =
-            writeln!(page, "- {} ({}): {}", code(&finding.function.name), code(&place), code(&growth::said(finding)));
+            writeln!(page, "- {} ({}): {}", code(&finding.function.name), code(&place), plain(&growth::said(finding)));
     }
     let more = run.growing().count().saturating_sub(ITEMS);
     if more > 0 {

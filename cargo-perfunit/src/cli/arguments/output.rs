@@ -48,8 +48,8 @@ fn denied(deny: &[Deny]) -> Denied {
         inconclusive: deny.contains(&Deny::Inconclusive),
         unconfirmed: deny.contains(&Deny::Unconfirmed),
         uncovered: deny.contains(&Deny::Uncovered),
-        generated: deny.contains(&Deny::Generated),
         growth: deny.contains(&Deny::Growth),
+        generated: deny.contains(&Deny::Generated),
     }
 }
 

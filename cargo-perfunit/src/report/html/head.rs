@@ -132,23 +132,6 @@ pub fn ratchet(run: &Run) -> Markup {
     }
 }
 
-/// What the comparison of generated calls says; nothing where there is none.
-pub fn generated(run: &Run) -> Markup {
-    html! {
-        @if let Some(headline) = generated::headline(run) {
-            section.remarks aria-labelledby="generated-title" {
-                h2 id="generated-title" { "Generated calls: " (headline) }
-                ul {
-                    @for (call, said) in generated::items(run) {
-                        li { code { (call) } ": " (said) }
-                    }
-                }
-            }
-            "\n"
-        }
-    }
-}
-
 /// The functions whose work grows faster than before, and what is not known of others.
 pub fn growth(run: &Run) -> Markup {
     let lines: Vec<String> = run.growth.iter().flat_map(growth::unknown).collect();
@@ -175,6 +158,23 @@ pub fn growth(run: &Run) -> Markup {
                 summary { "Growth that is not known" }
                 ul { @for line in &lines { li { (one_line(line)) } } }
             }
+        }
+    }
+}
+
+/// What the comparison of generated calls says; nothing where there is none.
+pub fn generated(run: &Run) -> Markup {
+    html! {
+        @if let Some(headline) = generated::headline(run) {
+            section.remarks aria-labelledby="generated-title" {
+                h2 id="generated-title" { "Generated calls: " (headline) }
+                ul {
+                    @for (call, said) in generated::items(run) {
+                        li { code { (call) } ": " (said) }
+                    }
+                }
+            }
+            "\n"
         }
     }
 }

@@ -191,10 +191,11 @@ fn unsafe_stays_where_it_is_needed_and_says_why_it_is_sound() {
 
 /// True if an unsafe block, function or implementation begins in the line.
 fn opens_unsafe(line: &str) -> bool {
-    ["unsafe {", "unsafe fn ", "unsafe impl "]
-        .iter()
-        .any(|start| line.contains(start) && !line.contains(&format!("\"{start}")))
-        || line.contains("unsafe extern")
+    let begins = |start: &str| {
+        line.match_indices(start)
+            .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "_\"".contains(c)))
+    };
+    ["unsafe {", "unsafe fn ", "unsafe impl "].into_iter().any(begins) || line.contains("unsafe extern")
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn make(call: &str) {
         "panic" => tried(|n| assert!(n > 1 << 30, "too small")),
         "print" => tried(|n| println!("{n}")),
         "memory given back" => tried(|n| {
-            let blocks = || (0..n * 16).map(|_| vec![1_u8; 1 << 16]).collect::<Vec<_>>();
+            let blocks = move || (0..n * 16).map(|_| vec![1_u8; 1 << 16]).collect::<Vec<_>>();
             black_box(blocks());
             std::thread::spawn(move || drop(black_box(blocks()))).join().unwrap();
         }),

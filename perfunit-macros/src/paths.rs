@@ -18,6 +18,11 @@ pub fn run() -> TokenStream {
     quote!(::__perfunit_runtime::__private::run)
 }
 
+/// A call of the function `fn executed(function: u64)` of the runtime.
+pub fn executed(function: &TokenStream) -> TokenStream {
+    quote!(::__perfunit_runtime::__private::generated::executed(#function))
+}
+
 /// The type `Site` of the runtime, of which each function with a probe has a static.
 pub fn site() -> TokenStream {
     quote!(::__perfunit_runtime::__private::Site)

@@ -23,11 +23,15 @@ pub use perfunit_macros::{skip, threshold};
 
 #[cfg(target_os = "linux")]
 mod bench;
+#[cfg(target_os = "linux")]
+mod cage;
 pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod gauges;
+#[cfg(target_os = "linux")]
+mod generated;
 #[cfg(target_os = "linux")]
 mod left_out;
 #[cfg(target_os = "linux")]
@@ -56,6 +60,11 @@ pub mod __private {
     #[cfg(target_os = "linux")]
     pub mod bench {
         pub use crate::bench::{in_parts, is_wanted, is_wanted_if_ignored, run, timed_by_itself, untimed};
+    }
+    /// For generated calls.
+    #[cfg(target_os = "linux")]
+    pub mod generated {
+        pub use crate::generated::{executed, run, try_out, Printable, Unprintable, Value};
     }
     #[cfg(target_os = "linux")]
     pub use crate::probe::{probed, Guard, Site};

@@ -22,6 +22,10 @@ pub const BENCH_MARKER: &str = "perfunit-bench=1;";
 pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 /// Environment variable: name of the test to serve, as libtest prints it.
 pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
+/// Environment variable: how a generated call is tried, `<size of its inputs>:<number of its function>`.
+pub const TRIAL_VARIABLE: &str = "PERFUNIT_TRIAL";
+/// What stands before the report of such a trial, at the beginning of a line.
+pub const TRIAL_REPORT: &str = "perfunit-trial: ";
 /// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits. That library then stands first
 /// in [`PRELOAD_VARIABLE`].
 pub const SEED_VARIABLE: &str = text(preloaded::SEED);

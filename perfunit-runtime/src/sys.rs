@@ -4,8 +4,9 @@ use crate::page::{Page, PAGE_BYTES};
 
 pub use crate::page::PAGE;
 
-use std::ffi::{c_char, c_int, c_long, c_void};
-use std::sync::atomic::AtomicU32;
+use std::ffi::{c_char, c_int, c_long, c_void, CStr};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI32, AtomicU32};
 
 extern "C" {
     fn mmap(
@@ -18,7 +19,6 @@ extern "C" {
     ) -> *mut c_void;
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
-    fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
     fn pread(fd: c_int, buffer: *mut c_void, length: usize, offset: c_long) -> isize;
     fn close(fd: c_int) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
@@ -85,18 +85,16 @@ pub fn map_shared(length: usize) -> Option<*mut c_void> {
 }
 
 /// The kernel's map of this process's pages.
-pub fn open_page_map() -> Option<i32> {
-    // SAFETY: the path ends in a zero byte.
-    let file = unsafe { open(c"/proc/self/pagemap".as_ptr(), O_CLOEXEC) };
-    (file >= 0).then_some(file)
+pub fn open_page_map() -> Option<OpenFile> {
+    PAGE_MAP.open()
 }
 
 /// Reads entries of the map from a page on: how many.
-pub fn read_page_map(map: i32, page: usize, entries: &mut [u64]) -> usize {
+pub fn read_page_map(map: &OpenFile, page: usize, entries: &mut [u64]) -> usize {
     let (length, size) = (std::mem::size_of_val(entries), std::mem::size_of::<u64>());
     let offset = c_long::try_from(page * size).unwrap_or(c_long::MAX);
     // SAFETY: the buffer is as long as we say, and any bits are numbers.
-    let read = unsafe { pread(map, entries.as_mut_ptr().cast(), length, offset) };
+    let read = unsafe { pread(map.descriptor, entries.as_mut_ptr().cast(), length, offset) };
     usize::try_from(read).unwrap_or(0) / size
 }
 
@@ -140,22 +138,67 @@ pub fn process_cpu_ns() -> u64 {
     (time.seconds * 1_000_000_000 + time.nanoseconds) as u64
 }
 
-/// For how long this thread was ready to run while others had the core, ns; `None` where the kernel does not tell.
-///
-/// By system calls of our own: the heap and the descriptors of the test stay as they are.
-pub fn run_delay_ns() -> Option<u64> {
-    let mut text = [0_u8; 80];
-    // SAFETY: the path ends in a zero byte, the buffer is as long as we say, and the descriptor is ours.
-    let length = unsafe {
-        let file = open(c"/proc/thread-self/schedstat".as_ptr(), O_CLOEXEC);
-        if file < 0 {
-            return None;
+/// A file of the kernel that is opened for each reading, so that the descriptors of the test stay as they are; but stays
+/// open where nothing can be opened any more.
+pub struct KernelFile {
+    path: &'static CStr,
+    kept: AtomicI32,
+}
+
+/// What others did to this thread.
+static DELAY: KernelFile = KernelFile { path: c"/proc/thread-self/schedstat", kept: AtomicI32::new(-1) };
+/// What this process uses.
+pub static STATUS: KernelFile = KernelFile { path: c"/proc/self/status", kept: AtomicI32::new(-1) };
+
+/// Where pages are.
+static PAGE_MAP: KernelFile = KernelFile { path: c"/proc/self/pagemap", kept: AtomicI32::new(-1) };
+
+/// Opens the files that are read while a test is measured, for this thread and for good.
+pub fn keep_files_open() {
+    for file in [&DELAY, &STATUS, &PAGE_MAP] {
+        file.kept.store(file.open_anew(), Relaxed);
+    }
+}
+
+/// A [`KernelFile`], until it is dropped or for good.
+pub struct OpenFile {
+    descriptor: c_int,
+    is_kept: bool,
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            close_file(self.descriptor);
         }
-        let length = read(file, text.as_mut_ptr().cast(), text.len());
-        close(file);
-        length
-    };
-    delay_in(text.get(..usize::try_from(length).ok()?)?)
+    }
+}
+
+impl KernelFile {
+    fn open_anew(&self) -> c_int {
+        // SAFETY: the path ends in a zero byte.
+        unsafe { open(self.path.as_ptr(), O_CLOEXEC) }
+    }
+
+    fn open(&self) -> Option<OpenFile> {
+        let kept = self.kept.load(Relaxed);
+        let is_kept = kept >= 0;
+        let descriptor = if is_kept { kept } else { self.open_anew() };
+        (descriptor >= 0).then_some(OpenFile { descriptor, is_kept })
+    }
+
+    /// Its beginning, as much as one reading gives, by system calls of our own: without the heap.
+    pub fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+        let file = self.open()?;
+        // SAFETY: the buffer is as long as we say.
+        let length = unsafe { pread(file.descriptor, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        buffer.get(..usize::try_from(length).ok()?)
+    }
+}
+
+/// For how long this thread was ready to run while others had the core, ns; `None` where the kernel does not tell.
+pub fn run_delay_ns() -> Option<u64> {
+    delay_in(DELAY.read(&mut [0; 80])?)
 }
 
 /// The second number of `/proc/<id>/schedstat`.

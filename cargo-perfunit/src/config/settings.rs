@@ -5,7 +5,7 @@ use super::tables::OverrideTable;
 use super::values::{Features, Gates, Limit, Revision, Time, Value};
 use super::words::{Auto, Deny, NoTests};
 use crate::error::{Error, Result};
-use crate::model::{Engine, Explain, Ignored, Instructions, Metric, Strategy, Threshold};
+use crate::model::{Engine, Explain, Generated, Ignored, Instructions, Metric, Strategy, Threshold};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::ops::Range;
@@ -114,6 +114,8 @@ settings! {
     instructions: Instructions, "instructions", Instructions::default();
     /// An older version to compare with as well, so that small losses add up; `none` for no such comparison.
     ratchet: Revision, "ratchet", Revision(None);
+    /// For which functions to compare generated calls, too.
+    generated: Generated, "generated", Generated::default();
     /// For which tests to find the responsible functions.
     explain: Explain, "explain", Explain::default();
     /// What to count to find the responsible functions.
@@ -128,7 +130,7 @@ settings! {
     run_ignored: Ignored, "run-ignored", Ignored::default();
     /// What to do when there is nothing to measure.
     no_tests: NoTests, "no-tests", NoTests::Pass;
-    /// What fails the run besides regressions: inconclusive tests (exit code 105), of these only those that are probably slower (105), changed functions that no test executes (106), functions whose work grows with a larger power of their input's length (100).
+    /// What fails the run besides regressions: inconclusive tests (exit code 105), of these only those that are probably slower (105), changed functions that no test executes (106), functions whose work grows with a larger power of their input's length (100), generated calls that got slower (100).
     deny: Vec<Deny>, "deny", Vec::new();
     /// Cargo profile to build both versions with.
     cargo_profile: String, "cargo-profile", "bench".to_owned();

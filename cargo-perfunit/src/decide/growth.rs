@@ -102,7 +102,7 @@ fn still_growing(steps: &[WorkAt], largest: WorkAt) -> bool {
 
 /// The means of what is within one step, by length.
 fn by_steps(sorted: &[WorkAt]) -> Vec<WorkAt> {
-    let step = |at: &WorkAt| (at.length.log2() * STEPS).floor();
+    let step = |at: &WorkAt| (at.length.log2() * STEPS).floor() as u32;
     let mean = |chunk: &[WorkAt], of: fn(&WorkAt) -> f64| chunk.iter().map(of).sum::<f64>() / chunk.len() as f64;
     let steps = sorted.chunk_by(|a, b| step(a) == step(b)).map(|chunk| WorkAt {
         length: mean(chunk, |at| at.length),

@@ -44,7 +44,7 @@ struct Examiner<'a> {
     probed: &'a Probed,
     inquiry: &'a Inquiry<'a>,
     facts: &'a Facts,
-    layouts: Layouts,
+    layouts: Layouts<'a>,
 }
 
 /// What a number of pairs told.
@@ -74,6 +74,7 @@ struct Pairs {
 
 /// Explains tests by the time that their functions take.
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    let _span = tracing::debug_span!("probes").entered();
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
     let probed = match apart(with_probes::build(builder, inquiry, &targets, Probes::With))? {
         Ok(probed) => probed,

@@ -113,7 +113,7 @@ impl Attempt for WithProbes<'_> {
 
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
         // Files with errors that still carry probes.
-        let named = failure.files.iter().filter_map(|path| path.strip_prefix(tree).ok());
+        let named = failure.places.iter().filter_map(|place| place.file.strip_prefix(tree).ok());
         let named = named.filter(|path| self.files(side).entries.contains_key(*path));
         let named = named.map(|path| path.to_string_lossy().into_owned());
         let blamed: Vec<String> = named.filter(|path| !self.without.contains(path)).collect();

@@ -49,7 +49,7 @@ pub(super) struct Confirmation<'a> {
     pub sides: &'a Sides<&'a SideBuild>,
     pub subjects: &'a [Subject<'a>],
     pub observer: Observer<'a>,
-    pub layouts: Layouts,
+    pub layouts: Layouts<'a>,
     pub random: fastrand::Rng,
 }
 
@@ -79,6 +79,7 @@ struct Open {
 impl Confirmation<'_> {
     /// The ends of all tests.
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
+        let _span = tracing::debug_span!("confirm").entered();
         let alpha = self.alpha(&screened);
         let mut open = self.open(&screened, alpha)?;
         let is_open: BTreeSet<usize> = open.iter().map(|open| open.subject).collect();
@@ -134,11 +135,7 @@ impl Confirmation<'_> {
             };
             let is_flagged = is_flagged(&screened.end, &self.gates(subject));
             let rests = rests_on_places(&screened.end);
-            let places = if is_flagged || rests {
-                self.layouts.places(self.bench, self.sides, subject)?
-            } else {
-                Placed::Matched
-            };
+            let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
             if is_flagged || places == Placed::Uncertain {
                 ask(Question::Pairs(places), settled, figures);
             }

@@ -40,6 +40,8 @@ pub enum Task {
     Growth,
     /// Readings of the first call and of so many later ones, of one side only.
     Meter(Side, Gauge, u64),
+    /// The same of both sides at once, in callgrind, on any cores.
+    Profile(u64),
 }
 
 impl Task {
@@ -53,7 +55,8 @@ impl Task {
             | Task::ForkPilot(_)
             | Task::Fork(..)
             | Task::Process
-            | Task::Growth => None,
+            | Task::Growth
+            | Task::Profile(_) => None,
         }
     }
 
@@ -69,11 +72,15 @@ impl Task {
 
     /// Nobody times a process that counts.
     fn is_timed(self) -> bool {
-        !matches!(self, Task::Meter(..) | Task::Growth)
+        !matches!(self, Task::Meter(..) | Task::Profile(_) | Task::Growth)
     }
 
     fn gauge(self) -> Option<Gauge> {
-        if let Task::Meter(_, gauge, _) = self { Some(gauge) } else { None }
+        match self {
+            Task::Meter(_, gauge, _) => Some(gauge),
+            Task::Profile(_) => Some(Gauge::CallGraph),
+            _ => None,
+        }
     }
 }
 
@@ -202,7 +209,8 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.batch_ns.store(BATCH_NS, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
-    page.core.store(u32::try_from(bench.core()).unwrap_or(ANY_CORE), Relaxed);
+    let core = bench.core_of(task.gauge()).and_then(|core| u32::try_from(core).ok());
+    page.core.store(core.unwrap_or(ANY_CORE), Relaxed);
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
@@ -211,6 +219,9 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Growth => (COLD | GROWTH, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
+        Task::Profile(later) => {
+            (meter_flags(Gauge::CallGraph, later), Shape { repetitions: later, batches: 0, warm: 0 })
+        }
     };
     page.flags.store(flags, Relaxed);
     page.repetitions.store(shape.repetitions, Relaxed);
@@ -239,7 +250,7 @@ fn with_typical_first_call(side: SideEnd) -> SideEnd {
 fn fork_flags(capture: Capture) -> u32 {
     match capture {
         Capture::Runner => FORK | WHOLE,
-        Capture::Macro | Capture::Bench | Capture::Process => FORK,
+        Capture::Macro | Capture::Bench | Capture::Process | Capture::Generated => FORK,
     }
 }
 

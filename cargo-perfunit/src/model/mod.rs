@@ -51,12 +51,14 @@ pub use calibration::{
 };
 pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
-pub use choice::{Engine, Explain, Ignored, Instructions, Placement, Strategy};
+pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
 pub use environment::{Environment, Stages};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
-pub use generated::{GeneratedCall, ModulePlace, NotGenerated};
+pub use generated::{
+    CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
+};
 pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, UnseenBecause};
 pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
@@ -68,7 +70,7 @@ pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
-pub use outcome::{Measured, Outcome, Ratchet, Run, Selection, VersionName};
+pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, Selection, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};

@@ -1,9 +1,9 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Growth, GrowthFinding, Metric, Metrics,
-    Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages, TestId, Threshold, Uncovered,
-    Unexplained, Verdict, Warning, Why, margin,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding,
+    Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages, TestId,
+    Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -186,6 +186,24 @@ pub struct Run {
     /// The comparison with an older version besides, where one is asked for.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
+    /// The comparison of calls that were made up for functions without tests, where one is asked for.
+    #[serde(default)]
+    pub generated: Option<GeneratedCalls>,
+}
+
+/// The comparison of generated calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GeneratedCalls {
+    pub generation: Generation,
+    /// As of a run of its own; none if there is nothing to compare.
+    pub comparison: Option<Result<Box<Run>, NotCompared>>,
+}
+
+impl GeneratedCalls {
+    /// The comparison, if there was one.
+    pub fn run(&self) -> Option<&Run> {
+        self.comparison.as_ref()?.as_deref().ok()
+    }
 }
 
 /// The comparison of head with the ratchet's version.

@@ -193,7 +193,7 @@ pub fn said(finding: &GrowthFinding) -> String {
     let Sides { base, head } = finding.exponent.map(|exponent| power(exponent.estimate));
     let argument = one_line(&finding.argument);
     format!(
-        "work grows {head}, was {base}: {} times at n = {} (length of `{argument}`)",
+        "work grows as {head}, was {base}: {} times at n = {} (length of `{argument}`)",
         times(finding.ratio),
         finding.length
     )
@@ -202,11 +202,11 @@ pub fn said(finding: &GrowthFinding) -> String {
 /// How the time of a parametrised workload grows.
 pub fn scaled(scaling: &model::Scaling) -> String {
     let Sides { base, head } = scaling.exponent.map(|exponent| power(exponent.estimate));
-    format!("time grows {head} instead of {base}: {} times at {}", times(scaling.ratio), scaling.largest)
+    format!("time grows as {head} instead of {base}: {} times at {}", times(scaling.ratio), scaling.largest)
 }
 
 fn power(exponent: f64) -> String {
-    if exponent < 0.05 { "not at all".to_owned() } else { format!("as n^{exponent:.1}") }
+    if exponent < 0.05 { "constant".to_owned() } else { format!("n^{exponent:.1}") }
 }
 
 fn times(ratio: f64) -> String {
@@ -258,5 +258,91 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     let more = (run.growing().count().saturating_sub(shown)) + unknown.len().saturating_sub(shown);
     if more > 0 {
         screen.below(INDENT + 2, &Text::new(DIM, format!("... and {more} more (-v)")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{GrowthUnseen, samples};
+    use crate::report::format::{Glyphs, without_escapes};
+
+    fn finding() -> GrowthFinding {
+        samples::growth().findings.remove(0)
+    }
+
+    #[track_caller]
+    fn check(growth: model::Growth, expected: &str) {
+        let run = Run { growth: Some(growth), ..samples::run(Vec::new()) };
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Detail::Brief, &mut screen);
+        assert_eq!(without_escapes(&screen.finish()), expected);
+    }
+
+    #[test]
+    fn findings_say_what_grew_and_where() {
+        let place = place(&finding().function);
+        let growth = model::Growth { findings: vec![finding()], compared: 12, ..model::Growth::default() };
+        let expected = "      Growth  Work grows with a larger power of an input's length in 1 function:
+                Parser::parse: work grows as n^2.1, was n^1.0: 31 times at n = 300 (length of `input`)  PLACE
+";
+        check(growth, &expected.replace("PLACE", &place));
+    }
+
+    #[test]
+    fn without_findings_it_is_said_how_much_was_compared() {
+        check(
+            model::Growth { compared: 12, ..model::Growth::default() },
+            "      Growth  work grows as before in 12 functions\n",
+        );
+        check(model::Growth::default(), "      Growth  no function was seen at lengths over four octaves\n");
+    }
+
+    #[test]
+    fn what_is_not_known_is_grouped_by_its_reason() {
+        let function = finding().function;
+        let unseen = |name: &str, because| GrowthUnseen {
+            function: Function { name: name.into(), ..function.clone() },
+            because,
+        };
+        let narrow = UnseenBecause::NarrowLengths { argument: "text".into(), from: 3, to: 40 };
+        let growth = model::Growth {
+            unseen: vec![
+                unseen("a", UnseenBecause::Iterator),
+                unseen("b", narrow),
+                unseen("c", UnseenBecause::Iterator),
+            ],
+            not_counted: vec![(samples::test("t"), NotCounted::OwnHarness)],
+            compared: 1,
+            ..model::Growth::default()
+        };
+        check(
+            growth,
+            "      Growth  work grows as before in 1 function
+                not known: a, c: it returns an iterator, which does the work later
+                not known: b: lengths of `text` from 3 to 40 do not spread over four octaves from 4 on
+                not known: 1 test: its harness is its own
+",
+        );
+    }
+
+    #[test]
+    fn what_did_not_grow_at_all_has_no_exponent() {
+        let finding = GrowthFinding {
+            exponent: Sides { base: model::Exponent { estimate: 0.0, low: 0.0, high: 0.0 }, ..finding().exponent },
+            ratio: 4.26,
+            ..finding()
+        };
+        assert!(
+            said(&finding).starts_with("work grows as n^2.1, was constant: 4.3 times at n = 300"),
+            "{}",
+            said(&finding)
+        );
+    }
+
+    #[test]
+    fn a_series_of_workloads_says_how_its_time_grows() {
+        let said = scaled(&samples::scaling());
+        assert_eq!(said, "time grows as n^2.0 instead of n^1.1: 310 times at 4096");
     }
 }

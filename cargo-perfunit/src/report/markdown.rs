@@ -18,7 +18,7 @@ use super::growth;
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
-use super::{causes, metrics, ratchet};
+use super::{causes, generated, metrics, ratchet};
 use crate::model::{
     CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName, variant_name,
 };
@@ -54,6 +54,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         section(run, verdict, shown, words, &mut page);
     }
     ratchet(run, &mut page);
+    generated(run, &mut page);
     details(run, &mut page);
     page
 }
@@ -136,6 +137,22 @@ fn ratchet(run: &Run, page: &mut String) {
     }
 }
 
+/// What the comparison of generated calls says.
+fn generated(run: &Run, page: &mut String) {
+    let Some(headline) = generated::headline(run) else { return };
+    let _ = writeln!(page, "\n**Generated calls**: {}.", plain(&headline));
+    let items = generated::items(run);
+    if !items.is_empty() {
+        page.push('\n');
+    }
+    for (call, said) in items.iter().take(ITEMS) {
+        let _ = writeln!(page, "- {}: {}", code(call), code(said));
+    }
+    if items.len() > ITEMS {
+        let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);
+    }
+}
+
 /// The changed functions that no test executes.
 fn uncovered(run: &Run, page: &mut String) {
     let Some(headline) = uncovered::headline(&run.selection) else { return };
@@ -160,7 +177,7 @@ fn growth(run: &Run, page: &mut String) {
     for finding in run.growing().take(ITEMS) {
         let place = growth::place(&finding.function);
         let _ =
-            writeln!(page, "- {} ({}): {}", code(&finding.function.name), code(&place), code(&growth::said(finding)));
+            writeln!(page, "- {} ({}): {}", code(&finding.function.name), code(&place), plain(&growth::said(finding)));
     }
     let more = run.growing().count().saturating_sub(ITEMS);
     if more > 0 {

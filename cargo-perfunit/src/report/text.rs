@@ -7,6 +7,7 @@ use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use super::generated;
 use super::growth;
 use super::metrics;
 use super::ratchet;
@@ -17,7 +18,8 @@ use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
 use crate::model::{
-    CrossCheck, LayoutMatch, Measured, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict, VersionName,
+    CrossCheck, GeneratedCalls, LayoutMatch, Measured, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict,
+    VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -73,9 +75,12 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     caveats::write(run, &mut screen);
     let counted = run.ratchet.as_ref().and_then(Ratchet::run).map(counts).unwrap_or_default();
     ratchet::write(run, counted, detail, &mut screen);
+    let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
+    generated::write(run, counted, detail, &mut screen);
     screen.bar();
     summary(run, &mut screen);
     ratchet::summary(run, &mut screen);
+    generated::summary(run, &mut screen);
     screen.finish()
 }
 

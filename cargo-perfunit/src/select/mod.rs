@@ -12,6 +12,7 @@ pub mod code;
 mod comparer;
 mod data;
 mod executed;
+mod functions;
 mod graph;
 mod names;
 mod other_inputs;
@@ -32,6 +33,7 @@ mod wanted;
 
 pub use candidates::{Candidate, Candidates, candidates, not_measured};
 pub use executed::{Tracing, leave_out_unexecuted};
+pub use functions::functions;
 pub use names::Names;
 pub use selected::{Selected, select};
 pub use selection_cache::file as selection_file;

@@ -6,6 +6,7 @@ use super::target_files::TargetFiles;
 use crate::git::Versions;
 use crate::model::{TargetId, Warning};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 const INCLUDING: [&str; 2] = ["include_bytes!", "include_str!"];
 
@@ -15,7 +16,7 @@ pub fn warnings<'a>(
     files: &TargetFiles,
     targets: impl Iterator<Item = &'a TargetId>,
 ) -> Vec<Warning> {
-    let changed: BTreeSet<String> = versions.changed_paths().into_iter().filter(|path| path.ends_with(".rs")).collect();
+    let changed: BTreeSet<String> = versions.changed_paths().into_iter().filter(|path| is_rust(path)).collect();
     let mut found = BTreeSet::new();
     for target in targets {
         let Some(sides) = files.get(target) else { continue };
@@ -28,6 +29,10 @@ pub fn warnings<'a>(
         }
     }
     found.into_iter().map(|(target, path)| Warning::SourceIsInput { target, path }).collect()
+}
+
+fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
 /// The files that this one includes as data, from the root of the repository.

@@ -54,12 +54,6 @@ pub struct MeasuringArguments {
     /// Which functions to time to find the responsible ones [default: auto].
     #[arg(long, value_name = "STRATEGY", hide_short_help = true)]
     pub strategy: Option<Auto<Strategy>>,
-    /// Count how the work of functions grows with the length of their input, in another build of both versions.
-    ///
-    /// A function whose work grows with a larger power than before is a finding beside the verdicts: it is slow on inputs
-    /// larger than those of the tests.
-    #[arg(long)]
-    pub growth: bool,
     /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
@@ -85,7 +79,6 @@ impl MeasuringArguments {
             explain: self.explain.map(Sourced::typed),
             engine: self.engine.map(Sourced::typed),
             strategy: self.strategy.map(Sourced::typed),
-            growth: self.growth.then(|| Sourced::typed(true)),
             ..Layer::default()
         }
     }
@@ -93,8 +86,7 @@ impl MeasuringArguments {
     /// What to compare and how, with what was settled.
     pub fn options(&self, common: &CommonArguments, resolved: &Resolved) -> Result<Options> {
         let settings = &resolved.settings;
-        let growth = settings.growth.value;
-        Ok(Options { explaining: explaining(settings), growth, ..common.options(resolved, self.measuring(settings))? })
+        Ok(Options { explaining: explaining(settings), ..common.options(resolved, self.measuring(settings))? })
     }
 
     /// How to measure and decide, with what was settled.

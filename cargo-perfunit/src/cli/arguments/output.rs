@@ -49,6 +49,7 @@ fn denied(deny: &[Deny]) -> Denied {
         unconfirmed: deny.contains(&Deny::Unconfirmed),
         uncovered: deny.contains(&Deny::Uncovered),
         growth: deny.contains(&Deny::Growth),
+        generated: deny.contains(&Deny::Generated),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How the work of functions grows with the length of their input: PerfDetect's question, what happens on larger ones.
+//! How the work of functions grows with the length of their input: the question of `PerfDetect`, what happens on larger ones.
 //!
 //! The pairing is built once more, with counters ([`Probes::Counting`]). One call of each test, on both sides with equal random
 //! numbers, says what functions did at which lengths ([`Seen`]); what [`decide`](crate::decide::growth) calls faster is

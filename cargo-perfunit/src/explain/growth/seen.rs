@@ -51,7 +51,7 @@ impl Seen {
             self.tests.entry(place).or_default().insert(test.clone());
             let sums = self.places.entry(place).or_default().entry(base.bin).or_default();
             sums.tests += 1.0;
-            sums.length += (base.length + head.length) / 2.0;
+            sums.length += f64::midpoint(base.length, head.length);
             sums.work.base += base.work;
             sums.work.head += head.work;
             sums.own.base += base.own;

@@ -121,6 +121,7 @@ fn selected(outcome: &Outcome) -> Markup {
         Capture::Macro => "Its body is measured.",
         Capture::Runner => "The whole test function is measured, because another macro generated it.",
         Capture::Bench => "What its harness would repeat is measured.",
+        Capture::Generated => "A call is measured whose arguments the tool made up.",
         Capture::Process => "Whole processes are measured, because its target has its own test harness.",
     });
     html! {

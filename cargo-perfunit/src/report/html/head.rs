@@ -5,7 +5,7 @@ use crate::model::{Outcome, Run, Side, Verdict, VersionName};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, count, one_line};
-use crate::report::{caveats, failing, growth, metrics, ratchet, text, uncovered, unmeasured as groups};
+use crate::report::{caveats, failing, generated, growth, metrics, ratchet, text, uncovered, unmeasured as groups};
 use maud::{Markup, html};
 
 /// Tests named of those that share a reason.
@@ -158,6 +158,23 @@ pub fn growth(run: &Run) -> Markup {
                 summary { "Growth that is not known" }
                 ul { @for line in &lines { li { (one_line(line)) } } }
             }
+        }
+    }
+}
+
+/// What the comparison of generated calls says; nothing where there is none.
+pub fn generated(run: &Run) -> Markup {
+    html! {
+        @if let Some(headline) = generated::headline(run) {
+            section.remarks aria-labelledby="generated-title" {
+                h2 id="generated-title" { "Generated calls: " (headline) }
+                ul {
+                    @for (call, said) in generated::items(run) {
+                        li { code { (call) } ": " (said) }
+                    }
+                }
+            }
+            "\n"
         }
     }
 }

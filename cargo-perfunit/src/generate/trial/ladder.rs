@@ -1,0 +1,121 @@
+//! A candidate with larger and larger arguments, as long as that is not expected to take too long.
+
+use super::candidate::Candidate;
+use super::one;
+use crate::build::{SideBuild, TestExecutable};
+use crate::error::Result;
+use crate::model::{NotGenerated, Side, Sides};
+use std::path::PathBuf;
+
+/// Sizes of arguments.
+const SIZES: [usize; 3] = [16, 256, 4096];
+/// A call that would take longer is not tried, ns.
+const LONGEST_NS: f64 = 10e6;
+
+/// A size with which a candidate is a workload.
+///
+/// It passes on base. What becomes of it on head is for the comparison to say, which makes it in the cage, too: a call that
+/// fails or does not end there any more is news.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rung {
+    pub n: usize,
+    /// Time of a call on base.
+    pub ns: u64,
+    /// What it returns on base, if that can be printed.
+    pub value: Option<String>,
+    /// Whether larger ones may be.
+    passes_on_head: bool,
+}
+
+#[cfg(test)]
+impl Rung {
+    pub fn new(n: usize, ns: u64) -> Self {
+        Self { n, ns, value: None, passes_on_head: true }
+    }
+}
+
+/// Where candidates are tried.
+pub struct Ladder<'a> {
+    pub sides: &'a Sides<SideBuild>,
+    /// A folder for them, which nothing ever is in.
+    pub temporary: PathBuf,
+}
+
+impl Ladder<'_> {
+    /// The sizes with which a candidate is a workload; or why it is none with the smallest. `counts` says whether its
+    /// function counts its calls.
+    pub fn climb(&self, candidate: &Candidate, counts: bool) -> Result<std::result::Result<Vec<Rung>, NotGenerated>> {
+        let mut rungs: Vec<Rung> = Vec::new();
+        let sizes = if candidate.call.is_sized { &SIZES[..] } else { &SIZES[..1] };
+        for n in sizes {
+            let is_enough = |last: &Rung| !last.passes_on_head || predicted(&rungs, *n) > LONGEST_NS;
+            if rungs.last().is_some_and(is_enough) {
+                break;
+            }
+            match self.rung(candidate, *n, counts)? {
+                Ok(rung) => rungs.push(rung),
+                Err(why) if rungs.is_empty() => return Ok(Err(why)),
+                Err(_) => break,
+            }
+        }
+        Ok(Ok(rungs))
+    }
+
+    fn rung(&self, candidate: &Candidate, n: usize, counts: bool) -> Result<std::result::Result<Rung, NotGenerated>> {
+        let run = |side: Side| {
+            let is_it = |executable: &&TestExecutable| executable.target == candidate.target;
+            let executable = self.sides.get(side).executables.iter().find(is_it);
+            executable.map(|executable| one::run(executable, candidate, n, &self.temporary)).transpose()
+        };
+        let mut on_base = Vec::new();
+        for _ in 0..2 {
+            match run(Side::Base)? {
+                None => return Ok(Err(NotGenerated::NoTarget)),
+                Some(Ok(passed)) => on_base.push(passed),
+                Some(Err(how)) => return Ok(Err(NotGenerated::Fails { how })),
+            }
+        }
+        let Some(on_head) = run(Side::Head)? else { return Ok(Err(NotGenerated::NoTarget)) };
+        if on_head.as_ref().is_ok_and(|passed| counts && passed.executed == 0) {
+            return Ok(Err(NotGenerated::NotExecuted));
+        }
+        let same = on_base[0].fingerprint == on_base[1].fingerprint;
+        if !same || on_base.iter().chain(&on_head).any(|passed| !passed.repeats) {
+            return Ok(Err(NotGenerated::NotRepeatable));
+        }
+        let ns = on_base.iter().map(|passed| passed.ns).min().unwrap_or_default();
+        // Words in another order are one fingerprint, and two values.
+        let value = (on_base[0].text == on_base[1].text).then(|| on_base[0].text.clone()).flatten();
+        Ok(Ok(Rung { n, ns, value, passes_on_head: on_head.is_ok() }))
+    }
+}
+
+/// How long a call would take: as the last two sizes suggest; after the first one as if its time were the square of its size.
+fn predicted(rungs: &[Rung], n: usize) -> f64 {
+    let Some(last) = rungs.last() else { return 0.0 };
+    let growth = (n / last.n) as f64;
+    let exponent = match rungs {
+        [.., before, last] => {
+            let (ns, size) = (last.ns.max(1) as f64 / before.ns.max(1) as f64, last.n as f64 / before.n as f64);
+            (ns.ln() / size.ln()).max(1.0)
+        }
+        _ => 2.0,
+    };
+    last.ns as f64 * growth.powf(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_size_takes_as_much_longer_as_the_last_one_did() {
+        let rung = Rung::new;
+        let about = |rungs: &[Rung], n| predicted(rungs, n).round() as u64;
+        assert_eq!(about(&[rung(16, 100)], 256), 25_600);
+        assert_eq!(about(&[rung(16, 100), rung(256, 1600)], 4096), 25_600);
+        assert_eq!(about(&[rung(16, 100), rung(256, 25_600)], 4096), 6_553_600);
+        // It never takes less.
+        assert_eq!(about(&[rung(16, 100), rung(256, 10)], 4096), 160);
+    }
+}

@@ -185,11 +185,11 @@ fn is_iterator(names: &Names<'_>, kind: &Kind) -> bool {
 /// A formatter is only lent.
 fn through_formatter(call: &str) -> String {
     format!(
-        "{{ struct Shown<F>(std::cell::Cell<Option<F>>); \
+        "{{ struct Shown<F>(std::cell::Cell<std::option::Option<F>>); \
          impl<F: FnOnce(&mut std::fmt::Formatter<'_>)> std::fmt::Display for Shown<F> {{ \
          fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {{ \
-         if let Some(call) = self.0.take() {{ call(formatter); }} Ok(()) }} }} \
-         let shown = Shown(std::cell::Cell::new(Some(|formatter: &mut std::fmt::Formatter<'_>| {{ \
+         if let std::option::Option::Some(call) = self.0.take() {{ call(formatter); }} std::result::Result::Ok(()) }} }} \
+         let shown = Shown(std::cell::Cell::new(std::option::Option::Some(|formatter: &mut std::fmt::Formatter<'_>| {{ \
          std::hint::black_box({call}); }}))); \
          std::format!(\"{{}}\", shown) }}"
     )

@@ -2,6 +2,7 @@
 
 use super::index::{FunctionDef, FunctionId, Index, Owner, Visible};
 use super::kinds::{Bound, Kind};
+use super::literals::snake_case;
 use super::names::{Definition, Names};
 use super::syntax::has_unsafe;
 use super::types::{Place, parameter_names, segments};
@@ -120,14 +121,7 @@ fn input(place: &Place<'_>, input: &FnArg) -> Input {
 /// A variable is the `snake_case` of its type.
 fn receiver_name(place: &Place<'_>) -> String {
     let Some(Kind::Local { id, .. }) = place.self_kind else { return "value".to_owned() };
-    let mut name = String::new();
-    for letter in place.names.index.types[id].ident.chars() {
-        if letter.is_uppercase() && !name.is_empty() && !name.ends_with('_') {
-            name.push('_');
-        }
-        name.extend(letter.to_lowercase());
-    }
-    name
+    snake_case(&place.names.index.types[id].ident)
 }
 
 /// The parameters that generics declare, with their bounds.

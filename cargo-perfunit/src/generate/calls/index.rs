@@ -115,10 +115,10 @@ pub const ROOT: ModuleId = 0;
 
 impl Index {
     /// The crate of these files, each with its module path: `a::b`. Files of modules that are not compiled are left out.
-    pub fn new(files: &BTreeMap<String, (String, syn::File)>, conditions: &Conditions<'_>) -> Self {
+    pub fn new(root: &str, files: &BTreeMap<String, (String, syn::File)>, conditions: &Conditions<'_>) -> Self {
         let mut reader = Reader { index: Self::default(), files, conditions };
-        if let Some((file, (_, parsed))) = files.iter().find(|(_, (module, _))| module.is_empty()) {
-            let place = ModulePlace { file: file.clone(), inline: Vec::new() };
+        if let Some((_, parsed)) = files.get(root) {
+            let place = ModulePlace { file: root.to_owned(), inline: Vec::new() };
             reader.module(None, "", place, &parsed.items);
         }
         reader.index
@@ -170,7 +170,7 @@ struct Reader<'a> {
     conditions: &'a Conditions<'a>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn module(&mut self, parent: Option<ModuleId>, path: &str, place: ModulePlace, items: &[Item]) -> ModuleId {
         let id = self.index.modules.len();
         let module = Module { parent, place, names: Vec::new(), globs: Vec::new(), has_unsafe: false };
@@ -197,9 +197,7 @@ impl Reader<'_> {
                     place.inline.push(ident.clone());
                     self.module(Some(module), &below, place, items)
                 } else {
-                    let Some((file, (_, parsed))) = self.files.iter().find(|(_, (known, _))| *known == below) else {
-                        return;
-                    };
+                    let Some((file, parsed)) = self.file(&below, &ident) else { return };
                     if !self.conditions.hold(&parsed.attrs) {
                         return;
                     }
@@ -264,6 +262,14 @@ impl Reader<'_> {
         };
         *list = std::mem::take(list).into_iter().filter(|field| self.conditions.hold(&field.attrs)).collect();
         fields
+    }
+
+    /// The file of a module; others of the same path are included in it, or for other platforms.
+    fn file(&self, path: &str, ident: &str) -> Option<(&'a String, &'a syn::File)> {
+        let (own, nested) = (format!("{ident}.rs"), format!("{ident}/mod.rs"));
+        let of_module = self.files.iter().filter(|(_, (known, _))| known == path);
+        let first = of_module.min_by_key(|(file, _)| !(file.ends_with(&own) || file.ends_with(&nested)));
+        first.map(|(file, (_, parsed))| (file, parsed))
     }
 
     fn name(&mut self, module: ModuleId, ident: String, visibility: &Visibility, meaning: Meaning) {

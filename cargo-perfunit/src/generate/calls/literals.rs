@@ -2,11 +2,14 @@
 
 use crate::select::source::bare;
 use proc_macro2::{TokenStream, TokenTree};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Block, Expr, ExprCall, ExprMethodCall, Lit, Macro, Token};
+use syn::{
+    Attribute, Block, Expr, ExprCall, ExprMethodCall, GenericArgument, ItemConst, ItemStatic, Lit, Local, Macro, Pat,
+    Token, Type,
+};
 
 /// Longer texts would be most of a generated call.
 const LONGEST: usize = 400;
@@ -34,8 +37,10 @@ struct Passed {
 pub struct Literals {
     /// With the type that the function was named with, if any.
     passed: BTreeMap<Passed, Vec<(Option<String>, Literal)>>,
-    /// The texts of tests and documentation, in order.
+    /// All texts, in order.
     texts: Vec<Literal>,
+    /// Variables and constants of the file being read.
+    bound: BTreeMap<String, Literal>,
     /// Of the file being read.
     documentation: String,
 }
@@ -47,6 +52,7 @@ impl Literals {
         files.sort_by_key(|(path, _)| !["tests/", "test", "examples/", "benches/"].iter().any(|of| path.contains(of)));
         let mut found = Self::default();
         for (_, file) in files {
+            found.bound.clear();
             found.visit_file(file);
             for example in examples(&std::mem::take(&mut found.documentation)) {
                 found.visit_block(&example);
@@ -55,7 +61,7 @@ impl Literals {
         found
     }
 
-    /// What was passed to a function, first with its type named; then texts that were passed to parsers.
+    /// What was passed to a function, first with its type named.
     pub fn passed(&self, owner: &str, function: &str, position: usize) -> Vec<Literal> {
         let key = Passed { function: function.to_owned(), position };
         let known = self.passed.get(&key).map(Vec::as_slice).unwrap_or_default();
@@ -70,19 +76,84 @@ impl Literals {
         found
     }
 
+    /// What was passed to any of these functions, first to those that have the owner in their name, as `parse_duration`
+    /// has `Duration`.
+    pub fn related(&self, owner: &str, functions: &BTreeSet<&str>) -> Vec<&Literal> {
+        let owner = snake_case(owner);
+        let mut known: Vec<_> =
+            self.passed.iter().filter(|(passed, _)| functions.contains(passed.function.as_str())).collect();
+        known.sort_by_key(|(passed, _)| owner.is_empty() || !passed.function.contains(&owner));
+        known.into_iter().flat_map(|(_, all)| all.iter().map(|(_, literal)| literal)).collect()
+    }
+
     /// Texts of any use.
     pub fn texts(&self) -> impl Iterator<Item = &Literal> {
         self.texts.iter()
     }
 
+    fn literal(&self, of: &Expr) -> Option<Literal> {
+        let literal = match of {
+            Expr::Lit(literal) => &literal.lit,
+            Expr::Reference(inner) => return self.literal(&inner.expr),
+            Expr::Paren(inner) => return self.literal(&inner.expr),
+            Expr::Group(inner) => return self.literal(&inner.expr),
+            Expr::Path(path) => return self.bound.get(&path.path.get_ident()?.to_string()).cloned(),
+            // `"text".to_string()`, `String::from("text")`, `Some("text")`.
+            Expr::MethodCall(call) if call.args.is_empty() => return self.literal(&call.receiver),
+            Expr::Call(call) if call.args.len() == 1 => {
+                let Expr::Path(path) = &*call.func else { return None };
+                let last = path.path.segments.last()?.ident.to_string();
+                return ["from", "Some", "new"].contains(&last.as_str()).then(|| self.literal(&call.args[0])).flatten();
+            }
+            _ => return None,
+        };
+        let found = match literal {
+            Lit::Str(text) => Literal::Text(text.value()),
+            Lit::ByteStr(bytes) => Literal::Bytes(bytes.value()),
+            Lit::Int(number) => Literal::Integer(number.base10_digits().to_owned()),
+            Lit::Float(number) => Literal::Float(number.base10_digits().to_owned()),
+            Lit::Char(character) => Literal::Char(character.value()),
+            Lit::Byte(byte) => Literal::Integer(byte.value().to_string()),
+            _ => return None,
+        };
+        match &found {
+            Literal::Text(text) if text.len() > LONGEST => None,
+            Literal::Bytes(bytes) if bytes.len() > LONGEST => None,
+            _ => Some(found),
+        }
+    }
+
     fn argument(&mut self, function: &str, owner: Option<String>, position: usize, argument: &Expr) {
-        let Some(literal) = literal(argument) else { return };
+        let Some(literal) = self.literal(argument) else { return };
         let key = Passed { function: function.to_owned(), position };
         self.passed.entry(key).or_default().push((owner, literal));
     }
 }
 
 impl<'ast> Visit<'ast> for Literals {
+    fn visit_local(&mut self, local: &'ast Local) {
+        if let (Pat::Ident(pattern), Some(init)) = (&local.pat, &local.init)
+            && let Some(literal) = self.literal(&init.expr)
+        {
+            self.bound.insert(bare(&pattern.ident), literal);
+        }
+        visit::visit_local(self, local);
+    }
+
+    fn visit_item_const(&mut self, item: &'ast ItemConst) {
+        if let Some(literal) = self.literal(&item.expr) {
+            self.bound.insert(bare(&item.ident), literal);
+        }
+        visit::visit_item_const(self, item);
+    }
+
+    fn visit_item_static(&mut self, item: &'ast ItemStatic) {
+        if let Some(literal) = self.literal(&item.expr) {
+            self.bound.insert(bare(&item.ident), literal);
+        }
+        visit::visit_item_static(self, item);
+    }
+
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
         if let Expr::Path(path) = &*call.func {
             let mut names = path.path.segments.iter().rev().map(|segment| bare(&segment.ident));
@@ -98,6 +169,14 @@ impl<'ast> Visit<'ast> for Literals {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let function = bare(&call.method);
         self.argument(&function, None, 0, &call.receiver);
+        if function == "parse" {
+            // `"text".parse::<Type>()`
+            let of = call.turbofish.as_ref().and_then(|turbofish| match turbofish.args.first() {
+                Some(GenericArgument::Type(Type::Path(path))) => path.path.segments.last(),
+                _ => None,
+            });
+            self.argument("from_str", of.map(|of| bare(&of.ident)), 0, &call.receiver);
+        }
         for (position, argument) in call.args.iter().enumerate() {
             self.argument(&function, None, position + 1, argument);
         }
@@ -156,35 +235,16 @@ impl Literals {
     }
 }
 
-fn literal(of: &Expr) -> Option<Literal> {
-    let literal = match of {
-        Expr::Lit(literal) => &literal.lit,
-        Expr::Reference(inner) => return literal(&inner.expr),
-        Expr::Paren(inner) => return literal(&inner.expr),
-        Expr::Group(inner) => return literal(&inner.expr),
-        // `"text".to_string()`, `String::from("text")`, `Some("text")`.
-        Expr::MethodCall(call) if call.args.is_empty() => return literal(&call.receiver),
-        Expr::Call(call) if call.args.len() == 1 => {
-            let Expr::Path(path) = &*call.func else { return None };
-            let last = path.path.segments.last()?.ident.to_string();
-            return ["from", "Some", "new"].contains(&last.as_str()).then(|| literal(&call.args[0])).flatten();
+/// `MyType` as part of a function's name.
+pub fn snake_case(name: &str) -> String {
+    let mut found = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !found.is_empty() && !found.ends_with('_') {
+            found.push('_');
         }
-        _ => return None,
-    };
-    let found = match literal {
-        Lit::Str(text) => Literal::Text(text.value()),
-        Lit::ByteStr(bytes) => Literal::Bytes(bytes.value()),
-        Lit::Int(number) => Literal::Integer(number.base10_digits().to_owned()),
-        Lit::Float(number) => Literal::Float(number.base10_digits().to_owned()),
-        Lit::Char(character) => Literal::Char(character.value()),
-        Lit::Byte(byte) => Literal::Integer(byte.value().to_string()),
-        _ => return None,
-    };
-    match &found {
-        Literal::Text(text) if text.len() > LONGEST => None,
-        Literal::Bytes(bytes) if bytes.len() > LONGEST => None,
-        _ => Some(found),
+        found.extend(letter.to_lowercase());
     }
+    found
 }
 
 /// The examples in documentation.
@@ -227,13 +287,19 @@ mod tests {
             fn test() {
                 assert_eq!(parse("one", 'c'), Ok(1));
                 assert!("text".to_string().check(-1, 2.5));
+                let input = "1h";
+                input.parse::<sample::Time>().unwrap();
+                start_time("noon");
             }
         };
         let found = Literals::new([("src/lib.rs", &file)].into_iter());
         let text = |text: &str| Literal::Text(text.to_owned());
-        assert_eq!(found.passed("Reader", "parse", 0), [text("<a/>"), text("one")]);
+        assert_eq!(found.passed("Reader", "parse", 0), [text("<a/>"), text("one"), text("1h")]);
         assert_eq!(found.passed("", "parse", 1), [Literal::Char('c'), Literal::Integer("3".to_owned())]);
         assert_eq!(found.passed("", "feed", 1), [Literal::Bytes(b"x".to_vec())]);
+        assert_eq!(found.passed("Time", "from_str", 0), [text("1h")]);
+        let related = found.related("Time", &BTreeSet::from(["start_time", "parse"]));
+        assert_eq!(related[..2], [&text("noon"), &text("one")]);
         assert_eq!(found.passed("", "check", 2), [Literal::Float("2.5".to_owned())]);
     }
 }

@@ -12,6 +12,7 @@ use super::shapes::{Reach, shaped};
 use super::std_values;
 use super::value::{Borrows, Fresh, Make, Size, Value, Wish};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 
 /// Producers may need the values of others; so often.
 pub const DEEPEST: usize = 4;
@@ -28,6 +29,8 @@ pub struct Maker<'a> {
     pub callables: &'a [Callable],
     literals: &'a Literals,
     producers: Producers,
+    /// Names of the crate's functions.
+    functions: BTreeSet<&'a str>,
     /// Where the values are made.
     pub from: Cell<ModuleId>,
     fresh: Fresh,
@@ -44,6 +47,7 @@ impl<'a> Maker<'a> {
             callables,
             literals,
             producers,
+            functions: names.index.functions.iter().map(|function| function.ident.as_str()).collect(),
             from: Cell::new(0),
             fresh: Fresh::default(),
             fuel: Cell::new(FUEL),
@@ -158,8 +162,10 @@ impl<'a> Maker<'a> {
         if texts.is_empty() {
             return None;
         }
-        let find =
-            format!("[{}].iter().find_map(|text: &&'static str| {callee}(text{convert}){accept})", texts.join(", "));
+        let find = format!(
+            "[{}].iter().copied().find_map(|text: &'static str| {callee}(text{convert}){accept})",
+            texts.join(", ")
+        );
         Some(Value::plain(format!("{find}.unwrap()")))
     }
 
@@ -303,6 +309,8 @@ impl Make for Maker<'_> {
                 kinds.flat_map(|kind| self.make(&kind, &Wish { depth, ..wish.clone() })).collect()
             }
             Kind::Parameter(_) | Kind::Infer => self.make(&Kind::primitive("u64"), wish),
+            // Of another crate: whether it has a default is for the compiler to say.
+            Kind::Unknown(_) if wish.depth == DEEPEST => vec![Value::plain("std::default::Default::default()")],
             Kind::Constant(_) | Kind::Pointer | Kind::Never | Kind::Unknown(_) | Kind::Slice(_) => Vec::new(),
         }
     }
@@ -313,14 +321,18 @@ impl Make for Maker<'_> {
             Literal::Bytes(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
             _ => None,
         };
+        let fits = |text: &String| text.len() <= LONGEST_TEXT && !text.is_empty();
         let passed = self.literals.passed(wish.owner, wish.function, wish.position);
         let mut found: Vec<String> = passed.iter().filter_map(text).collect();
         found.sort_by_key(|text| text.len() < 3);
         if found.is_empty() {
-            let mut any: Vec<String> = self.literals.texts().filter_map(text).take(SOME_TEXTS).collect();
-            any.retain(|text| text.len() <= LONGEST_TEXT);
-            any.sort_by_key(|text| std::cmp::Reverse(text.len()));
-            found.extend(any.into_iter().take(4));
+            let related = self.literals.related(wish.owner, &self.functions).into_iter();
+            found.extend(related.filter_map(text).filter(fits).take(SOME_TEXTS));
+        }
+        if found.is_empty() {
+            let any = self.literals.texts().filter_map(text).filter(fits);
+            found.extend(any.take(SOME_TEXTS));
+            found.sort_by_key(|text| std::cmp::Reverse(text.len()));
         }
         found
     }

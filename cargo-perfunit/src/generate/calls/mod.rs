@@ -61,7 +61,7 @@ pub fn calls(sources: &CrateSources<'_>, wanted: &[Function]) -> (Vec<GeneratedC
         let file = parsed.get(&path)?.clone();
         Some((path, (info.module, file)))
     });
-    let index = Index::new(&of_crate.collect(), &Conditions { features: sources.features });
+    let index = Index::new(sources.root, &of_crate.collect(), &Conditions { features: sources.features });
     let names = Names::new(&index, sources.name);
     let callables = callables(&names);
     let maker = Maker::new(&names, &callables, &literals);

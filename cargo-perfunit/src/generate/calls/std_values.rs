@@ -8,7 +8,7 @@ use super::value::{Borrows, Make, Size, Value, Wish};
 const TEXT: &str = "the quick brown fox";
 
 /// Types whose values need no others.
-const SIMPLE: [(&str, &str); 35] = [
+const SIMPLE: [(&str, &str); 39] = [
     ("time::Duration", "std::time::Duration::from_millis(1500)"),
     ("time::Instant", "std::time::Instant::now()"),
     ("time::SystemTime", "(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_500_000_000))"),
@@ -44,6 +44,10 @@ const SIMPLE: [(&str, &str); 35] = [
     ("process::ExitCode", "std::process::ExitCode::SUCCESS"),
     ("ffi::CString", "std::ffi::CString::new(\"text\").unwrap()"),
     ("convert::Infallible", "std::unreachable!()"),
+    ("str::Chars", "\"the quick brown fox\".chars()"),
+    ("str::CharIndices", "\"the quick brown fox\".char_indices()"),
+    ("str::Bytes", "\"the quick brown fox\".bytes()"),
+    ("str::Lines", "\"the quick\\nbrown fox\".lines()"),
 ];
 
 /// Types that hold one value, and what makes them of it.

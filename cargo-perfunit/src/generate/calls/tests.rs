@@ -125,16 +125,24 @@ impl std::str::FromStr for Time {
         ),
         ("tests/it.rs", "fn test() { Time::from_str(\"1h\"); Time::from_str(\"2m\"); }"),
     ];
-    let parsed = "[\"1h\", \"2m\"].iter().find_map(|text: &&'static str| \
+    let parsed = "[\"1h\", \"2m\"].iter().copied().find_map(|text: &'static str| \
                   <Time as std::str::FromStr>::from_str(text).ok()).unwrap()";
     check(&files, "show", &[&format!("{{ ({parsed},) }} => show(input.0)")]);
 }
 
 #[test]
-fn a_value_of_another_crate_cannot_be_made() {
+fn a_type_of_another_crate_may_have_a_default() {
     let text = "use other::Thing;
-pub fn take(thing: &Thing) {}";
-    check(&[("src/lib.rs", text)], "take", &["NoValue { of: \"&Thing\" }"]);
+pub fn take(thing: &Thing) {}
+pub struct Holder { thing: Thing }
+impl Holder {
+    pub fn with(thing: Thing) -> Self { Self { thing } }
+    pub fn get(&self) {}
+}
+pub fn read(from: *const u8) {}";
+    check(&[("src/lib.rs", text)], "take", &["{ (std::default::Default::default(),) } => take(&input.0)"]);
+    check(&[("src/lib.rs", text)], "get", &["NoValue { of: \"&Holder\" }"]);
+    check(&[("src/lib.rs", text)], "read", &["NoValue { of: \"a raw pointer\" }"]);
 }
 
 #[test]
@@ -181,7 +189,8 @@ pub fn print<N: Number>(number: N) {}";
 #[test]
 fn an_item_is_named_by_a_path_that_its_module_can_see() {
     let files = [
-        ("src/lib.rs", "mod inner;\nmod user;\npub use inner::deep::Depth as D;"),
+        ("src/built.rs", "pub const TABLE: [u8; 1] = [0];"),
+        ("src/lib.rs", "include!(\"built.rs\");\nmod inner;\nmod user;\npub use inner::deep::Depth as D;"),
         ("src/inner/mod.rs", "pub(crate) mod deep;"),
         ("src/inner/deep.rs", "#[derive(Default)] pub struct Depth { at: u8 }"),
         (
@@ -191,4 +200,37 @@ fn an_item_is_named_by_a_path_that_its_module_can_see() {
     ];
     check(&files, "go", &["{ (<Depth as std::default::Default>::default(),) } => go(&input.0)"]);
     check(&files, "far", &["{ (<crate::D as std::default::Default>::default(),) } => far(&input.0)"]);
+}
+
+#[test]
+fn what_is_called_in_a_special_way_is_called_so() {
+    let text = "pub struct Count(pub u8);
+impl Iterator for Count {
+    type Item = u8;
+    fn next(&mut self) -> Option<u8> { None }
+}
+impl Drop for Count {
+    fn drop(&mut self) {}
+}
+pub async fn wait(count: u8) -> u8 { count }
+pub fn write(f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { Ok(()) }";
+    let setup = "{ (Count(b'a'),) }";
+    let next = "{ let mut count = 0usize; while count < 4096 && \
+                std::hint::black_box(<Count as std::iter::Iterator>::next(&mut input.0)).is_some() { count += 1; } count }";
+    check(&[("src/lib.rs", text)], "next", &[&format!("{setup} => {next}")]);
+    check(&[("src/lib.rs", text)], "drop", &[&format!("{setup} => std::mem::drop(input.0)")]);
+    let polled = "{ struct Idle; impl std::task::Wake for Idle { fn wake(self: std::sync::Arc<Self>) {} } \
+                  let waker = std::task::Waker::from(std::sync::Arc::new(Idle)); \
+                  let mut context = std::task::Context::from_waker(&waker); \
+                  let mut future = std::boxed::Box::pin(wait(input.0)); \
+                  loop { if let std::task::Poll::Ready(made) = \
+                  std::future::Future::poll(future.as_mut(), &mut context) { break made; } } }";
+    check(&[("src/lib.rs", text)], "wait", &[&format!("{{ (b'a',) }} => {polled}")]);
+    let shown = "{ struct Shown<F>(std::cell::Cell<std::option::Option<F>>); \
+                 impl<F: FnOnce(&mut std::fmt::Formatter<'_>)> std::fmt::Display for Shown<F> { \
+                 fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { \
+                 if let std::option::Option::Some(call) = self.0.take() { call(formatter); } std::result::Result::Ok(()) } } \
+                 let shown = Shown(std::cell::Cell::new(std::option::Option::Some(|formatter: &mut std::fmt::Formatter<'_>| { \
+                 std::hint::black_box(write(formatter)); }))); std::format!(\"{}\", shown) }";
+    check(&[("src/lib.rs", text)], "write", &[&format!("{{ () }} => {shown}")]);
 }

@@ -128,10 +128,11 @@ mod numbers {
 }
 
 const HOW_MANY: usize = 30;
-/// What is allowed with any arguments: mmap, munmap, mprotect, mremap, madvise, brk, futex, sched_yield,
-/// sched_getaffinity, set_robust_list, rseq, rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, getpid, gettid,
-/// clock_gettime, clock_getres, gettimeofday, getrusage, getrandom, uname, sysinfo, getcpu, membarrier, exit,
-/// exit_group, pread64 (of files that were open before), restart_syscall.
+/// What is allowed with any arguments.
+// mmap, munmap, mprotect, mremap, madvise, brk, futex, sched_yield,
+// sched_getaffinity, set_robust_list, rseq, rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, getpid, gettid,
+// clock_gettime, clock_getres, gettimeofday, getrusage, getrandom, uname, sysinfo, getcpu, membarrier, exit,
+// exit_group, pread64 (of files that were open before), restart_syscall.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const ALWAYS: [u32; HOW_MANY] = numbers::ALWAYS;
 

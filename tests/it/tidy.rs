@@ -191,11 +191,12 @@ fn unsafe_stays_where_it_is_needed_and_says_why_it_is_sound() {
 
 /// True if an unsafe block, function or implementation begins in the line.
 fn opens_unsafe(line: &str) -> bool {
-    let begins = |start: &str| {
-        line.match_indices(start)
-            .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "_\"".contains(c)))
+    // `is_unsafe {` is a condition.
+    let opens = |start: &&str| {
+        let before = |at| line[..at].chars().next_back();
+        line.match_indices(start).any(|(at, _)| !matches!(before(at), Some('_' | '"')))
     };
-    ["unsafe {", "unsafe fn ", "unsafe impl "].into_iter().any(begins) || line.contains("unsafe extern")
+    ["unsafe {", "unsafe fn ", "unsafe impl "].iter().any(opens) || line.contains("unsafe extern")
 }
 
 #[test]

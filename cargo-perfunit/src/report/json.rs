@@ -1,13 +1,21 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
-use super::counts::Unmeasured;
+mod environment;
+mod sharding;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use environment::{Environment, TargetLayout};
+pub use sharding::{Part, Sharding};
+pub use summary::{Seconds, Summary, Verdicts};
+
 use super::explained::Explanation;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
 use crate::model::{
-    self, Capture, EffectClass, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat, Run, Selection,
-    Side, TargetId, Verdict, VersionName, Why,
+    self, Capture, EffectClass, Measured, Mode, Outcome, Repeat, Run, Selection, Verdict, VersionName, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,39 +87,6 @@ pub struct AcceptedLoss {
     pub date: String,
 }
 
-/// What the figures depend on besides the code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Environment {
-    /// First line of `rustc -vV`.
-    pub rustc: String,
-    /// Host triple.
-    pub host: String,
-    /// Cargo profile of the build.
-    pub profile: String,
-    /// CPU model.
-    pub cpu: String,
-    /// The core that ran the measured processes.
-    pub core: usize,
-    /// Whether both processes of a pair had the same address space.
-    pub paired_address_space: bool,
-    /// Whether the code of all measured targets was linked with matched layouts.
-    pub layout_controlled: bool,
-    /// How far that came about, by target.
-    pub layouts: Vec<TargetLayout>,
-}
-
-/// How far the code of base and head lay at the same places in the executables of a target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TargetLayout {
-    /// The target.
-    pub target: String,
-    /// All 0 if nothing was done.
-    #[serde(flatten)]
-    pub matched: LayoutMatch,
-    /// Why nothing was done about the layout, if so.
-    pub uncontrolled_because: Option<String>,
-}
-
 /// What is known about one test; figures are `null` for a test that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestResult {
@@ -176,96 +151,6 @@ pub struct CohensD {
     pub class: EffectClass,
 }
 
-/// The figures of the whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
-    /// Entries of `tests` with each verdict.
-    pub verdicts: Verdicts,
-    /// What the tests without figures are.
-    #[serde(default)]
-    pub unmeasured: Unmeasured,
-    /// Inconclusive tests that are probably slower: there was no time to confirm it.
-    #[serde(default)]
-    pub probably_slower: usize,
-    /// Tests that pass on base and fail on head.
-    #[serde(default)]
-    pub failing_on_head: usize,
-    /// Tests that fail on base and pass on head.
-    #[serde(default)]
-    pub failing_on_base: usize,
-    /// Tests with figures.
-    pub measured: usize,
-    /// Those judged by their time that could not have shown a change of the threshold.
-    #[serde(default)]
-    pub insensitive: usize,
-    /// Tests found in the built targets.
-    pub found: usize,
-    /// Gate, as a fraction of base.
-    pub threshold: Option<f64>,
-    /// The metrics that decide.
-    pub gates: Vec<String>,
-    /// Probability of a false verdict per test before confirmation.
-    pub alpha: Option<f64>,
-    /// Wall time of the stages.
-    pub seconds: Seconds,
-}
-
-/// Counts by the words of `verdict`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "the names are those of the verdicts")]
-pub struct Verdicts {
-    pub slower: usize,
-    pub faster: usize,
-    pub changed_below_threshold: usize,
-    pub same: usize,
-    pub inconclusive: usize,
-    pub not_measured: usize,
-}
-
-/// Wall time of the stages in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Seconds {
-    /// Versions, source difference, selection, shadow tree.
-    pub prepare: f64,
-    /// Both builds.
-    pub build: f64,
-    /// Comparison of machine code, confirmation by execution.
-    pub select: f64,
-    /// Pilots, pairs and confirmation.
-    pub measure: f64,
-    /// Builds with probes, and what they are run for.
-    pub explain: f64,
-}
-
-/// How a run was shared out, and what of it is in this document.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Sharding {
-    /// `slice` or `hash`.
-    pub kind: PartitionKind,
-    /// To how many shards.
-    pub shards: usize,
-    /// All tests that were dealt out, sorted; the error rate is that of so many.
-    pub candidates: Vec<Test>,
-    /// The shards in this document: one, or after `merge` all.
-    pub parts: Vec<Part>,
-}
-
-/// One shard.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Part {
-    /// Its number, from 1.
-    pub shard: usize,
-    /// Tests that were its to measure.
-    pub tests: usize,
-    /// Where it was measured.
-    pub environment: Environment,
-    /// Wall time of its measuring, in seconds.
-    pub measure_seconds: f64,
-    /// Whether Ctrl-C cut it short.
-    pub interrupted: bool,
-}
-
 /// The document as pretty JSON with a trailing newline.
 pub fn render(run: &Run) -> String {
     pretty(&Document::from(run))
@@ -309,31 +194,6 @@ impl Ratchet {
     }
 }
 
-impl From<&model::Environment> for Environment {
-    fn from(environment: &model::Environment) -> Self {
-        Self {
-            rustc: environment.rustc.clone(),
-            host: environment.host.clone(),
-            profile: environment.profile.clone(),
-            cpu: environment.cpu.clone(),
-            core: environment.core,
-            paired_address_space: environment.paired_address_space,
-            layout_controlled: environment.layouts.values().all(Result::is_ok),
-            layouts: environment.layouts.iter().map(TargetLayout::from).collect(),
-        }
-    }
-}
-
-impl From<(&TargetId, &Result<LayoutMatch, NoLayout>)> for TargetLayout {
-    fn from((target, state): (&TargetId, &Result<LayoutMatch, NoLayout>)) -> Self {
-        Self {
-            target: target.to_string(),
-            matched: state.clone().unwrap_or_default(),
-            uncontrolled_because: state.as_ref().err().map(ToString::to_string),
-        }
-    }
-}
-
 impl From<&Outcome> for TestResult {
     fn from(outcome: &Outcome) -> Self {
         let measured = outcome.measured.as_ref();
@@ -368,198 +228,5 @@ impl From<&Outcome> for TestResult {
 impl From<&Measured> for CohensD {
     fn from(measured: &Measured) -> Self {
         Self { d: finite(measured.effect.d), class: measured.effect.class }
-    }
-}
-
-impl From<&Run> for Verdicts {
-    fn from(run: &Run) -> Self {
-        Self {
-            slower: run.count(Verdict::Slower),
-            faster: run.count(Verdict::Faster),
-            changed_below_threshold: run.count(Verdict::ChangedBelowThreshold),
-            same: run.count(Verdict::Same),
-            inconclusive: run.count(Verdict::Inconclusive),
-            not_measured: run.count(Verdict::NotMeasured),
-        }
-    }
-}
-
-impl From<&Run> for Summary {
-    fn from(run: &Run) -> Self {
-        let verdicts = Verdicts::from(run);
-        let model::Stages { prepare, build, select, measure, explain } = run.stages;
-        let [prepare, build, select, measure, explain] =
-            [prepare, build, select, measure, explain].map(|time| time.as_secs_f64());
-        Self {
-            verdicts,
-            unmeasured: Unmeasured::of(run),
-            probably_slower: run.probably_slower().count(),
-            failing_on_head: run.failing(Side::Head).count(),
-            failing_on_base: run.failing(Side::Base).count(),
-            measured: run.outcomes.len() - verdicts.not_measured,
-            insensitive: run.insensitive().count(),
-            found: run.selection.found,
-            threshold: finite(run.threshold.fraction()),
-            gates: run.gates.iter().map(|metric| metric.name().to_owned()).collect(),
-            alpha: finite(run.alpha),
-            seconds: Seconds { prepare, build, select, measure, explain },
-        }
-    }
-}
-
-impl From<&model::Sharding> for Sharding {
-    fn from(sharding: &model::Sharding) -> Self {
-        Self {
-            kind: sharding.kind,
-            shards: sharding.shards,
-            candidates: sharding.candidates.iter().map(Test::from).collect(),
-            parts: sharding.parts.iter().map(Part::from).collect(),
-        }
-    }
-}
-
-impl From<&model::Part> for Part {
-    fn from(part: &model::Part) -> Self {
-        Self {
-            shard: part.shard,
-            tests: part.tests,
-            environment: Environment::from(&part.environment),
-            measure_seconds: part.stages.measure.as_secs_f64(),
-            interrupted: part.interrupted,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::samples::{bounded, full, measured, outcome, run};
-    use crate::model::{Between, Machine, Note, Warning};
-    use serde_json::{Value, json};
-
-    fn value(run: &Run) -> Value {
-        serde_json::from_str(&render(run)).unwrap()
-    }
-
-    #[test]
-    fn the_document_reads_back_as_it_was() {
-        let mut run = full();
-        // serde_json reads some decimals one bit off; halves and quarters it reads exactly.
-        for figures in run.outcomes.iter_mut().filter_map(|outcome| outcome.measured.as_mut()) {
-            *figures = Measured { change: model::Change { estimate: 0.5, low: 0.25, high: 0.75 }, ..figures.clone() };
-            (figures.base_ns, figures.head_ns) = (1024.0, 1536.0);
-        }
-        let text = render(&run);
-        assert!(text.starts_with("{\n  \"schema_version\": 2,\n") && text.ends_with("\n}\n"));
-        assert_eq!(serde_json::from_str::<Document>(&text).unwrap(), Document::from(&run));
-    }
-
-    #[test]
-    fn the_frame_has_every_promised_field() {
-        let mut run = full();
-        run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
-        let mut document = value(&run);
-        document["tests"] = json!([]);
-        let commit = "3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3";
-        let head = "8d01e7b6a5948372615049382716f5e4d3c2b1a0";
-        let expected = json!({
-            "schema_version": 2,
-            "base": {"label": "main", "commit": commit, "dirty": false},
-            "head": {"label": "working tree", "commit": head, "dirty": true},
-            "environment": {
-                "rustc": "rustc 1.95.0", "host": "x86_64-unknown-linux-gnu", "profile": "bench", "cpu": "Xeon",
-                "core": 1, "paired_address_space": true, "layout_controlled": false,
-                "layouts": [{
-                    "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,
-                    "data": 0, "data_equal": 0,
-                    "fixed_addresses": false, "text_bytes": 0, "link_seconds": 0.0,
-                    "uncontrolled_because": "the linker ld refuses: no such option",
-                }],
-            },
-            "selection": {
-                "found": 412, "targets": 12, "targets_reached": 3,
-                "reachable": 0, "executed": 0, "left_out": {}, "effects": [],
-                "changes": ["fn Parser::line in src/parser.rs", "Cargo.lock: memchr 2.7.4 to 2.8.0"],
-                "nothing_because": null,
-                "uncovered": [{
-                    "package": "mycrate", "file": "src/idle.rs", "line": 7, "name": "idle::Pool::drain",
-                    "because": "unreached",
-                }],
-                "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
-            },
-            "tests": [],
-            "summary": {
-                "verdicts": {
-                    "slower": 2, "faster": 1, "changed-below-threshold": 2, "same": 1, "inconclusive": 1,
-                    "not-measured": 3,
-                },
-                "unmeasured": {"not_measured": 2, "skipped_by_filter": 0, "unaffected": 1, "other_shards": 0},
-                "probably_slower": 0,
-                "failing_on_head": 0, "failing_on_base": 0, "measured": 7, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
-                "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
-            },
-            "warnings": ["there is only one core to use: the same certainty takes longer"],
-            "interrupted": false,
-            "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
-            "sharding": null,
-            "ratchet": null,
-        });
-        assert_eq!(document, expected);
-    }
-
-    #[test]
-    fn a_measured_test_has_every_promised_field() {
-        let mut slower = outcome("parser::tests::long", Verdict::Slower, Some(measured(1024.0, 0.5)));
-        slower.notes.push(Note::UnequalWork { between: Between::Calls, equal_seeds: false });
-        let expected = json!({
-            "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
-            "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
-            "base_ns": 1024.0, "head_ns": 1536.0, "bound": null, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
-            "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
-            "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null, "unexplained_because": null,
-            "notes": ["its work differs from call to call"],
-        });
-        assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
-    }
-
-    #[test]
-    fn of_calls_that_were_stopped_only_the_least_is_known() {
-        let hung = outcome("a", Verdict::Slower, Some(bounded(1e6, 2e9, Some(2e9))));
-        let document = value(&run(vec![hung]));
-        let test = &document["tests"][0];
-        let bound = json!({"kind": "at-least", "ratio": 2000.0, "limit_ns": 2e9, "calls": {"base": 62, "head": 2}});
-        assert_eq!(test["bound"], bound);
-        assert_eq!(test["change"], json!({"estimate": 1999.0, "low": 1999.0, "high": null}));
-        assert_eq!(test["head_ns"], json!(2e9));
-    }
-
-    #[test]
-    fn a_test_without_figures_has_nulls_and_a_reason() {
-        let document = value(&full());
-        let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "net::tests::dns").unwrap();
-        let expected = json!({
-            "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "net::tests::dns",
-            "verdict": "not-measured",
-            "reason": {
-                "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network", "intermittent": false,
-            },
-            "change": null, "base_ns": null, "head_ns": null, "bound": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
-            "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "unexplained_because": null, "notes": [],
-        });
-        assert_eq!(*test, expected);
-    }
-
-    #[test]
-    fn what_is_not_a_number_is_null() {
-        let mut broken = measured(f64::NAN, f64::INFINITY);
-        broken.p_value = f64::NAN;
-        broken.effect.d = f64::NEG_INFINITY;
-        let run = run(vec![outcome("a", Verdict::Inconclusive, Some(broken))]);
-        let document = value(&run);
-        let test = &document["tests"][0];
-        assert_eq!(test["change"], json!({"estimate": null, "low": null, "high": null}));
-        assert_eq!(test["cohens_d"], json!({"d": null, "class": "large"}));
-        assert!([&test["base_ns"], &test["head_ns"], &test["p_value"]].iter().all(|figure| figure.is_null()));
-        assert_eq!(serde_json::from_value::<Document>(document).unwrap(), Document::from(&run));
     }
 }

@@ -22,6 +22,8 @@ pub mod build;
 
 pub mod select;
 
+pub mod generate;
+
 pub mod decide;
 
 pub mod measure;

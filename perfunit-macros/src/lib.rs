@@ -47,6 +47,12 @@ pub fn perfunit_probe(args: TokenStream, item: TokenStream) -> TokenStream {
     probe_attr::expand(&args.into(), &item.into()).into()
 }
 
+/// `perfunit_executed!(NUMBER)` at the beginning of a function counts its calls, where generated calls of it are tried.
+#[proc_macro]
+pub fn perfunit_executed(number: TokenStream) -> TokenStream {
+    paths::executed(&number.into()).into()
+}
+
 /// `#[divan::bench]` in the stand-in of divan.
 #[proc_macro_attribute]
 pub fn divan_bench(args: TokenStream, item: TokenStream) -> TokenStream {

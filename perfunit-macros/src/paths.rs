@@ -18,9 +18,19 @@ pub fn run() -> TokenStream {
     quote!(::__perfunit_runtime::__private::run)
 }
 
+/// A call of the function `fn executed(function: u64)` of the runtime.
+pub fn executed(function: &TokenStream) -> TokenStream {
+    quote!(::__perfunit_runtime::__private::generated::executed(#function))
+}
+
 /// The type `Site` of the runtime, of which each function with a probe has a static.
 pub fn site() -> TokenStream {
     quote!(::__perfunit_runtime::__private::Site)
+}
+
+/// The crate that counts work, in a build that shows how it grows.
+pub fn growth() -> TokenStream {
+    quote!(::__perfunit_growth)
 }
 
 /// The function `fn probed<F: Future>(site: &'static Site, future: F) -> impl Future<Output = F::Output>` of the runtime.

@@ -10,6 +10,7 @@
 //!     BODY
 //! }
 //! ```
+//! (with `--cfg perfunit_growth`: a guard of another site, which is handed the lengths of the arguments)
 //! where BODY is not nested: its own statements follow ours, so that every temporary of its last expression is dropped
 //! when it was. This has a price: what is dropped after the locals of a function (its arguments, in editions before
 //! 2024 also temporaries of the last expression) is dropped when the guard has left, in the time of the caller.
@@ -74,7 +75,14 @@ fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
         (head, future)
     } else {
         let (ty, site, guard) = (paths::site(), site(&key), local("guard"));
-        (head, quote!(let #guard = #ty::enter(#site); #statements))
+        let counted = counted(&key, &function.sig);
+        let entered = quote! {
+            #[cfg(not(perfunit_growth))]
+            let #guard = #ty::enter(#site);
+            #[cfg(perfunit_growth)]
+            let #guard = #counted;
+        };
+        (head, quote!(#entered #statements))
     };
     let body = braced(quote!(#attributes #statements), body.span());
     Some(quote!(#head #body))
@@ -217,6 +225,30 @@ fn is_async_block(trees: &[TokenTree]) -> bool {
         [first, second, block] => is_keyword(first, "async") && is_keyword(second, "move") && is_block(block),
         _ => false,
     }
+}
+
+/// What a function does at its beginning where the growth of work is counted: it hands over how long its arguments are.
+fn counted(key: &LitInt, sig: &Signature) -> TokenStream {
+    let growth = paths::growth();
+    let lengths = sig.inputs.iter().map(|argument| match argument {
+        FnArg::Receiver(receiver) => {
+            let this = receiver.self_token;
+            quote!((&&&&#growth::Of(&#this)).perfunit_length())
+        }
+        FnArg::Typed(PatType { attrs, pat, .. }) => match &**pat {
+            // An argument that may not be there cannot be named, and one that is taken apart has no name.
+            Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() && attrs.is_empty() => {
+                let name = &name.ident;
+                quote!((&&&&#growth::Of(&#name)).perfunit_length())
+            }
+            _ => quote!(::core::option::Option::None),
+        },
+    });
+    quote!({
+        use #growth::{Len as _, LenOfBytes as _, LenOfText as _, NoLen as _};
+        static __PERFUNIT_COUNTED: #growth::Site = #growth::Site::new(#key);
+        #growth::Site::enter(&__PERFUNIT_COUNTED, &[#(#lengths),*])
+    })
 }
 
 /// A reference to the site of this function, the same one however often a generic function is compiled.

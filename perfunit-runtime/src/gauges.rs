@@ -3,6 +3,7 @@
 //! By system calls of our own and without allocating: reading must not show in what is read.
 
 use crate::preloaded::Counters;
+use crate::sys::STATUS;
 use std::arch::asm;
 use std::ffi::{c_char, c_int, c_long, c_ulong, c_void, CStr};
 use std::io::Error;
@@ -61,8 +62,7 @@ fn io_in(text: &[u8]) -> Option<Io> {
 
 /// The most memory that this process had in use, bytes. (`ru_maxrss` would also know of what called `exec`.)
 pub fn peak_rss() -> Option<u64> {
-    let mut text = [0; 4096];
-    field(contents(c"/proc/self/status", &mut text)?, "VmHWM:").map(|kibibytes| kibibytes * 1024)
+    field(STATUS.read(&mut [0; 4096])?, "VmHWM:").map(|kibibytes| kibibytes * 1024)
 }
 
 /// The number behind a name at the beginning of a line.

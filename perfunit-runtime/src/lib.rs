@@ -2,13 +2,15 @@
 //!
 //! std only (but for the feature `harness`, which is for other targets) and silent: outside our protocol a test behaves as if we were not here. Inside it, one process serves one
 //! test: it runs the body in batches, in lockstep with the process of the other version, and leaves the times in a
-//! shared [`page`]. Functions with probes leave where the time went in a shared [`tree`].
+//! shared [`page`]. Functions with probes leave where the time went in a shared [`tree`], or, where the growth of work is
+//! counted, how much they did on which lengths in a shared [table](growth).
 //!
 //! Invariants: nothing allocates, locks or prints between the two clock readings of a batch; no global allocator and no
 //! exported symbol is defined; the process never returns into libtest once it has served.
 
 #![warn(missing_docs)]
 
+pub mod growth;
 #[cfg(feature = "harness")]
 #[path = "../harness/mod.rs"]
 pub mod harness;
@@ -21,11 +23,15 @@ pub use perfunit_macros::{skip, threshold};
 
 #[cfg(target_os = "linux")]
 mod bench;
+#[cfg(target_os = "linux")]
+mod cage;
 pub mod calibrate;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod gauges;
+#[cfg(target_os = "linux")]
+mod generated;
 #[cfg(target_os = "linux")]
 mod left_out;
 #[cfg(target_os = "linux")]
@@ -54,6 +60,11 @@ pub mod __private {
     #[cfg(target_os = "linux")]
     pub mod bench {
         pub use crate::bench::{in_parts, is_wanted, is_wanted_if_ignored, run, timed_by_itself, untimed};
+    }
+    /// For generated calls.
+    #[cfg(target_os = "linux")]
+    pub mod generated {
+        pub use crate::generated::{executed, run, try_out, Printable, Unprintable, Value};
     }
     #[cfg(target_os = "linux")]
     pub use crate::probe::{probed, Guard, Site};

@@ -22,6 +22,10 @@ pub const BENCH_MARKER: &str = "perfunit-bench=1;";
 pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 /// Environment variable: name of the test to serve, as libtest prints it.
 pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
+/// Environment variable: how a generated call is tried, `<size of its inputs>:<number of its function>`.
+pub const TRIAL_VARIABLE: &str = "PERFUNIT_TRIAL";
+/// What stands before the report of such a trial, at the beginning of a line.
+pub const TRIAL_REPORT: &str = "perfunit-trial: ";
 /// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits. That library then stands first
 /// in [`PRELOAD_VARIABLE`].
 pub const SEED_VARIABLE: &str = text(preloaded::SEED);
@@ -68,6 +72,10 @@ pub const CALLGRIND: u32 = 16;
 pub const FORK: u32 = 32;
 /// In [`Page::flags`], with [`FORK`]: the whole test function is the body, for the macro did not capture it.
 pub const WHOLE: u32 = 64;
+
+/// In [`Page::flags`], with [`COLD`]: functions leave how much work they did on which lengths, in the file of
+/// [`SideArea::tree`], laid out as [`growth`](crate::growth) says.
+pub const GROWTH: u32 = 128;
 
 /// In [`Page::core`]: wherever the scheduler likes.
 pub const ANY_CORE: u32 = u32::MAX;
@@ -150,7 +158,7 @@ pub mod state {
 #[repr(C)]
 pub struct SideArea {
     /// Descriptor of the file for the calling-context tree, laid out as [`tree`](crate::tree) says; 0 if no probe is to be
-    /// active. Not used with [`COLD`] and [`METER`]. Written by the tool.
+    /// active. Not used with [`COLD`] and [`METER`], but for [`GROWTH`]. Written by the tool.
     pub tree: AtomicI32,
     /// One of [`state`].
     pub state: AtomicU32,

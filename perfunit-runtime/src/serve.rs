@@ -3,16 +3,17 @@
 mod forked;
 mod untimed;
 
+use crate::cage::{self, Time};
 use crate::calibrate::{self, calibrate, Plan};
 use crate::clock::Clock;
 use crate::left_out::LeftOut;
 use crate::page::{
-    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, MAGIC, MAX_BATCHES, MAX_READINGS, MESSAGE_LEN,
-    METER, NOTHING, PILOT, SETTLING_CALLS,
+    state, Page, SideArea, ANY_CORE, COLD, FEW_BATCHES, FIRST, FORK, GROWTH, MAGIC, MAX_BATCHES, MAX_READINGS,
+    MESSAGE_LEN, METER, NOTHING, PILOT, SETTLING_CALLS,
 };
 use crate::probe::Tree;
 use crate::readings::Gauges;
-use crate::{gauges, maps, memory, probe, request, sys};
+use crate::{gauges, growth, maps, memory, probe, request, sys};
 use std::hint::black_box;
 use std::panic::{catch_unwind, set_hook, AssertUnwindSafe};
 use std::process::{ExitCode, Termination};
@@ -30,6 +31,8 @@ const FIRST_CALL_TELLS_NS: f64 = 50e6;
 
 /// True once a body has been taken over: a test that calls another test must not serve twice.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// True if the body is a generated call.
+static CAGED: AtomicBool = AtomicBool::new(false);
 /// The seat of the armed process, for `take_over`; null when the runner is not there.
 static SEAT: AtomicUsize = AtomicUsize::new(0);
 
@@ -97,6 +100,25 @@ pub fn take_over_body(body: Body<'_>) {
         forked::serve(seat, body);
     }
     serve(seat, body, None)
+}
+
+/// As [`take_over_body`], of a generated call, which is made in the cage only.
+pub fn take_over_caged(body: Body<'_>) {
+    CAGED.store(true, Relaxed);
+    take_over_body(body);
+}
+
+/// Before the body's first call: locks it in, if it belongs into the cage. Not where calls are counted, for which files of
+/// the kernel are read around each.
+fn lock_in(seat: &Seat) {
+    if !CAGED.load(Relaxed) || seat.page.flags.load(Relaxed) & METER != 0 {
+        return;
+    }
+    sys::keep_files_open();
+    if !cage::enter(Time::Open) {
+        keep_message(seat.area(), "the kernel refuses to restrict the process");
+        leave(seat, state::FAILED_FIRST);
+    }
 }
 
 /// The seat of the armed process. Without the runner somebody else's main called us: then we look for ourselves.
@@ -184,9 +206,14 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     Some(Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree })
 }
 
-/// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none.
+/// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none; where the growth of
+/// work is counted, the file is a table, which is opened here.
 fn tree_descriptor(page: &Page, area: &SideArea) -> Option<i32> {
     let descriptor = area.tree.load(Relaxed);
+    if descriptor != 0 && page.flags.load(Relaxed) & GROWTH != 0 {
+        growth::open(descriptor);
+        return None;
+    }
     if descriptor != 0 && page.flags.load(Relaxed) & (COLD | METER | FORK) != 0 {
         sys::close_file(descriptor);
         return None;
@@ -209,8 +236,10 @@ fn begin(seat: &'static Seat) {
     if seat.page.flags.load(Relaxed) & COLD != 0 {
         maps::populate_files();
     }
-    seat.wait_turn();
-    if seat.page.flags.load(Relaxed) & METER != 0 {
+    if seat.page.flags.load(Relaxed) & METER == 0 {
+        seat.wait_turn();
+    } else {
+        // Nobody times it: if both sides count, they do so side by side.
         let gauges = seat.gauges.get_or_init(|| Gauges::open(seat.page, area, seat.counters));
         // Twice, because the first time touches what is never touched again.
         for _ in 0..2 {
@@ -227,6 +256,7 @@ pub type Body<'a> = &'a dyn Fn(u64) -> bool;
 fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
     let (page, area) = (seat.page, seat.area());
     begin(seat);
+    lock_in(seat);
     let (passed, first_ns) = first.unwrap_or_else(|| first_call(seat, body));
     area.first_ns.store(first_ns, Relaxed);
     if !passed {

@@ -4,8 +4,9 @@ use crate::page::{Page, PAGE_BYTES};
 
 pub use crate::page::PAGE;
 
-use std::ffi::{c_char, c_int, c_long, c_void};
-use std::sync::atomic::AtomicU32;
+use std::ffi::{c_char, c_int, c_long, c_void, CStr};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI32, AtomicU32};
 
 extern "C" {
     fn mmap(
@@ -18,7 +19,6 @@ extern "C" {
     ) -> *mut c_void;
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
-    fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
     fn pread(fd: c_int, buffer: *mut c_void, length: usize, offset: c_long) -> isize;
     fn close(fd: c_int) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
@@ -140,22 +140,50 @@ pub fn process_cpu_ns() -> u64 {
     (time.seconds * 1_000_000_000 + time.nanoseconds) as u64
 }
 
-/// For how long this thread was ready to run while others had the core, ns; `None` where the kernel does not tell.
-///
-/// By system calls of our own: the heap and the descriptors of the test stay as they are.
-pub fn run_delay_ns() -> Option<u64> {
-    let mut text = [0_u8; 80];
-    // SAFETY: the path ends in a zero byte, the buffer is as long as we say, and the descriptor is ours.
-    let length = unsafe {
-        let file = open(c"/proc/thread-self/schedstat".as_ptr(), O_CLOEXEC);
+/// A file of the kernel that is opened for each reading, so that the descriptors of the test stay as they are; but stays
+/// open where nothing can be opened any more.
+pub struct KernelFile {
+    path: &'static CStr,
+    kept: AtomicI32,
+}
+
+/// What others did to this thread.
+static DELAY: KernelFile = KernelFile { path: c"/proc/thread-self/schedstat", kept: AtomicI32::new(-1) };
+/// What this process uses.
+pub static STATUS: KernelFile = KernelFile { path: c"/proc/self/status", kept: AtomicI32::new(-1) };
+
+/// Opens the files that are read while a test is measured, for this thread.
+pub fn keep_files_open() {
+    for file in [&DELAY, &STATUS] {
+        file.kept.store(file.open(), Relaxed);
+    }
+}
+
+impl KernelFile {
+    fn open(&self) -> c_int {
+        // SAFETY: the path ends in a zero byte.
+        unsafe { open(self.path.as_ptr(), O_CLOEXEC) }
+    }
+
+    /// Its beginning, as much as one reading gives, by system calls of our own: without the heap.
+    pub fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+        let kept = self.kept.load(Relaxed);
+        let file = if kept >= 0 { kept } else { self.open() };
         if file < 0 {
             return None;
         }
-        let length = read(file, text.as_mut_ptr().cast(), text.len());
-        close(file);
-        length
-    };
-    delay_in(text.get(..usize::try_from(length).ok()?)?)
+        // SAFETY: the buffer is as long as we say.
+        let length = unsafe { pread(file, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+        if kept < 0 {
+            close_file(file);
+        }
+        buffer.get(..usize::try_from(length).ok()?)
+    }
+}
+
+/// For how long this thread was ready to run while others had the core, ns; `None` where the kernel does not tell.
+pub fn run_delay_ns() -> Option<u64> {
+    delay_in(DELAY.read(&mut [0; 80])?)
 }
 
 /// The second number of `/proc/<id>/schedstat`.

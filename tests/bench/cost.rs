@@ -4,6 +4,9 @@
 //! `cargo bench --bench cost -- BASE_SIDE HEAD_SIDE [OPTIONS]`; `cargo perfunit list --message-format json` names the
 //! sides' folders (`kept`).
 
+#[expect(dead_code, reason = "what links print does not matter here")]
+mod usage;
+
 use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
 use cargo_perfunit::error::apart;
 use cargo_perfunit::measure::{Bench, Config, Recorder, Subject};
@@ -14,13 +17,12 @@ use cargo_perfunit::select::trace::{self, Executed, Places, Program};
 use cargo_perfunit::system::cache;
 use cargo_perfunit::system::process;
 use clap::Parser;
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use usage::{cpu_of_children, median};
 
 /// Pairs of each test.
 const PAIRS: usize = 20;
@@ -178,8 +180,8 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
         "pairs: {} of {} tests, median {:.1} ms; besides the turns, median {:.0} %",
         whole.len(),
         whole.len() / PAIRS,
-        median(&mut whole),
-        median(&mut share)
+        median(&whole),
+        median(&share)
     );
     Ok(())
 }
@@ -215,9 +217,9 @@ fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()>
         "tracing, {} functions: {} runs to a hit, median {:.1} ms; {} whole runs, median {:.1} ms",
         arguments.symbols,
         hit.len(),
-        median(&mut hit),
+        median(&hit),
         idle.len(),
-        median(&mut idle)
+        median(&idle)
     );
     Ok(())
 }
@@ -247,8 +249,8 @@ fn link(executable: &TestExecutable, links: usize, scratch: &Path) -> Result<()>
         plain.add(original)?;
         with.add(wrapped)?;
     }
-    let [cpu, with_cpu] = [&mut plain.cpu, &mut with.cpu].map(|times| median(times));
-    let [wall, with_wall] = [&mut plain.wall, &mut with.wall].map(|times| median(times));
+    let [cpu, with_cpu] = [&plain.cpu, &with.cpu].map(|times| median(times));
+    let [wall, with_wall] = [&plain.wall, &with.wall].map(|times| median(times));
     println!(
         "linking {}: CPU {cpu:.1} ms, with us {with_cpu:.1} ms ({:+.1} %); wall {wall:.1} ms, with us {with_wall:.1} ms ({:+.1} %)",
         executable.target,
@@ -287,14 +289,4 @@ impl Times {
         self.cpu.push(cpu_of_children()? - cpu);
         Ok(())
     }
-}
-
-fn cpu_of_children() -> Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    Ok((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1000.0)
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -53,6 +53,12 @@ fn folder_beside(project: &Project, name: &str) -> PathBuf {
 }
 
 #[test]
+fn growth_that_is_denied_and_not_asked_for() {
+    let run = project().perfunit(["diff", "HEAD~1", "--deny", "growth"]);
+    refused(run, 2, &["growth is denied, and not asked for", "`--growth`", "growth = true"]);
+}
+
+#[test]
 fn outside_of_git() {
     let folder = tempfile::tempdir().unwrap();
     refused(run_in(folder.path(), &["diff"]), 102, &["not in a git repository", "git init"]);

@@ -63,7 +63,7 @@ fn overrides_give_tests_their_own_terms() {
     let test = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap();
     // Three times the work: slower for whoever looks at time, whatever the threshold.
     assert_eq!(test("tests::long")["verdict"], "slower");
-    assert!((test("tests::long")["threshold"].as_f64().unwrap() - 0.02).abs() < 1e-9);
+    assert!((test("tests::long")["threshold"].as_f64().unwrap() - 0.01).abs() < 1e-9);
     assert_eq!(test("tests::short")["verdict"], "slower");
     assert!((test("tests::short")["threshold"].as_f64().unwrap() - 0.9).abs() < 1e-9);
     let note = |name: &str| test(name)["notes"].to_string();

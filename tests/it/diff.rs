@@ -154,3 +154,13 @@ fn what_is_flagged_was_confirmed_over_many_layouts() {
     // They are large: none is kept.
     assert!(!project.path().join("target/perfunit/tmp").exists());
 }
+
+#[test]
+fn a_workload_that_reads_the_source_is_named() {
+    let project = Project::library(&source(500), &source(1500));
+    let code = "const TEXT: &str = include_str!(\"../src/lib.rs\");\n#[test]\nfn reads() {\n    assert!(TEXT.contains(\"fn\"));\n}\n";
+    project.write("tests/own.rs", code);
+    let run = project.diff(&["-E", "test(reads)", "--explain", "never"]);
+    let warning = "sample::own includes src/lib.rs as data, which changed";
+    assert!(run.stderr.contains(warning) || run.stdout.contains(warning), "{}{}", run.stdout, run.stderr);
+}

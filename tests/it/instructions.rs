@@ -80,8 +80,12 @@ pub fn has_valgrind() -> bool {
 }
 
 /// The first that is to blame after a replacement in the library: name, kind, and its share; with the whole explanation.
-fn blamed((from, to): Edit) -> Option<(String, String, Value)> {
-    let project = Project::library(LIBRARY, &LIBRARY.replacen(from, to, 1));
+fn blamed(edit: Edit) -> Option<(String, String, Value)> {
+    blamed_in(LIBRARY, edit)
+}
+
+fn blamed_in(library: &str, (from, to): Edit) -> Option<(String, String, Value)> {
+    let project = Project::library(library, &library.replacen(from, to, 1));
     let run = project.diff(&["--explain", "always", "--engine", "callgrind"]);
     if !has_valgrind() {
         // What is asked for and not there is an error, before anything is built.
@@ -123,6 +127,21 @@ fn a_constant_function_which_no_probe_can_time_is_found() {
 #[test]
 fn a_function_that_a_macro_wrote_is_found_by_its_name() {
     check(MORE_IN_A_MACRO, "largest", "own");
+}
+
+#[test]
+fn a_test_that_cannot_run_beside_itself_is_counted_in_one_process_after_the_other() {
+    let exclusive = LIBRARY
+        .replace(
+            "let numbers: Vec<u64> = (0..500).collect();",
+            r#"let manifest = std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
+        manifest.try_lock().expect("somebody else is at work");
+        let numbers: Vec<u64> = (0..20_000).collect();"#,
+        )
+        .replace("998", "39_998");
+    if let Some((name, kind, found)) = blamed_in(&exclusive, OFTENER) {
+        assert_eq!((name.as_str(), kind.as_str()), ("mix", "calls"), "{found:#}");
+    }
 }
 
 #[test]

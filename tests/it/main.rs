@@ -22,6 +22,7 @@ mod executed;
 mod explain;
 mod features;
 mod filters;
+mod generate;
 mod harmless;
 mod harness;
 mod history;

@@ -45,6 +45,13 @@ pub struct Case {
     note: BTreeMap<String, String>,
     #[serde(default)]
     responsible: BTreeMap<String, String>,
+    #[serde(default)]
+    growth: BTreeMap<String, String>,
+    #[serde(default)]
+    growth_unseen: BTreeMap<String, String>,
+    generated: BTreeMap<String, OneOrMore>,
+    #[serde(default)]
+    not_generated: BTreeMap<String, String>,
     #[serde(skip)]
     path: PathBuf,
 }
@@ -61,6 +68,13 @@ impl OneOrMore {
         match self {
             Self::One(one) => one == word,
             Self::More(more) => more.iter().any(|one| one == word),
+        }
+    }
+
+    fn first(&self) -> &str {
+        match self {
+            Self::One(one) => one,
+            Self::More(more) => &more[0],
         }
     }
 
@@ -208,6 +222,7 @@ impl Case {
 
     fn problems(&self, document: &Value, run: &Run, project: &Project) -> Vec<Problem> {
         let mut problems = self.test_problems(document);
+        problems.extend(self.generated_problems(document));
         let is_open = problems.iter().any(|problem| matches!(problem, Problem::Inconclusive(_)));
         if run.code != self.exit {
             let text = format!("exit code {} instead of {}", run.code, self.exit);
@@ -248,6 +263,56 @@ impl Case {
             problems.push(format!("uncovered are {uncovered:?} instead of {:?}", self.uncovered));
         }
         problems.extend(missing("a warning", &self.warnings, &document["warnings"]));
+        let by_function = |list: &str, fact: fn(&Value) -> &Value| {
+            let found = document["growth"][list].as_array().into_iter().flatten();
+            let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            found.map(|function| (word(&function["name"]), word(fact(function)))).collect::<BTreeMap<_, _>>()
+        };
+        for (list, found, expected) in [
+            ("findings", by_function("findings", |finding| &finding["argument"]), &self.growth),
+            ("unseen", by_function("unseen", |unseen| &unseen["because"]["kind"]), &self.growth_unseen),
+        ] {
+            if found != *expected {
+                problems.push(format!("growth has the {list} {found:?} instead of {expected:?}"));
+            }
+        }
+        problems
+    }
+
+    /// Each function with generated calls must be expected: all of its calls have one of the verdicts, one has the first.
+    fn generated_problems(&self, document: &Value) -> Vec<Problem> {
+        let generated = &document["generated"];
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let mut verdicts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for call in list(&generated["calls"]) {
+            let tests = list(&generated["comparison"]["tests"]);
+            let test = tests.iter().find(|test| test["name"] == call["name"] && test["capture"] == "generated");
+            let verdict = test.and_then(|test| test["verdict"].as_str()).unwrap_or("not compared").to_owned();
+            verdicts.entry(call["function"]["name"].as_str().unwrap().to_owned()).or_default().push(verdict);
+        }
+        let mut problems = Vec::new();
+        for (function, expected) in &self.generated {
+            let found = verdicts.remove(function).unwrap_or_default();
+            let has_first = found.iter().any(|verdict| expected.first() == verdict);
+            if !has_first || !found.iter().all(|verdict| expected.contains(verdict)) {
+                let is_open = found.iter().any(|verdict| verdict == "inconclusive");
+                let problem = if is_open { Problem::Inconclusive } else { Problem::Wrong };
+                problems.push(problem(format!("calls of {function}: {found:?} instead of {expected:?}")));
+            }
+        }
+        problems.extend(verdicts.into_iter().map(|call| Problem::Wrong(format!("not expected: {call:?}"))));
+        let without: BTreeMap<String, String> = list(&generated["without"])
+            .iter()
+            .map(|without| (&without["function"]["name"], &without["because"]))
+            .map(|(name, because)| {
+                let kinds = [&because["kind"], &because["how"]["kind"], &because["how"]["system_call"]["kind"]];
+                let kinds: Vec<&str> = kinds.iter().filter_map(|kind| kind.as_str()).collect();
+                (name.as_str().unwrap().to_owned(), kinds.join(" "))
+            })
+            .collect();
+        if without != self.not_generated {
+            problems.push(Problem::Wrong(format!("without calls: {without:?} instead of {:?}", self.not_generated)));
+        }
         problems
     }
 
@@ -343,7 +408,9 @@ pub fn to_announce(document: &Value) -> Vec<String> {
         let (target, name) = (test["target"].as_str()?, test["name"].as_str()?);
         Some(format!("{} {target} {name}", word(test)?))
     };
-    let mut due: Vec<String> = document["tests"].as_array().into_iter().flatten().filter_map(line).collect();
+    let tests = [&document["tests"], &document["generated"]["comparison"]["tests"]];
+    let tests = tests.into_iter().filter_map(Value::as_array).flatten();
+    let mut due: Vec<String> = tests.filter_map(line).collect();
     due.sort();
     due
 }

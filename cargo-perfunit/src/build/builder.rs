@@ -128,12 +128,14 @@ impl<'a> Builder<'a> {
 
     /// Puts the files of a version into a tree.
     pub fn checkout(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
+        let _span = tracing::debug_span!("files").entered();
         let repository = Rc::clone(&self.repository);
         self.tree(place)?.checkout(&repository, files, injections).map(drop)
     }
 
     /// Undoes what tests did to the measured tree since the checkout of this same version, and says which paths that were.
     pub fn restore(&mut self, files: &FileSet, injections: &Injections) -> Result<Vec<PathBuf>> {
+        let _span = tracing::debug_span!("files").entered();
         self.tree.restore(&self.repository, files, injections)
     }
 

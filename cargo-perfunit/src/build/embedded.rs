@@ -11,13 +11,16 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
-    "runtime": "lib.rs", "bench.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "readings.rs", "request.rs",
+    "runtime": "lib.rs", "bench.rs", "cage.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "generated.rs", "growth.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "readings.rs", "request.rs",
     "serve.rs", "serve/forked.rs", "serve/untimed.rs", "streams.rs", "sys.rs", "tree.rs", "probe/mod.rs", "probe/arena.rs", "probe/cost.rs", "probe/future.rs", "probe/home.rs",
     "probe/lookup.rs", "probe/site.rs", "probe/thread.rs", "probe/ticks.rs"
 );
 
 /// The test runner, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
 pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
+
+/// What counts the work of functions, built by a plain rustc call.
+pub const GROWTH: &[EmbeddedFile] = embed!("growth": "lib.rs", "counter.rs", "length.rs", "site.rs");
 
 /// A crate that stands in for a harness of benchmarks, built by a plain rustc call: its name, and its sources.
 pub type StandIn = (&'static str, &'static [EmbeddedFile]);

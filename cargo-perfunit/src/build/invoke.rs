@@ -22,7 +22,7 @@ use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -53,14 +53,24 @@ pub enum Built {
 pub struct BuildFailure {
     /// Root files (in the tree) of the targets with errors, with the first error of each.
     pub roots: BTreeMap<PathBuf, String>,
-    /// The files (in the tree) with the errors; of one in a macro also where the macro is called.
-    pub files: BTreeSet<PathBuf>,
+    /// Where the errors are; of one in a macro also where the macro is called.
+    pub places: Vec<ErrorPlace>,
     /// True if only test targets failed, so that our capturing them may be the cause.
     pub only_tests: bool,
     /// It was stopped at a deadline.
     pub stopped: bool,
     /// Everything that cargo wrote.
     pub output: String,
+}
+
+/// A place in the source with an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorPlace {
+    /// In the tree.
+    pub file: PathBuf,
+    /// From 1.
+    pub line: usize,
+    pub message: String,
 }
 
 impl BuildFailure {
@@ -159,14 +169,15 @@ fn run(
     if stopped {
         return Ok(Err(BuildFailure { stopped, output, ..BuildFailure::default() }));
     }
-    let Messages { mut artifacts, roots, files, errors } = messages?;
+    let Messages { mut artifacts, roots, places, errors } = messages?;
     Ok(if status.success() {
         workspace.clone_into(&mut artifacts.reported.workspace);
         Ok(artifacts)
     } else {
-        let files = files.into_iter().map(|file| workspace.join(file)).collect();
+        let in_tree = |place: ErrorPlace| ErrorPlace { file: workspace.join(&place.file), ..place };
+        let places = places.into_iter().map(in_tree).collect();
         let only_tests = only_tests(&output);
-        Err(BuildFailure { roots, files, only_tests, stopped: false, output: errors + &output })
+        Err(BuildFailure { roots, places, only_tests, stopped: false, output: errors + &output })
     })
 }
 
@@ -291,8 +302,8 @@ struct Messages {
     artifacts: Artifacts,
     /// Root files of targets with errors, with the first error of each.
     roots: BTreeMap<PathBuf, String>,
-    /// Files with errors, as rustc names them.
-    files: BTreeSet<String>,
+    /// Places of errors, in files as rustc names them.
+    places: Vec<ErrorPlace>,
     /// The errors, as rustc renders them.
     errors: String,
 }
@@ -322,7 +333,11 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
                 let first = &message.message.message;
                 messages.roots.entry(message.target.src_path.into()).or_insert_with(|| first.clone());
                 let primary = message.message.spans.iter().filter(|span| span.is_primary);
-                messages.files.extend(primary.flat_map(places).map(|span| span.file_name.clone()));
+                messages.places.extend(primary.flat_map(outwards).map(|span| ErrorPlace {
+                    file: PathBuf::from(&span.file_name),
+                    line: span.line_start,
+                    message: first.clone(),
+                }));
                 messages.errors.push_str(&message.message.rendered.unwrap_or_default());
             }
             _ => {}
@@ -332,6 +347,6 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
 }
 
 /// A place in the source and, if a macro made what is there, where that was called, outwards.
-fn places(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
+fn outwards(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
     std::iter::successors(Some(span), |span| Some(&span.expansion.as_ref()?.span))
 }

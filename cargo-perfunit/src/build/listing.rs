@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 
 /// What the macro leaves in the executable for each test that it captured: `perfunit-test=crate::module::name;`.
 const MARKER: &[u8] = b"perfunit-test=";
+/// The same for a generated call.
+pub const GENERATED_MARKER: &str = "perfunit-generated=";
 /// Longest test name that we look for behind a marker.
 const LONGEST_NAME: usize = 4096;
 
@@ -45,9 +47,14 @@ pub(super) fn by_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
 
 /// With the capture method of each: the macro where it left a marker, else `otherwise`.
 fn captured(executable: &TestExecutable, found: Vec<Found>, otherwise: Option<Capture>) -> Result<Vec<Found>> {
-    let marked = marked_names(&fs::read(&executable.path)?);
+    let bytes = fs::read(&executable.path)?;
+    let (marked, generated) = (marked_names(&bytes, MARKER), marked_names(&bytes, GENERATED_MARKER.as_bytes()));
     let with = |test: Found| {
-        let capture = if marked.contains(&test.name) { Some(Capture::Macro) } else { otherwise };
+        let capture = match &test.name {
+            name if marked.contains(name) => Some(Capture::Macro),
+            name if generated.contains(name) => Some(Capture::Generated),
+            _ => otherwise,
+        };
         Found { capture, ..test }
     };
     Ok(found.into_iter().map(with).collect())
@@ -114,11 +121,11 @@ fn run(command: &mut Command, executable: &TestExecutable) -> Result<String> {
 }
 
 /// Test names, without the crate's, that follow a marker in the executable's bytes.
-fn marked_names(bytes: &[u8]) -> BTreeSet<String> {
+fn marked_names(bytes: &[u8], marker: &[u8]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut rest = bytes;
-    while let Some(start) = find(rest, MARKER) {
-        rest = &rest[start + MARKER.len()..];
+    while let Some(start) = find(rest, marker) {
+        rest = &rest[start + marker.len()..];
         let window = &rest[..rest.len().min(LONGEST_NAME)];
         let Some(end) = window.iter().position(|byte| *byte == b';') else { continue };
         if let Some((_, name)) = std::str::from_utf8(&window[..end]).ok().and_then(|path| path.split_once("::")) {
@@ -135,7 +142,7 @@ mod tests {
     #[test]
     fn marked_names_lose_the_crate_and_survive_noise() {
         let bytes = b"\x7fELF..perfunit-test=demo::a::b;\0perfunit-test=demo::c;xperfunit-tes perfunit-test=\xff;";
-        assert_eq!(marked_names(bytes), BTreeSet::from(["a::b".to_owned(), "c".to_owned()]));
+        assert_eq!(marked_names(bytes, MARKER), BTreeSet::from(["a::b".to_owned(), "c".to_owned()]));
     }
 
     #[test]

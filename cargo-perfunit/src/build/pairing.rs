@@ -136,7 +136,7 @@ impl Pairing {
         let of_failed = self.files_of_roots.iter().filter(|(root, _)| failed.contains(*root));
         let of_failed = of_failed.flat_map(|(_, files)| files).cloned().collect();
         let roots = self.files_of_roots.keys().cloned().collect();
-        let named = failure.files.iter().filter_map(in_tree).collect();
+        let named = failure.places.iter().filter_map(|place| in_tree(&place.file)).collect();
         let found = [named, of_failed, roots].iter().map(of).find(|found| !found.is_empty());
         found.unwrap_or_else(|| self.overlay.clone())
     }

@@ -86,9 +86,12 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
             command.arg("-C").arg(option);
         }
     }
-    let probes = config.probes == Probes::With && call.carries_probes();
+    let probes = config.probes != Probes::Without && call.carries_probes();
     if probes {
         command.args(["--cfg", shadow::PROBES_CFG]);
+        if config.probes == Probes::Counting {
+            count_work(&mut command, &config, &call);
+        }
     }
     if probes || call.test || call.cfg_test {
         add_our_crates(&mut command, &config, &call)?;
@@ -103,6 +106,20 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
     }
     Ok(command)
+}
+
+/// Has each basic block call us, and what moves, sets or compares bytes of a linked program.
+fn count_work(command: &mut Command, config: &WrapperConfig, call: &Call) {
+    command.args(["--cfg", shadow::GROWTH_CFG, "--extern", &library("__perfunit_growth", &config.growth)]);
+    command.args(["-C", "passes=sancov-module", "-C", "llvm-args=-sanitizer-coverage-level=3"]);
+    command.args(["-C", "llvm-args=-sanitizer-coverage-trace-pc"]);
+    // A static C library calls these before threads have memory of their own, which ours count in.
+    if call.links() && !call.is_static() {
+        for function in ["memcpy", "memmove", "memset", "memcmp", "bcmp"] {
+            // Asked for, so that the linker has ours before it comes to libraries that want it.
+            command.arg("-C").arg(format!("link-arg=-Wl,--wrap={function},-u,__wrap_{function}"));
+        }
+    }
 }
 
 /// Makes our crates known, and tells the injected lines which root is compiled.
@@ -175,6 +192,8 @@ struct Call {
     types: Vec<String>,
     /// The triple, unless it is the compiler's own.
     target: Option<String>,
+    /// Whether the C library is linked statically, if that is said.
+    crt_static: Option<bool>,
     /// Everything that tells two compilations of one crate apart: types, features, optimisation.
     identity: Vec<String>,
 }
@@ -211,8 +230,14 @@ impl Call {
             } else if let Some(target) = value("--target") {
                 call.identity.push(format!("target {target}"));
                 call.target = Some(target);
-            } else if let Some(option) = value("-C") {
-                if let Some(name) = option.strip_prefix("extra-filename=") {
+            } else if let Some(option) = value("-C").or_else(|| {
+                argument.strip_prefix("-Ctarget-feature=").map(|features| format!("target-feature={features}"))
+            }) {
+                if let Some(features) = option.strip_prefix("target-feature=") {
+                    for feature in features.split(',').filter(|feature| feature.ends_with("crt-static")) {
+                        call.crt_static = Some(feature.starts_with('+'));
+                    }
+                } else if let Some(name) = option.strip_prefix("extra-filename=") {
                     name.clone_into(&mut call.extra_filename);
                 } else if option.starts_with("opt-level") || option.starts_with("panic") {
                     call.identity.push(option);
@@ -263,6 +288,11 @@ impl Call {
         let has_own_main = self.cfg_test && self.types.is_empty();
         let is_linked = ["bin", "dylib", "cdylib"].iter().any(|kind| self.is(kind));
         (self.test || has_own_main || is_linked) && !self.is_build_script()
+    }
+
+    /// Whether the C library is linked statically: by default where it is musl.
+    fn is_static(&self) -> bool {
+        self.crt_static.unwrap_or_else(|| self.target.as_ref().is_some_and(|target| target.contains("musl")))
     }
 
     /// The linker that rustc takes by itself; None for targets of which we do not know it, or cannot run the tests.
@@ -363,6 +393,15 @@ mod tests {
         assert_eq!(linker("--crate-name demo --target=armv7-unknown-linux-gnueabihf"), Some("cc"));
         assert_eq!(linker("--crate-name demo --target x86_64-unknown-none"), None);
         assert_eq!(linker("--crate-name demo --target spec.json"), None);
+    }
+
+    #[test]
+    fn a_static_c_library_is_seen() {
+        let is_static = |line: &str| Call::parse(&arguments(line)).is_static();
+        assert!(is_static("--crate-name demo -C target-feature=+avx2,+crt-static"));
+        assert!(is_static("--crate-name demo --target x86_64-unknown-linux-musl"));
+        assert!(!is_static("--crate-name demo --target x86_64-unknown-linux-musl -Ctarget-feature=-crt-static"));
+        assert!(!is_static("--crate-name demo -C target-feature=+avx2"));
     }
 
     #[test]

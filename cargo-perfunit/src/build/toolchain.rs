@@ -1,6 +1,8 @@
 //! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, macros, wrapper.
 
-use super::embedded::{EmbeddedFile, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS};
+use super::embedded::{
+    EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
+};
 use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use crate::cargo::{Cargo, anchored};
 use crate::error::{Error, Result};
@@ -19,6 +21,7 @@ const KEPT: usize = 8;
 /// A folder used more recently than this may be in use by another run.
 const SPARED: Duration = Duration::from_hours(24);
 const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
+const GROWTH_LIBRARY: &str = "libperfunit_growth.rlib";
 const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
 const METER_LIBRARY: &str = "libperfunit_meter.so";
@@ -77,6 +80,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
             runtime: libraries.join(RUNTIME_LIBRARY),
             runner: runner.exists().then_some(runner),
             macros: libraries.join(macros_library()),
+            growth: libraries.join(GROWTH_LIBRARY),
             stand_ins: stand_ins(&libraries),
             chained: chained.clone(),
             sysroot: cargo.sysroot.clone(),
@@ -107,6 +111,7 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
             // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
             let _ = make_runner(cargo, draft);
         }
+        make_growth(cargo, draft)?;
         make_macros(cargo, draft)?;
         for (name, sources) in STAND_INS {
             // Without it targets that use that harness keep their own.
@@ -117,7 +122,8 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
 }
 
 fn sources_key() -> KeyBuilder {
-    let parts = [RUNTIME, RUNNER, SEEDS, METER, MACROS].into_iter().chain(STAND_INS.map(|(_, sources)| sources));
+    let parts =
+        [RUNTIME, GROWTH, RUNNER, SEEDS, METER, MACROS].into_iter().chain(STAND_INS.map(|(_, sources)| sources));
     parts.flatten().fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text))
 }
 
@@ -180,6 +186,13 @@ fn make_runner(cargo: &Cargo, draft: &Path) -> Result<()> {
     let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
     let mut command = rustc(cargo, draft, "perfunit_runner", &[&RLIB[..], &["--extern", &runtime]].concat());
     compile(command.env("RUSTC_BOOTSTRAP", "1"), draft, "perfunit_runner", RUNNER)
+}
+
+/// In one unit, so that a linker that needs any of its symbols takes all.
+fn make_growth(cargo: &Cargo, draft: &Path) -> Result<()> {
+    let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
+    let options = [&RLIB[..], &["-C", "codegen-units=1", "--extern", &runtime]].concat();
+    compile(&mut rustc(cargo, draft, "perfunit_growth", &options), draft, "perfunit_growth", GROWTH)
 }
 
 /// The compiler for one of our crates, without its root.

@@ -20,6 +20,8 @@ pub struct WrapperConfig {
     /// Runner library; absent where tests are captured by attribute only.
     pub runner: Option<PathBuf>,
     pub macros: PathBuf,
+    /// The library that counts the work of functions.
+    pub growth: PathBuf,
     /// Our stand-ins for harnesses of benchmarks, by the names of these.
     pub stand_ins: BTreeMap<String, PathBuf>,
     /// The user's own workspace wrapper, called between us and rustc.
@@ -56,6 +58,8 @@ pub enum Probes {
     Without,
     /// With a probe each, for explaining.
     With,
+    /// With a probe each that knows the lengths of the arguments, and a counter in each basic block: to see how work grows.
+    Counting,
 }
 
 /// Whether executables tell which function each instruction is from.

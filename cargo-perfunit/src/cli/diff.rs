@@ -3,8 +3,9 @@
 use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
 use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
-use crate::config::{Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
-use crate::error::{ExitCode, Result};
+use crate::config::{Deny, Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
+use crate::error::{Error, ExitCode, Result};
+use crate::model::Generated;
 use crate::report::Format;
 use crate::session::Options;
 use clap::Args;
@@ -25,6 +26,7 @@ Examples:
   cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
   cargo perfunit diff main --ratchet v1.2.0
                                            small losses since a release, too
+  cargo perfunit diff main --growth        functions that became quadratic, on small inputs
   cargo perfunit diff main --metric time,allocations
                                            more allocations are a regression, too
 
@@ -45,6 +47,18 @@ pub struct DiffArguments {
     /// than either. `cargo perfunit ratchet set` keeps the version in the project.
     #[arg(long, value_name = "REV", value_parser = Revision::read, help_heading = "Measuring")]
     pub ratchet: Option<Revision>,
+    /// Also compare calls that the tool makes up, for changed functions that no test executes [default: never].
+    ///
+    /// They run in a cage: without files, network and other processes. What they find does not fail the run, unless
+    /// `--deny generated` says so. `cargo perfunit generate` shows them.
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "uncovered", help_heading = "Tests")]
+    pub generated: Option<Generated>,
+    /// Count how the work of functions grows with the length of their input, in another build of both versions.
+    ///
+    /// A function whose work grows with a larger power than before is a finding beside the verdicts: it is slow on inputs
+    /// larger than those of the tests.
+    #[arg(long, help_heading = "Measuring")]
+    pub growth: bool,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
@@ -86,19 +100,30 @@ impl DiffArguments {
         let layer = typed.layer().or(self.reporting.layer(self.no_tests)).or(self.layer());
         let resolved = self.common.resolved(layer)?;
         let settings = &resolved.settings;
+        if settings.deny.value.contains(&Deny::Growth) && !settings.growth.value {
+            return Err(Error::usage("growth is denied, and not asked for")
+                .hint("add `--growth`, or `growth = true` to the configuration"));
+        }
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
         let options = Options {
             archive: self.use_archive.clone(),
             output: self.output.clone(),
             ratchet: ratchet_request(&settings.ratchet, resolved.accepted.as_ref()),
             results: self.results()?,
+            generated: settings.generated.value,
+            growth: settings.growth.value,
             ..typed.options(&self.common, &resolved)?
         };
         Ok(DiffRequest { options, output })
     }
 
     fn layer(&self) -> Layer {
-        Layer { ratchet: self.ratchet.clone().map(Sourced::typed), ..Layer::default() }
+        Layer {
+            ratchet: self.ratchet.clone().map(Sourced::typed),
+            generated: self.generated.map(Sourced::typed),
+            growth: self.growth.then(|| Sourced::typed(true)),
+            ..Layer::default()
+        }
     }
 
     /// What it reads and writes besides the project.

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ExitCode, Result};
 use crate::hook::OnFailure;
-use crate::model::{NotCompared, Ratchet, Run, Side, Verdict};
+use crate::model::{NotCompared, Run, Side, Verdict};
 use crate::report::Denied;
 use crate::system::interrupt;
 use crate::system::term;
@@ -18,14 +18,16 @@ pub struct Gate {
 
 /// The exit code of a run. The worst news decides; an interrupted run that already found a regression says so.
 pub fn of_run(run: &Run, gate: Gate) -> ExitCode {
-    let codes =
-        [of_comparison(run, gate), run.ratchet.as_ref().map_or(ExitCode::Success, |found| of_ratchet(found, gate))];
-    worst(codes)
+    let of_ratchet = run.ratchet.as_ref().map_or(ExitCode::Success, |found| of_second(&found.comparison, gate));
+    let generated = run.generated.as_ref().filter(|_| gate.denied.generated);
+    let comparison = generated.and_then(|found| found.comparison.as_ref());
+    let of_generated = comparison.map_or(ExitCode::Success, |comparison| of_second(comparison, gate));
+    worst([of_comparison(run, gate), of_ratchet, of_generated])
 }
 
-/// Of the comparison with the ratchet's version only losses count. That it could not be made is no success.
-fn of_ratchet(ratchet: &Ratchet, gate: Gate) -> ExitCode {
-    let run = match &ratchet.comparison {
+/// Of a further comparison only losses count. That it could not be made is no success.
+fn of_second(comparison: &std::result::Result<Box<Run>, NotCompared>, gate: Gate) -> ExitCode {
+    let run = match comparison {
         Ok(run) => run,
         Err(NotCompared::IsBase) => return ExitCode::Success,
         Err(NotCompared::DoesNotBuild { .. }) => return ExitCode::BuildFailed,
@@ -48,7 +50,7 @@ fn of_ratchet(ratchet: &Ratchet, gate: Gate) -> ExitCode {
 /// The exit code of the comparison with base.
 fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
     let measured = run.outcomes.iter().any(|outcome| outcome.measured.is_some());
-    if run.count(Verdict::Slower) > 0 {
+    if run.count(Verdict::Slower) > 0 || gate.denied.growth && run.growing().next().is_some() {
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
@@ -122,8 +124,10 @@ mod tests {
     use crate::model::samples;
     use crate::model::{FailedOn, Reason};
 
-    const DENIED: Gate =
-        Gate { fail_without_tests: false, denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true } };
+    const DENIED: Gate = Gate {
+        fail_without_tests: false,
+        denied: Denied { inconclusive: true, unconfirmed: true, uncovered: true, growth: true, generated: true },
+    };
 
     fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
         let outcomes = verdicts.iter().map(|(verdict, reason)| crate::model::Outcome {
@@ -145,6 +149,15 @@ mod tests {
         let run = run(&[(Verdict::Inconclusive, None)]);
         assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
         assert_eq!(of_run(&run, DENIED), ExitCode::Inconclusive);
+    }
+
+    #[test]
+    fn growth_fails_only_when_denied() {
+        let mut run = run(&[(Verdict::Same, None)]);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Success);
+        run.growth = Some(samples::growth());
+        assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
+        assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
     }
 
     #[test]
@@ -189,7 +202,7 @@ mod tests {
         let version = crate::model::VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
         let code = |own: Verdict, comparison| {
             let mut run = run(&[(own, None)]);
-            run.ratchet = Some(Ratchet { version: version.clone(), comparison });
+            run.ratchet = Some(crate::model::Ratchet { version: version.clone(), comparison });
             of_run(&run, Gate::default())
         };
         let found = |verdict| Ok(Box::new(run(&[(verdict, None)])));

@@ -15,6 +15,7 @@ mod diff;
 mod doctor;
 mod exit_code;
 mod explain;
+mod generate;
 mod github;
 mod hook;
 mod list;
@@ -42,6 +43,7 @@ use demo::DemoArguments;
 use diff::DiffArguments;
 use doctor::DoctorArguments;
 use explain::ExplainArguments;
+use generate::GenerateArguments;
 use hook::HookArguments;
 use list::ListArguments;
 use log::LogArguments;
@@ -111,6 +113,12 @@ pub enum Command {
     ///
     /// Arguments are those of `diff`. Both versions are built, nothing is measured.
     List(Box<ListArguments>),
+    /// Make up calls for changed functions that no test executes, so that `diff --generated` can compare these, too.
+    ///
+    /// Without FUNCTION: those that no test executes. Every call is tried in a cage, without files, network and other
+    /// processes, on both versions; those that pass, and do the same each time, are kept for `diff --generated`. Your tree
+    /// is not touched, unless `--write` names a file.
+    Generate(Box<GenerateArguments>),
     /// Compare each commit of a range with the one before it.
     ///
     /// The youngest first, along first parents. Commits that do not build are skipped; what was found out is kept, so that
@@ -185,6 +193,7 @@ impl Arguments {
             Command::Diff(arguments) => arguments.run(),
             Command::Explain(arguments) => arguments.run(),
             Command::List(arguments) => arguments.run(),
+            Command::Generate(arguments) => arguments.run(),
             Command::Log(arguments) => arguments.run(),
             Command::Bisect(arguments) => arguments.run(),
             Command::Archive(arguments) => arguments.run(),

@@ -5,7 +5,7 @@ use super::tables::OverrideTable;
 use super::values::{Features, Gates, Limit, Revision, Time, Value};
 use super::words::{Auto, Deny, NoTests};
 use crate::error::{Error, Result};
-use crate::model::{Engine, Explain, Ignored, Instructions, Metric, Strategy, Threshold};
+use crate::model::{Engine, Explain, Generated, Ignored, Instructions, Metric, Strategy, Threshold};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::ops::Range;
@@ -114,19 +114,23 @@ settings! {
     instructions: Instructions, "instructions", Instructions::default();
     /// An older version to compare with as well, so that small losses add up; `none` for no such comparison.
     ratchet: Revision, "ratchet", Revision(None);
+    /// For which functions to compare generated calls, too.
+    generated: Generated, "generated", Generated::default();
     /// For which tests to find the responsible functions.
     explain: Explain, "explain", Explain::default();
     /// What to count to find the responsible functions.
     engine: Auto<Engine>, "engine", Auto(None);
     /// Which functions to time to find the responsible ones.
     strategy: Auto<Strategy>, "strategy", Auto(None);
+    /// Whether to count how the work of functions grows with the length of their input.
+    growth: bool, "growth", false;
     /// The tests to run unless others are asked for: an expression of nextest's filterset language.
     default_filter: String, "default-filter", "all()".to_owned();
     /// Which tests marked `#[ignore]` to take.
     run_ignored: Ignored, "run-ignored", Ignored::default();
     /// What to do when there is nothing to measure.
     no_tests: NoTests, "no-tests", NoTests::Pass;
-    /// What fails the run besides regressions: inconclusive tests (exit code 105), of these only those that are probably slower (105), changed functions that no test executes (106).
+    /// What fails the run besides regressions: inconclusive tests (exit code 105), of these only those that are probably slower (105), changed functions that no test executes (106), functions whose work grows with a larger power of their input's length (100), generated calls that got slower (100).
     deny: Vec<Deny>, "deny", Vec::new();
     /// Cargo profile to build both versions with.
     cargo_profile: String, "cargo-profile", "bench".to_owned();
@@ -175,7 +179,7 @@ mod tests {
         let value = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.as_str());
         assert_eq!(
             (value("threshold"), value("budget"), value("default-filter")),
-            (Some("2%"), Some("none"), Some("all()"))
+            (Some("1%"), Some("none"), Some("all()"))
         );
     }
 }

@@ -99,6 +99,16 @@ impl Value for Threshold {
     }
 }
 
+impl Value for bool {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        text.parse().map_err(|_| Invalid::Word(suggest::none_of(text, &["true", "false"])))
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
 impl Value for Time {
     fn read(text: &str) -> Result<Self, Invalid> {
         duration(text).map(Self)

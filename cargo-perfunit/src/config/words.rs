@@ -1,7 +1,7 @@
 //! Settings that are one word of a few: the same on the command line and in the file.
 
 use super::values::{Invalid, Value, Written};
-use crate::model::{Engine, Explain, Ignored, Instructions, Strategy};
+use crate::model::{Engine, Explain, Generated, Ignored, Instructions, Strategy};
 use crate::system::suggest;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser, ValueParserFactory};
@@ -100,6 +100,10 @@ pub enum Deny {
     Unconfirmed,
     /// Changed functions that no test executes (exit code 106).
     Uncovered,
+    /// Functions whose work grows with a larger power of their input's length (exit code 100); needs `--growth`.
+    Growth,
+    /// Generated calls that got slower (exit code 100).
+    Generated,
 }
 
 impl Value for Vec<Deny> {
@@ -145,7 +149,7 @@ macro_rules! words {
     )*};
 }
 
-words!(Explain, Instructions, Ignored, NoTests, Deny);
+words!(Explain, Instructions, Ignored, Generated, NoTests, Deny);
 
 #[cfg(test)]
 mod tests {

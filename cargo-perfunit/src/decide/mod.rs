@@ -17,11 +17,14 @@ mod effect;
 mod estimate;
 mod exact;
 mod family;
+mod growth;
 mod looks;
 mod mann_whitney;
+mod power;
 mod proportion;
 mod quantile;
 mod robust;
+mod scaling;
 mod separation;
 mod sequential;
 #[cfg(test)]
@@ -32,11 +35,13 @@ pub use effect::{cohens_d, effect_size};
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
 pub use family::{confirmation_alpha, effort, pairs_per_layout};
+pub use growth::{Faster, Growing, WorkAt, growth};
 pub use looks::{FIRST_LOOK, Looks};
 pub use mann_whitney::{RankSum, mann_whitney};
 pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};
 pub use robust::{trimmed_mean, winsorized_variance};
+pub use scaling::{TimeAt, scaling};
 pub use separation::{Calls, SEPARATION};
 pub use sequential::{
     Decision, POWER, Rule, Sequential, Step, affordable, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,

@@ -15,7 +15,7 @@
 
 use super::estimate::{Estimate, Interval};
 use super::looks::Looks;
-use crate::model::{Change, Verdict};
+use crate::model::{Change, Verdict, margin};
 
 /// The probability with which a change of the size [`Decision::detectable`] would have been found.
 pub const POWER: f64 = 0.99;
@@ -120,8 +120,10 @@ pub fn affordable(values: usize, took: f64, left: f64) -> usize {
 ///
 /// - the estimate is at or beyond the threshold, and the interval at `alpha_of_change` is far from 0, its nearer end by half
 ///   of the threshold and a quarter of the estimate: `Slower` or `Faster`;
-/// - interval excludes 0 and lies inside the threshold: `ChangedBelowThreshold`;
-/// - interval holds 0 and lies inside the threshold: `Same`.
+/// - else, the interval excludes 0 and lies inside the margin: `ChangedBelowThreshold`;
+/// - else, it holds 0 and lies inside the margin: `Same`.
+///
+/// The margin is the threshold, or a little more where that is small ([`margin`]).
 ///
 /// `None` if nothing is, and between looks.
 pub fn look(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
@@ -156,8 +158,8 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     };
     let interval = then.interval(per_look(rule, rule.alpha));
     let half = (interval.high - interval.low) / 2.0 + rule.bias;
-    // Either 0 or the threshold must fall out of it.
-    let enough = now.mean.abs().max(rule.threshold.ln_1p() - now.mean.abs());
+    // Either 0 or the margin must fall out of it.
+    let enough = now.mean.abs().max(margin(rule.threshold).ln_1p() - now.mean.abs());
     half > DOUBT * enough
 }
 
@@ -188,7 +190,7 @@ pub fn on_fresh_values<V: Copy + PartialEq + From<Verdict>>(first: V, fresh: V) 
 /// Whether another layout of the code may say something else than the one that said this, where its place matters. What noise
 /// alone leaves open stays so.
 pub fn rests_on_layout(verdict: Verdict, change: &Change, threshold: f64) -> bool {
-    verdict != Verdict::Inconclusive || (change.high - change.low) / 2.0 < threshold
+    verdict != Verdict::Inconclusive || (change.high - change.low) / 2.0 < margin(threshold)
 }
 
 /// Whether more values can come.
@@ -219,7 +221,8 @@ impl<'a> Found<'a> {
             let is_far = from_zero > 0.0 && from_zero >= by_estimate.max(FAR_BY_THRESHOLD * threshold);
             return is_far.then_some(if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster });
         }
-        let is_inside = -threshold < low && high < threshold;
+        let margin = margin(threshold);
+        let is_inside = -margin < low && high < margin;
         let excludes_zero = low > 0.0 || high < 0.0;
         is_inside.then_some(if excludes_zero { Verdict::ChangedBelowThreshold } else { Verdict::Same })
     }

@@ -49,6 +49,7 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
 /// Explains outcomes as far as that was asked for. Returns what the user should know: whatever goes wrong here, what was
 /// measured is not lost.
 pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcomes: &mut [Outcome]) -> Vec<Warning> {
+    let _span = tracing::info_span!("explain").entered();
     let asked = inquiry.explaining.explain;
     let mut answers = match explain(builder, inquiry, &questions(outcomes, asked)) {
         Ok(answers) => answers,

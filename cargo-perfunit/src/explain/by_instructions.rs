@@ -58,6 +58,7 @@ struct Counting<'a> {
 
 /// Explains tests by the instructions that their functions execute.
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    let _span = tracing::debug_span!("callgrind").entered();
     let targets = questions.iter().map(|question| question.test.target.clone()).collect();
     let context = builder.context();
     let mut bench = Bench::open(&context.ours)?;

@@ -11,7 +11,7 @@ use super::options::Goal;
 use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
 use super::suspects;
 use super::with_probes::{self, Probed};
-use crate::build::{Builder, InPlace, Seeds};
+use crate::build::{Builder, InPlace, Probes, Seeds};
 use crate::error::{Result, apart};
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
 use crate::model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TargetId, Unexplained, Warning};
@@ -44,7 +44,7 @@ struct Examiner<'a> {
     probed: &'a Probed,
     inquiry: &'a Inquiry<'a>,
     facts: &'a Facts,
-    layouts: Layouts,
+    layouts: Layouts<'a>,
 }
 
 /// What a number of pairs told.
@@ -74,8 +74,9 @@ struct Pairs {
 
 /// Explains tests by the time that their functions take.
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    let _span = tracing::debug_span!("probes").entered();
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
-    let probed = match apart(with_probes::build(builder, inquiry, &targets))? {
+    let probed = match apart(with_probes::build(builder, inquiry, &targets, Probes::With))? {
         Ok(probed) => probed,
         Err(why) => return Ok(Answers::none(questions, why)),
     };

@@ -83,6 +83,7 @@ pub fn measured<'a>(
     targets: &BTreeSet<TargetId>,
     folder: &Path,
 ) -> Result<Option<Lined<'a>>> {
+    let _span = tracing::debug_span!("lines").entered();
     let tree = builder.root(Place::Measured)?;
     let mut described = BTreeMap::new();
     for target in targets {

@@ -25,6 +25,8 @@ pub struct Probed {
     pub renamed: BTreeMap<u64, u64>,
     /// How many functions of head have none, by reason.
     pub without_probe: BTreeMap<String, usize>,
+    /// Head's functions as they are written, by the keys of their sites.
+    pub sites: BTreeMap<u64, Site>,
 }
 
 /// Whether all packages of the project's own are members of the workspace. To cargo other ones with a path are the same
@@ -48,34 +50,40 @@ fn has_only_members(inquiry: &Inquiry<'_>) -> bool {
 struct WithProbes<'a> {
     inquiry: &'a Inquiry<'a>,
     place: Place,
+    probes: Probes,
     /// Files that do not compile with probes.
     without: BTreeSet<String>,
     instrumented: Instrumentation,
 }
 
-/// Builds the targets of both sides with probes, or says why that cannot be done.
+/// Builds the targets of both sides with these probes, or says why that cannot be done.
 pub fn build(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'_>,
     targets: &BTreeSet<TargetId>,
+    probes: Probes,
 ) -> Tried<Probed, Unexplained> {
     let place = Place::Probed { apart: !has_only_members(inquiry) };
     let without = BTreeSet::new();
     let instrumented = instrumented(inquiry, &builder.root(place)?, &without)?;
-    let mut attempt = WithProbes { inquiry, place, without, instrumented };
+    let mut attempt = WithProbes { inquiry, place, probes, without, instrumented };
     let sides = match builder.both_sides(&inquiry.job(targets), &mut attempt)? {
         Ok(both) => both.sides,
-        Err(failure) => return Err(Stop::Because(inquiry.not_built(BuiltWith::Probes, &failure))),
+        Err(failure) => {
+            let with = if probes == Probes::Counting { BuiltWith::Counters } else { BuiltWith::Probes };
+            return Err(Stop::Because(inquiry.not_built(with, &failure)));
+        }
     };
-    let Instrumentation { files, mut functions, without_probe } = attempt.instrumented;
+    let Instrumentation { files, mut functions, without_probe, mut sites } = attempt.instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.
     let data = files.get(inquiry.built.pairing.tests_of);
     builder.checkout(place, data, &inquiry.built.injections)?;
     let renamed = renamed(&functions);
     for (new, old) in &renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
+        sites.remove(new).into_iter().for_each(|site| drop(sites.insert(*old, site)));
     }
-    Ok(Probed { sides, functions, renamed, without_probe })
+    Ok(Probed { sides, functions, renamed, without_probe, sites })
 }
 
 impl Attempt for WithProbes<'_> {
@@ -84,7 +92,7 @@ impl Attempt for WithProbes<'_> {
     }
 
     fn variant(&self) -> Variant {
-        Variant { probes: Probes::With, ..self.inquiry.built.variant }
+        Variant { probes: self.probes, ..self.inquiry.built.variant }
     }
 
     fn order(&self) -> [Side; 2] {
@@ -105,7 +113,7 @@ impl Attempt for WithProbes<'_> {
 
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
         // Files with errors that still carry probes.
-        let named = failure.files.iter().filter_map(|path| path.strip_prefix(tree).ok());
+        let named = failure.places.iter().filter_map(|place| place.file.strip_prefix(tree).ok());
         let named = named.filter(|path| self.files(side).entries.contains_key(*path));
         let named = named.map(|path| path.to_string_lossy().into_owned());
         let blamed: Vec<String> = named.filter(|path| !self.without.contains(path)).collect();
@@ -122,6 +130,8 @@ struct Instrumentation {
     files: Sides<FileSet>,
     functions: Sides<BTreeMap<u64, Function>>,
     without_probe: BTreeMap<String, usize>,
+    /// Head's.
+    sites: BTreeMap<u64, Site>,
 }
 
 /// Both versions with probes in all files but `without`.
@@ -143,6 +153,7 @@ fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) 
     let is_trivial = |key: u64| Side::BOTH.iter().all(|side| trivial.get(*side).1.get(&key).is_none_or(|is| *is));
     let mut without_probe: BTreeMap<String, usize> = BTreeMap::new();
     let mut functions: Sides<BTreeMap<u64, Function>> = Sides::default();
+    let mut sites = BTreeMap::new();
     let files = Sides { base: Side::Base, head: Side::Head }.try_map(|_, side| {
         let mut files = plain.pairing.files.get(side).clone();
         for (path, source) in &trivial.get(side).0 {
@@ -159,6 +170,7 @@ fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) 
                 for LeftOut { why, .. } in &found.left_out {
                     *without_probe.entry(why.to_string()).or_default() += 1;
                 }
+                sites.extend(found.sites.into_iter().map(|site| (site.key, site)));
             }
             let mut text = found.text;
             if source.is_root {
@@ -171,5 +183,5 @@ fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) 
         }
         Ok::<_, Error>(files)
     })?;
-    Ok(Instrumentation { files, functions, without_probe })
+    Ok(Instrumentation { files, functions, without_probe, sites })
 }

@@ -2,11 +2,12 @@
 
 use super::call_trees::CallTrees;
 use super::common_pages::CommonFile;
-use super::gauge::Gauges;
+use super::gauge::{Gauge, Gauges};
 use super::kernel;
 use super::noise::Watch;
 use super::quiet::quietest;
 use super::shared_page::SharedPage;
+use super::work_tables::WorkTables;
 use crate::build::{InPlace, Seeds, TestExecutable};
 use crate::config::Terms;
 use crate::error::{Error, Result};
@@ -87,6 +88,8 @@ pub struct Bench {
     pub gauges: Gauges,
     /// Where processes leave call trees; nowhere unless it is set.
     pub trees: RefCell<Option<CallTrees>>,
+    /// Where processes leave the work of functions; nowhere unless it is set.
+    pub tables: RefCell<Option<WorkTables>>,
     /// What build scripts of each side left in `OUT_DIR`.
     pub made: Option<InPlace>,
     /// The page of the running pair.
@@ -101,6 +104,7 @@ pub struct Bench {
     unsettled: Cell<bool>,
 }
 
+/// Time on other cores than those that are left to us while we measure.
 pub struct Visit<'a>(&'a Bench);
 
 impl Drop for Visit<'_> {
@@ -122,6 +126,7 @@ struct Cores {
 impl Bench {
     /// Prepares the machine; `ours` is our folder below cargo's target folder.
     pub fn open(ours: &Path) -> Result<Self> {
+        let _span = tracing::debug_span!("core").entered();
         process::spare_children();
         let cores = Cores::find();
         let core = quietest(&cores.allowed).ok_or_else(|| Error::setup("no CPU may be used"))?;
@@ -135,6 +140,7 @@ impl Bench {
             seeds: Seeds::default(),
             gauges: Gauges::default(),
             trees: RefCell::default(),
+            tables: RefCell::default(),
             made: None,
             page: SharedPage::new()?,
             temporary,
@@ -151,6 +157,11 @@ impl Bench {
         self.core.get()
     }
 
+    /// The core that a process is kept on; none if it only simulates one.
+    pub fn core_of(&self, gauge: Option<Gauge>) -> Option<usize> {
+        (!gauge.is_some_and(Gauge::is_callgrind)).then(|| self.core())
+    }
+
     /// Puts ourselves on the core of the measured processes, until the result is dropped: who starts there and waits there
     /// has its children there from their first instruction to their last.
     pub fn visit_core(&self) -> Visit<'_> {
@@ -158,6 +169,17 @@ impl Bench {
             let _ = os::keep_on([self.core.get()]);
         }
         Visit(self)
+    }
+
+    /// Lets us, and what we start, use all cores until the result is dropped: for work while nothing is measured.
+    pub fn use_all_cores(&self) -> Visit<'_> {
+        self.cores.release();
+        Visit(self)
+    }
+
+    /// How many cores there are for such work.
+    pub fn all_cores(&self) -> usize {
+        self.cores.allowed.len()
     }
 
     /// Between two tests: if others were busy on the core, moves to a quieter one.

@@ -8,10 +8,11 @@
 //! ends leaves many tests with a verdict.
 
 use super::bench::{Bench, Config};
-use super::confirmed::{confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::confirmed::{beyond_places, confirmed, is_as_places_do, is_flagged, rests_on_places, verdicts_of_pairs};
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::{Measurement, Unit};
+use super::meter;
 use super::settled::Settled;
 use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
@@ -48,7 +49,7 @@ pub(super) struct Confirmation<'a> {
     pub sides: &'a Sides<&'a SideBuild>,
     pub subjects: &'a [Subject<'a>],
     pub observer: Observer<'a>,
-    pub layouts: Layouts,
+    pub layouts: Layouts<'a>,
     pub random: fastrand::Rng,
 }
 
@@ -78,6 +79,7 @@ struct Open {
 impl Confirmation<'_> {
     /// The ends of all tests.
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
+        let _span = tracing::debug_span!("confirm").entered();
         let alpha = self.alpha(&screened);
         let mut open = self.open(&screened, alpha)?;
         let is_open: BTreeSet<usize> = open.iter().map(|open| open.subject).collect();
@@ -133,11 +135,7 @@ impl Confirmation<'_> {
             };
             let is_flagged = is_flagged(&screened.end, &self.gates(subject));
             let rests = rests_on_places(&screened.end);
-            let places = if is_flagged || rests {
-                self.layouts.places(self.bench, self.sides, subject)?
-            } else {
-                Placed::Matched
-            };
+            let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
             if is_flagged || places == Placed::Uncertain {
                 ask(Question::Pairs(places), settled, figures);
             }
@@ -169,7 +167,7 @@ impl Confirmation<'_> {
             Measurement::new(&open.config, settled, unit, alpha)
         };
         let Some(units) = measurement.units_at(look) else {
-            open.answer = Some(measurement.finish());
+            open.answer = Some(self.answer(open, measurement)?);
             return Ok(true);
         };
         self.bench.settle();
@@ -184,11 +182,25 @@ impl Confirmation<'_> {
         let trial = Trial { bench: self.bench, config: &open.config, programs };
         measurement.advance(&trial, layouts, units, &mut self.random)?;
         if measurement.is_over() {
-            open.answer = Some(measurement.finish());
+            open.answer = Some(self.answer(open, measurement)?);
         } else {
             open.measurement = Some(measurement);
         }
         Ok(true)
+    }
+
+    /// What fresh values say in the end.
+    fn answer(&mut self, open: &Open, measurement: Measurement) -> Result<Ended> {
+        let end = measurement.finish();
+        if open.question != Question::Pairs(Placed::Uncertain) || !is_as_places_do(&end) {
+            return Ok(end);
+        }
+        let subject = &self.subjects[open.subject];
+        let mut programs = subject.programs(self.sides);
+        programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
+        let trial = Trial { bench: self.bench, config: &open.config, programs };
+        let instructions = meter::instructions(&trial, &open.settled, &mut self.random)?;
+        Ok(beyond_places(end, instructions))
     }
 
     /// What fresh values are of: layouts, where they can be drawn and there is time for it.

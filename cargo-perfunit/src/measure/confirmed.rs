@@ -4,7 +4,9 @@ use super::layouts::Placed;
 use super::secondary_metrics::OF_PAIRS;
 use super::subject::{Ended, Figures};
 use crate::decide;
-use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, Reason, Verdict};
+use crate::model::{
+    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, Reason, Verdict,
+};
 
 /// Whether something that decides changed by what pairs say: what is counted was read again already.
 pub fn is_flagged(end: &Ended, gates: &[Metric]) -> bool {
@@ -19,6 +21,31 @@ pub fn is_flagged(end: &Ended, gates: &[Metric]) -> bool {
 pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
     let is_of_pairs = |metric: &&Metric| **metric == Metric::Time || OF_PAIRS.contains(metric);
     1 + gates.iter().filter(is_of_pairs).count().max(1)
+}
+
+/// The answer of fresh values on a test whose changed code has no common place, given how its instructions changed. What the
+/// place can do counts only if the work changed the same way.
+pub fn beyond_places(mut end: Ended, instructions: Option<MetricVerdict>) -> Ended {
+    let Ok(figures) = &mut end.result else { return end };
+    let seen = figures.verdict;
+    let agrees = match seen {
+        Verdict::Slower => instructions == Some(MetricVerdict::More),
+        Verdict::Faster => instructions == Some(MetricVerdict::Less),
+        _ => true,
+    };
+    if !agrees {
+        figures.verdict = Verdict::Inconclusive;
+        end.reason = Some(Reason::AsPlacesDo { seen, instructions });
+    }
+    end
+}
+
+/// Whether a change is so small that the place of code can do as much.
+pub fn is_as_places_do(end: &Ended) -> bool {
+    end.result.as_ref().is_ok_and(|figures| {
+        let Measured { change, base_ns, head_ns, .. } = &figures.measured;
+        is_changed(figures) && (change.estimate.abs() < OF_PLACES || (head_ns - base_ns).abs() < OF_PLACES_NS)
+    })
 }
 
 fn is_changed(figures: &Figures) -> bool {
@@ -91,7 +118,7 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
             let agrees = before.measured.change.estimate.signum() == figures.measured.change.estimate.signum();
             let why = match fresh.reason {
                 Some(Reason::BudgetUsedUp) if was_changed && agrees => Reason::Unconfirmed { seen: before.verdict },
-                Some(Reason::BudgetUsedUp) => Reason::BudgetUsedUp,
+                Some(why @ (Reason::BudgetUsedUp | Reason::AsPlacesDo { .. })) => why,
                 _ if was_changed => Reason::NotConfirmed,
                 _ => Reason::TooNoisy,
             };
@@ -177,6 +204,35 @@ pub mod tests {
         let end = confirmed(&ended(Ok(figures(Verdict::Slower, 0.3))), ended(fresh), Placed::Matched);
         assert_eq!(end.result.unwrap().verdict, verdict);
         assert_eq!(end.reason.as_ref(), reason);
+    }
+
+    #[test]
+    fn what_places_can_do_counts_only_with_other_work() {
+        use MetricVerdict::{ChangedBelowThreshold, Less, More, Same};
+        let check = |first: Verdict, instructions, verdict: Verdict| {
+            let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
+            let fresh = ended(Ok(figures(first, estimate)));
+            assert!(is_as_places_do(&fresh));
+            let before = ended(Ok(figures(first, estimate)));
+            let end = confirmed(&before, beyond_places(fresh, instructions), Placed::Uncertain);
+            let why = Reason::AsPlacesDo { seen: first, instructions };
+            assert_eq!(end.result.unwrap().verdict, verdict);
+            assert_eq!(end.reason, (verdict == Verdict::Inconclusive).then_some(why));
+        };
+        check(Verdict::Slower, Some(More), Verdict::Slower);
+        check(Verdict::Faster, Some(Less), Verdict::Faster);
+        for instructions in [None, Some(Same), Some(Less), Some(ChangedBelowThreshold), Some(MetricVerdict::Varies)] {
+            check(Verdict::Slower, instructions, Verdict::Inconclusive);
+        }
+        check(Verdict::Faster, Some(More), Verdict::Inconclusive);
+        let of = |verdict, estimate, base_ns: f64| {
+            let mut figures = figures(verdict, estimate);
+            (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
+            is_as_places_do(&ended(Ok(figures)))
+        };
+        assert!(!of(Verdict::Slower, 0.021, 1000.0) && !of(Verdict::Same, 0.013, 1000.0));
+        // 4 ns of 20, and 6 ns.
+        assert!(of(Verdict::Slower, 0.2, 20.0) && !of(Verdict::Slower, 0.3, 20.0));
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub struct Flagged {
 /// Compares the first calls of a test that was measured by its later ones: one pair, and as many as it takes if that
 /// differs.
 pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fastrand::Rng) -> Result<Look> {
+    let _span = tracing::debug_span!("first_call").entered();
     let config = trial.config;
     if !matches!(way.task, Task::Steady(_)) || later.verdict == Verdict::Slower || interrupt::requested() {
         return Ok(Look::Nothing);

@@ -1,6 +1,9 @@
 //! How a process is started that counts: with a library before libc, or in callgrind.
 
 use crate::build::is_loadable;
+use crate::error::Result;
+use crate::model::Side;
+use crate::system::fs;
 use perfunit_runtime::page::{METER_VARIABLE, PRELOAD_VARIABLE};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -50,7 +53,7 @@ impl Gauges {
     }
 
     /// A command that runs the program under a gauge.
-    pub fn command(&self, gauge: Option<Gauge>, program: &Path) -> Command {
+    pub fn command(&self, gauge: Option<Gauge>, side: Side, program: &Path) -> Command {
         let Some(valgrind) = self.valgrind.as_ref().filter(|_| gauge.is_some_and(Gauge::is_callgrind)) else {
             return Command::new(program);
         };
@@ -60,7 +63,7 @@ impl Gauges {
             command.args(CALL_GRAPH);
         }
         let mut out = OsString::from("--callgrind-out-file=");
-        out.push(self.out());
+        out.push(self.folder.join(side.to_string()));
         command.arg(out).arg("--").arg(program);
         command
     }
@@ -82,9 +85,16 @@ impl Gauges {
         }
     }
 
-    /// The file that callgrind is told; it writes its parts beside it.
-    pub fn out(&self) -> PathBuf {
-        self.folder.join("out")
+    /// What callgrind wrote of a call of a side's process: its parts are numbered from 1, and the call of nothing was read
+    /// twice.
+    pub fn part(&self, side: Side, call: usize) -> PathBuf {
+        self.folder.join(format!("{side}.{}", call + 2))
+    }
+
+    /// Makes room for what the next processes write in callgrind.
+    pub fn clear(&self) -> Result<()> {
+        fs::remove_dir_all(&self.folder)?;
+        fs::create_dir_all(&self.folder)
     }
 }
 
@@ -121,7 +131,7 @@ mod tests {
 
     #[test]
     fn only_callgrind_stands_before_the_program() {
-        let program = |gauge| gauges().command(gauge, Path::new("/d/test")).get_program().to_owned();
+        let program = |gauge| gauges().command(gauge, Side::Base, Path::new("/d/test")).get_program().to_owned();
         assert_eq!(program(Some(Gauge::Callgrind)), "/b/valgrind");
         assert_eq!(program(Some(Gauge::CallGraph)), "/b/valgrind");
         assert_eq!(program(Some(Gauge::Processor)), "/d/test");

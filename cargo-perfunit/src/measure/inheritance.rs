@@ -4,7 +4,6 @@
 //! with a copy of all our page tables, and that cost more than the rest of its start.
 
 use super::bench::Bench;
-use super::call_trees::CallTrees;
 use crate::error::{Error, Result};
 use crate::model::{Side, Sides};
 use crate::system::os::{FixedAddresses, Inherited, NoCoreFiles};
@@ -14,7 +13,7 @@ use std::fs::File;
 pub struct Inheritance {
     page: Inherited,
     common: Option<Inherited>,
-    trees: Option<Sides<Inherited>>,
+    probed: Sides<Option<Inherited>>,
     _addresses: Option<FixedAddresses>,
     _core_files: Option<NoCoreFiles>,
 }
@@ -22,15 +21,17 @@ pub struct Inheritance {
 impl Inheritance {
     /// Sets up what the next processes get.
     pub fn prepare(bench: &Bench, common: Option<&File>) -> Result<Self> {
-        let trees = bench.trees.borrow();
-        let both = |trees: &CallTrees| {
-            Ok::<_, Error>(Sides { base: inherited(trees.file(Side::Base))?, head: inherited(trees.file(Side::Head))? })
+        let (trees, tables) = (bench.trees.borrow(), bench.tables.borrow());
+        // One or the other: a program has probes of one kind.
+        let file = |side: Side| {
+            let tree = trees.as_ref().map(|trees| trees.file(side));
+            tree.or_else(|| tables.as_ref().map(|tables| tables.file(side))).map(inherited).transpose()
         };
         let fixed = bench.paired_address_space.then(FixedAddresses::switch_on).transpose();
         Ok(Self {
             page: inherited(bench.page.file())?,
             common: common.map(inherited).transpose()?,
-            trees: trees.as_ref().map(both).transpose()?,
+            probed: Sides { base: file(Side::Base)?, head: file(Side::Head)? },
             _addresses: fixed
                 .map_err(|error| Error::setup(format!("cannot switch off address space randomisation: {error}")))?,
             // A test that aborts shall not leave a core file.
@@ -48,9 +49,9 @@ impl Inheritance {
         self.common.as_ref().map_or(0, Inherited::number)
     }
 
-    /// Under which descriptor a side's process finds the file for its call tree; 0 if none is wanted.
+    /// Under which descriptor a side's process finds the file for its call tree or its table; 0 if none is wanted.
     pub fn tree(&self, side: Side) -> i32 {
-        self.trees.as_ref().map_or(0, |trees| trees.get(side).number())
+        self.probed.get(side).as_ref().map_or(0, Inherited::number)
     }
 }
 

@@ -8,6 +8,7 @@
 use super::bench::Bench;
 use super::subject::Subject;
 use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestExecutable};
+use crate::decide;
 use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::layout::Matched;
 use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId};
@@ -21,9 +22,13 @@ use std::path::{Path, PathBuf};
 /// Layouts of a target that stay on disk for its other tests; of more some are linked again for each test that needs them.
 const KEPT: usize = 32;
 
+/// At most so many are linked at once.
+const MOST_AT_ONCE: usize = 8;
+
 /// The layouts of all targets measured so far.
 #[derive(Debug)]
-pub struct Layouts {
+pub struct Layouts<'a> {
+    bench: &'a Bench,
     folder: PathBuf,
     known: BTreeMap<TargetId, std::result::Result<Target, NoLayout>>,
     /// Whose drawn layouts there are: of one target at a time, for executables are large.
@@ -55,12 +60,12 @@ struct Target {
     functions: Option<Sides<Places>>,
 }
 
-impl Layouts {
-    pub fn new(bench: &Bench, placement: Placement, seed: u64) -> Self {
+impl<'a> Layouts<'a> {
+    pub fn new(bench: &'a Bench, placement: Placement, seed: u64) -> Self {
         let (folder, known) = (bench.layouts(), BTreeMap::new());
         // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.
         let position = if bench.paired_address_space { Position::AsBuilt } else { Position::Fixed };
-        Self { folder, known, current: None, drawn: BTreeMap::new(), seed, placement, position }
+        Self { bench, folder, known, current: None, drawn: BTreeMap::new(), seed, placement, position }
     }
 
     /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
@@ -86,32 +91,58 @@ impl Layouts {
             self.current = Some(target.clone());
         }
         if !self.drawn.contains_key(&number) {
-            self.make_room(number)?;
-            let Some(Ok(known)) = self.known.get_mut(target) else { return Ok(None) };
-            let outputs = paths(&self.folder.join("drawn"), number);
-            put_beside(executables, &outputs)?;
-            let seed = self.seed.wrapping_add(number as u64);
-            match apart(known.matched.link(seed, outputs.as_ref().map(PathBuf::as_path)))? {
-                Ok(figures) => known.figures = known.figures.worse(figures),
-                Err(_) => return Ok(None),
-            }
-            self.drawn.insert(number, at(executables, outputs));
+            self.link_from(executables, number)?;
         }
         Ok(self.drawn.get(&number).map(Sides::as_ref))
     }
 
-    /// Removes a layout if there are as many as are kept: the one that is farthest from this, as tests take them in order.
-    fn make_room(&mut self, number: usize) -> Result<()> {
-        let farthest = self.drawn.keys().copied().max_by_key(|other| other.abs_diff(number));
-        let Some(farthest) = farthest.filter(|_| self.drawn.len() >= KEPT) else { return Ok(()) };
-        let gone = self.drawn.remove(&farthest);
-        gone.map_or(Ok(()), |Sides { base, head }| [base, head].iter().try_for_each(|side| fs::remove_file(&side.path)))
+    /// Links a layout and those behind it up to the next look, as far as there are cores: nothing is measured meanwhile.
+    fn link_from(&mut self, executables: Sides<&TestExecutable>, number: usize) -> Result<()> {
+        let _span = tracing::debug_span!("link").entered();
+        let at_once = self.bench.all_cores().min(MOST_AT_ONCE);
+        let next_look = (number + 1).next_multiple_of(decide::FIRST_LOOK);
+        let are_missing = (number..next_look).filter(|number| !self.drawn.contains_key(number));
+        let numbers: Vec<usize> = are_missing.take(at_once).collect();
+        self.make_room(number, numbers.len())?;
+        let Some(Ok(known)) = self.known.get_mut(&executables.head.target) else { return Ok(()) };
+        let _cores = self.bench.use_all_cores();
+        let mut started = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let outputs = paths(&self.folder.join("drawn"), number);
+            put_beside(executables, &outputs)?;
+            let linking = known.matched.start(self.seed.wrapping_add(number as u64), outputs.clone());
+            started.push((number, outputs, linking));
+        }
+        // All are waited for, whatever comes of the first: a linker must not run while a test is measured.
+        let ended: Vec<_> = started
+            .into_iter()
+            .map(|(number, outputs, linking)| (number, outputs, known.matched.finish(linking)))
+            .collect();
+        for (number, outputs, end) in ended {
+            if let Ok(figures) = apart(end)? {
+                known.figures = known.figures.worse(figures);
+                self.drawn.insert(number, at(executables, outputs));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes layouts if there are more than are kept with so many new ones: those that are farthest from this, as tests
+    /// take them in order.
+    fn make_room(&mut self, number: usize, new: usize) -> Result<()> {
+        while self.drawn.len() + new > KEPT {
+            let farthest = self.drawn.keys().copied().max_by_key(|other| other.abs_diff(number));
+            let Some(Sides { base, head }) = farthest.and_then(|farthest| self.drawn.remove(&farthest)) else { break };
+            [base, head].iter().try_for_each(|side| fs::remove_file(&side.path))?;
+        }
+        Ok(())
     }
 
     /// Whether the code that a test comes by lies where base's does, in all layouts: what one says of it then holds for
     /// others. So does what is said where nothing is matched, which allows for the place. A test that can reach other code,
     /// and cannot be watched, counts as one that comes by it.
-    pub fn places(&mut self, bench: &Bench, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
+    pub fn places(&mut self, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
+        let _span = tracing::debug_span!("places").entered();
         let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Placed::Matched) };
         let unplaced = known.matched.unplaced();
         if unplaced.base.is_empty() && unplaced.head.is_empty() {
@@ -130,7 +161,7 @@ impl Layouts {
                 known.functions.insert(subject.executables.try_map(|_, executable| Places::read(&executable.path))?)
             }
         };
-        Ok(if executes(bench, subject, functions, unplaced)? { Placed::Uncertain } else { Placed::Matched })
+        Ok(if executes(self.bench, subject, functions, unplaced)? { Placed::Uncertain } else { Placed::Matched })
     }
 
     /// What is known of each target's layouts, or why there are none.
@@ -143,6 +174,7 @@ impl Layouts {
     }
 
     fn prepare(&self, executables: Sides<&TestExecutable>) -> Tried<Target, NoLayout> {
+        let _span = tracing::debug_span!("layout").entered();
         if self.placement == Placement::Natural {
             return Err(Stop::Because(NoLayout::SwitchedOff));
         }
@@ -154,6 +186,7 @@ impl Layouts {
         }
         let outputs = paths(&self.folder.join("first"), self.known.len());
         put_beside(executables, &outputs)?;
+        let _cores = self.bench.use_all_cores();
         let natural = executables.map(|executable| executable.path.as_path());
         let links = Sides { base: base.as_path(), head: head.as_path() };
         let places = outputs.as_ref().map(PathBuf::as_path);

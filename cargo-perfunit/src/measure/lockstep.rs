@@ -10,7 +10,7 @@ use crate::model::{Capture, Mode, Side, Sides};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;
 use perfunit_runtime::page::{
-    self, ANY_CORE, CALLGRIND, COLD, FORK, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
+    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
 };
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -36,8 +36,12 @@ pub enum Task {
     Alone(Side, Shape),
     /// Whole processes, one after the other (see `process_pair`).
     Process,
+    /// The work of functions in the first call, by the lengths of their arguments.
+    Growth,
     /// Readings of the first call and of so many later ones, of one side only.
     Meter(Side, Gauge, u64),
+    /// The same of both sides at once, in callgrind, on any cores.
+    Profile(u64),
 }
 
 impl Task {
@@ -45,7 +49,8 @@ impl Task {
     fn single(self) -> Option<Side> {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
-            Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) | Task::Process => None,
+            Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) => None,
+            Task::Process | Task::Growth | Task::Profile(_) => None,
         }
     }
 
@@ -59,8 +64,17 @@ impl Task {
         }
     }
 
+    /// Nobody times a process that counts.
+    fn is_timed(self) -> bool {
+        !matches!(self, Task::Meter(..) | Task::Profile(_) | Task::Growth)
+    }
+
     fn gauge(self) -> Option<Gauge> {
-        if let Task::Meter(_, gauge, _) = self { Some(gauge) } else { None }
+        match self {
+            Task::Meter(_, gauge, _) => Some(gauge),
+            Task::Profile(_) => Some(Gauge::CallGraph),
+            _ => None,
+        }
     }
 }
 
@@ -140,8 +154,11 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     if let Some(trees) = bench.trees.borrow().as_ref() {
         trees.reset()?;
     }
-    // Nobody times a process that counts, and callgrind would lose sight of code that moves.
-    let common = if task.gauge().is_some() { None } else { bench.common_pages(programs.executables)? };
+    if let Some(tables) = bench.tables.borrow().as_ref() {
+        tables.reset()?;
+    }
+    // callgrind would lose sight of code that moves.
+    let common = if task.is_timed() { bench.common_pages(programs.executables)? } else { None };
     let inheritance = Inheritance::prepare(bench, common.as_deref())?;
     bench.page.common.store(inheritance.common(), Relaxed);
     for side in Side::BOTH {
@@ -166,10 +183,10 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     process::kill_leftovers();
     let unsettled = |side: &page::SideArea| side.state.load(Acquire) == state::DONE && side.settled.load(Relaxed) == 0;
-    if task.gauge().is_none() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
+    if task.is_timed() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
         bench.note_unsettled();
     }
-    let batches = if task == Task::Cold { 0 } else { bench.page.batches.load(Relaxed) };
+    let batches = if matches!(task, Task::Cold | Task::Growth) { 0 } else { bench.page.batches.load(Relaxed) };
     let shape =
         Shape { repetitions: bench.page.repetitions.load(Relaxed), batches, warm: bench.page.warm.load(Relaxed) };
     let sides = Sides {
@@ -186,14 +203,19 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
     page.batch_ns.store(BATCH_NS, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
-    page.core.store(u32::try_from(bench.core()).unwrap_or(ANY_CORE), Relaxed);
+    let core = bench.core_of(task.gauge()).and_then(|core| u32::try_from(core).ok());
+    page.core.store(core.unwrap_or(ANY_CORE), Relaxed);
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
         Task::ForkPilot(capture) => (PILOT | fork_flags(capture), Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Fork(capture, shape) => (fork_flags(capture), shape),
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Growth => (COLD | GROWTH, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
+        Task::Profile(later) => {
+            (meter_flags(Gauge::CallGraph, later), Shape { repetitions: later, batches: 0, warm: 0 })
+        }
     };
     page.flags.store(flags, Relaxed);
     page.repetitions.store(shape.repetitions, Relaxed);
@@ -222,7 +244,7 @@ fn with_typical_first_call(side: SideEnd) -> SideEnd {
 fn fork_flags(capture: Capture) -> u32 {
     match capture {
         Capture::Runner => FORK | WHOLE,
-        Capture::Macro | Capture::Bench | Capture::Process => FORK,
+        Capture::Macro | Capture::Bench | Capture::Process | Capture::Generated => FORK,
     }
 }
 

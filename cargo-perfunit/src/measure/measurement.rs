@@ -114,7 +114,7 @@ impl Measurement {
     pub fn run(
         mut self,
         trial: &Trial<'_>,
-        layouts: Option<&mut Layouts>,
+        layouts: Option<&mut Layouts<'_>>,
         random: &mut fastrand::Rng,
     ) -> Result<Ended> {
         self.advance(trial, layouts, usize::MAX, random)?;
@@ -125,10 +125,11 @@ impl Measurement {
     pub fn advance(
         &mut self,
         trial: &Trial<'_>,
-        mut layouts: Option<&mut Layouts>,
+        mut layouts: Option<&mut Layouts<'_>>,
         units: usize,
         random: &mut fastrand::Rng,
     ) -> Result<()> {
+        let _span = tracing::debug_span!("pairs").entered();
         let mut clock = Clock::start(self.spent, self.budget, trial.config.deadline);
         while self.end.is_none() && self.pairs.units() < units {
             self.end = self.step(trial, &mut layouts, &mut clock, random)?;
@@ -154,7 +155,7 @@ impl Measurement {
     fn step(
         &mut self,
         trial: &Trial<'_>,
-        layouts: &mut Option<&mut Layouts>,
+        layouts: &mut Option<&mut Layouts<'_>>,
         clock: &mut Clock,
         random: &mut fastrand::Rng,
     ) -> Result<Option<End>> {

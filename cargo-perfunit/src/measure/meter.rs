@@ -16,7 +16,6 @@ use crate::error::{Result, Stop, Tried, apart};
 use crate::model::{
     Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
 };
-use crate::system::fs;
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
 use std::io::ErrorKind;
@@ -58,9 +57,9 @@ fn rule(metric: Metric) -> ExactRule {
 
 /// All metrics of a test that are not told by pairs, if any are asked for; one run of it takes `ns`.
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
+    let _span = tracing::debug_span!("counts").entered();
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
-    let steady = matches!(settled.task, Task::Steady(shape) if shape.batches > 1);
-    let mut pass = Pass { trial, settled, later: if steady { LATER } else { 0 } };
+    let mut pass = Pass { trial, settled, later: if later_calls(settled) { LATER } else { 0 } };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
@@ -77,6 +76,31 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
         }
     }
     Ok(metrics)
+}
+
+/// How the instructions of a test changed, be it by little: whether its work is another one. `None` where they cannot be
+/// counted.
+pub fn instructions(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<MetricVerdict>> {
+    let rule = ExactRule { threshold: COUNTER_RESOLUTION, least: 1.0, resolution: COUNTER_RESOLUTION };
+    let later = if later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
+    let pass = Pass { trial, settled, later };
+    let ns = settled.ns.base.max(settled.ns.head);
+    for gauge in [Gauge::Processor, Gauge::Callgrind] {
+        let is_missing = gauge == Gauge::Callgrind && trial.bench.gauges.valgrind.is_none();
+        if is_missing || pass.obstacle(gauge, ns).is_some() {
+            continue;
+        }
+        let ends = pass.both(gauge, random)?;
+        if let Ok(counted) = read(Metric::Instructions, reading::INSTRUCTIONS, &ends) {
+            return Ok(exact(&rule, &counted.base, &counted.head));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether there are calls after the first one to read.
+fn later_calls(settled: &Settled) -> bool {
+    matches!(settled.task, Task::Steady(shape) if shape.batches > 1)
 }
 
 /// What all processes of the pass share.
@@ -168,8 +192,7 @@ impl Pass<'_> {
     fn one(&self, side: Side, gauge: Gauge, pads: Pads) -> Tried<Readings, NotMetered> {
         let limit = self.limit(gauge);
         if gauge == Gauge::Callgrind {
-            fs::remove_dir_all(&self.trial.bench.gauges.folder)?;
-            fs::create_dir_all(&self.trial.bench.gauges.folder)?;
+            self.trial.bench.gauges.clear()?;
         }
         let end =
             lockstep::run(self.trial.bench, &self.trial.programs, Task::Meter(side, gauge, self.later), pads, limit)?;
@@ -187,8 +210,7 @@ impl Pass<'_> {
         let mut readings = end.readings.clone();
         if gauge == Gauge::Callgrind {
             for (at, call) in readings.calls.iter_mut().enumerate() {
-                // Its parts are numbered from 1, and the call of nothing was read twice.
-                let part = self.trial.bench.gauges.out().with_extension((at + 2).to_string());
+                let part = self.trial.bench.gauges.part(side, at);
                 let Some(instructions) = std::fs::read_to_string(&part).ok().as_deref().and_then(total) else {
                     let why = "callgrind did not write its counts".to_owned();
                     return Err(Stop::Because(NotMetered::Failed(why)));

@@ -46,6 +46,8 @@ mod trial;
 mod unsteady;
 mod whole_process;
 mod work;
+mod work_by_length;
+mod work_tables;
 
 pub use accepted::relative_to_base;
 pub use bench::{Bench, Config, Metering, can_fix_addresses, usable_cores};
@@ -63,3 +65,5 @@ pub use quiet::quietest;
 pub use record::{RecordedPair, Recorder};
 pub use schedule::{AllEnded, measure_all};
 pub use subject::{Ended, Figures, Observer, Subject};
+pub use work_by_length::counted;
+pub use work_tables::{CountedWork, WorkTables};

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Config};
 use super::gauge::Gauge;
-use super::lockstep::{self, Task};
+use super::lockstep::{self, PairEnd, Task};
 use super::meter::{total, why_failed};
 use super::running::Pads;
 use super::screen;
@@ -12,7 +12,6 @@ use super::unsteady::steady;
 use crate::build::SideBuild;
 use crate::error::{Stop, Tried};
 use crate::model::{Side, Sides, Unsteady};
-use crate::system::fs;
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
 use std::time::Instant;
@@ -36,11 +35,15 @@ pub fn profiles(
     let trial = Trial { bench, config, programs: subject.programs(sides) };
     let (settled, _) = steady(screen::settle(&trial, &mut random))?;
     let mut counterparts: Vec<Sides<String>> = Vec::new();
+    // Instructions are the same on all cores, whatever else runs there.
+    let _cores = bench.use_all_cores();
     // Every process takes valgrind most of a second to start.
     while counterparts.is_empty() || (counterparts.len() == CALLS as usize && vary(&counterparts)) {
         let pads = settled.draw(&mut random);
-        let base = one(&trial, Side::Base, pads)?;
-        let head = one(&trial, Side::Head, pads)?;
+        let Sides { base, head } = match together(&trial, pads)? {
+            Some(both) => both,
+            None => Sides { base: one(&trial, Side::Base, pads)?, head: one(&trial, Side::Head, pads)? },
+        };
         counterparts.extend(base.into_iter().zip(head).map(|(base, head)| Sides { base, head }));
     }
     Ok(counterparts)
@@ -56,11 +59,31 @@ fn vary(counterparts: &[Sides<String>]) -> bool {
     })
 }
 
+/// Both sides at once; none if that does not do for this test, as of one that opens a port: then each runs by itself.
+fn together(trial: &Trial<'_>, pads: Pads) -> Tried<Option<Sides<Vec<String>>>, Unsteady> {
+    if trial.bench.all_cores() < 2 {
+        return Ok(None);
+    }
+    let end = run(trial, Task::Profile(CALLS), pads)?;
+    if !end.complete() {
+        return Ok(None);
+    }
+    let parts = |side: Side, ()| parts(trial.bench, side);
+    Sides::default().try_map(parts).map(Some)
+}
+
 fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady> {
+    let end = run(trial, Task::Meter(side, Gauge::CallGraph, CALLS), pads)?;
+    let end = end.sides.get(side);
+    if end.state != state::DONE {
+        return Err(Stop::Because(Unsteady::FailsInCallgrind { detail: why_failed(end) }));
+    }
+    parts(trial.bench, side)
+}
+
+fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
     let Trial { bench, config, programs } = trial;
-    fs::remove_dir_all(&bench.gauges.folder)?;
-    fs::create_dir_all(&bench.gauges.folder)?;
-    let task = Task::Meter(side, Gauge::CallGraph, CALLS);
+    bench.gauges.clear()?;
     let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
     let end = lockstep::run(bench, programs, task, pads, limit)?;
@@ -70,15 +93,14 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady
     if end.timed_out.is_some() {
         return Err(Stop::Because(Unsteady::TooLongInCallgrind { seconds: limit.as_secs_f64() }));
     }
-    let end = end.sides.get(side);
-    if end.state != state::DONE {
-        return Err(Stop::Because(Unsteady::FailsInCallgrind { detail: why_failed(end) }));
-    }
+    Ok(end)
+}
+
+/// What callgrind wrote of the later calls of a side.
+fn parts(bench: &Bench, side: Side) -> Tried<Vec<String>, Unsteady> {
     let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
-    let part = |at: usize| {
-        // Parts are numbered from 1, and the call of nothing was read twice.
-        let path = bench.gauges.out().with_extension((at + 2).to_string());
-        std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let part = |call: usize| {
+        std::fs::read(bench.gauges.part(side, call)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let parts: std::io::Result<Vec<String>> = later.map(part).collect();
     parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))

@@ -79,6 +79,8 @@ pub struct Running {
     /// `None` if we killed it.
     pub status: Option<ExitStatus>,
     over: bool,
+    /// Whether the other side's process is waited for although this one failed.
+    is_independent: bool,
 }
 
 impl Running {
@@ -86,7 +88,7 @@ impl Running {
     pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
         let Start { pads, gauge, inheritance } = start;
         let executable = programs.executables.get(side);
-        let mut command = bench.gauges.command(gauge, &executable.path);
+        let mut command = bench.gauges.command(gauge, side, &executable.path);
         // Only read where libtest and not our runner is in charge.
         command.args(executable.harness.arguments(programs.test));
         surround(&mut command, bench, programs, side, pads);
@@ -101,9 +103,12 @@ impl Running {
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let child = process::spawn(&mut command)?;
         // It does so by itself, too, before its test begins.
-        let _ = os::keep_child_on(bench.core(), &child);
+        if let Some(core) = bench.core_of(gauge) {
+            let _ = os::keep_child_on(core, &child);
+        }
         let ended = EndOf::child(&child);
-        Ok(Self { side, child, ended, status: None, over: false })
+        let is_independent = gauge.is_some();
+        Ok(Self { side, child, ended, status: None, over: false, is_independent })
     }
 
     /// Looks whether the process has ended.
@@ -155,7 +160,9 @@ pub fn wait(bench: &Bench, running: &mut [Running], deadline: Instant) -> Option
         let mut failed = false;
         for process in running.iter_mut() {
             let over = process.look();
-            failed |= over && bench.page.sides[process.side.index()].state.load(Acquire) != state::DONE;
+            failed |= over
+                && !process.is_independent
+                && bench.page.sides[process.side.index()].state.load(Acquire) != state::DONE;
         }
         let waiting = running.iter().any(|process| !process.over);
         if !waiting {

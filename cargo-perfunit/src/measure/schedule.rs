@@ -87,7 +87,7 @@ struct Screening<'a> {
     bench: &'a Bench,
     config: Config,
     sides: &'a Sides<&'a SideBuild>,
-    layouts: Layouts,
+    layouts: Layouts<'a>,
     starts: Starts,
     random: fastrand::Rng,
 }

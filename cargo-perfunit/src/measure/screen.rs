@@ -13,6 +13,7 @@ use crate::system::interrupt;
 
 /// Runs the pilot and settles how to measure, or says why not.
 pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
+    let _span = tracing::debug_span!("pilot").entered();
     let Pilot { end, class, equal_seeds } = pilot(trial, random)?;
     let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
     if interrupt::requested() {

@@ -33,6 +33,7 @@ pub struct Starts {
 
 /// Runs pilots and settles that the test is measured, or says why not.
 pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
+    let _span = tracing::debug_span!("pilot").entered();
     let Trial { bench, config, programs } = trial;
     let mut pilot = |asked| pilots(trial, asked, random);
     let target = &programs.executables.head.target;

@@ -17,6 +17,17 @@ pub enum Explain {
     Never,
 }
 
+/// For which functions to compare generated calls, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generated {
+    /// For none.
+    #[default]
+    Never,
+    /// For changed functions that no test executes.
+    Uncovered,
+}
+
 /// Where instructions come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

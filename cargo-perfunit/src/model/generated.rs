@@ -1,6 +1,7 @@
 //! Generated workloads: calls made up for functions that no test executes.
 
-use super::Function;
+use super::{Function, TargetId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A call of a function with arguments made up for it, as source.
@@ -27,8 +28,8 @@ pub struct ModulePlace {
 }
 
 /// Why there is no workload for a function.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum NotGenerated {
     /// An `unsafe fn`.
     Unsafe,
@@ -36,14 +37,89 @@ pub enum NotGenerated {
     ReliesOnInvariants,
     /// No value of a type could be made.
     NoValue { of: String },
+    /// It is in no library or binary whose unit tests are built.
+    NoTarget,
+    /// Its module is not in base.
+    NotOnBase,
     /// None of the calls compiles with both versions.
     DoesNotCompile { error: String },
     /// Every call fails, leaves the cage, or does not end.
-    Fails { how: String },
+    Fails { how: CallFailure },
     /// Calls pass, but none executes the function.
     NotExecuted,
     /// Not the same work twice.
     NotRepeatable,
     /// Time was up.
     OutOfBudget,
+}
+
+/// How a call ended that is no workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum CallFailure {
+    Panics {
+        message: String,
+    },
+    /// It asked the kernel for something that the cage does not allow.
+    LeavesCage {
+        system_call: SystemCall,
+    },
+    /// It exits, aborts or crashes.
+    EndsProcess {
+        status: String,
+    },
+    DoesNotEnd,
+}
+
+/// What a call must not ask the kernel for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum SystemCall {
+    OpenFile,
+    ChangeFiles,
+    Read,
+    StartProcess,
+    Network,
+    Sleep,
+    Other { number: u32 },
+}
+
+/// A call that is kept as a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GeneratedWorkload {
+    pub call: GeneratedCall,
+    /// The target whose unit tests it joins.
+    pub target: TargetId,
+    /// The name of its test function.
+    pub name: String,
+    /// Its path inside the crate, as libtest prints it.
+    pub test: String,
+    /// The size of its arguments.
+    pub n: usize,
+    /// Time of a call on base, roughly.
+    pub ns: u64,
+    /// What it returns on base, if that can be printed.
+    pub value: Option<String>,
+}
+
+/// What was found for some functions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Generation {
+    pub workloads: Vec<GeneratedWorkload>,
+    pub without: Vec<WithoutWorkload>,
+}
+
+/// A function without a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WithoutWorkload {
+    #[serde(flatten)]
+    pub function: Function,
+    pub because: NotGenerated,
+}
+
+impl Generation {
+    /// Whether there was no time for some functions.
+    pub fn is_cut_short(&self) -> bool {
+        self.without.iter().any(|without| without.because == NotGenerated::OutOfBudget)
+    }
 }

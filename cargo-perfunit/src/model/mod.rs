@@ -15,6 +15,7 @@ mod explanation_note;
 mod explanations;
 mod float;
 mod generated;
+mod growth;
 mod history;
 mod layout;
 mod listing;
@@ -29,6 +30,7 @@ mod repeat;
 mod sample;
 #[cfg(test)]
 pub(crate) mod samples;
+mod scaling;
 mod selecting;
 mod sides;
 mod test;
@@ -49,12 +51,15 @@ pub use calibration::{
 };
 pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
-pub use choice::{Engine, Explain, Ignored, Instructions, Placement, Strategy};
+pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
 pub use environment::{Environment, Stages};
 pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
-pub use generated::{GeneratedCall, ModulePlace, NotGenerated};
+pub use generated::{
+    CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
+};
+pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, UnseenBecause};
 pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
     StepOutcome, StepTest, short_commit,
@@ -65,17 +70,18 @@ pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
-pub use outcome::{Measured, Outcome, Ratchet, Run, Selection, VersionName};
+pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, Selection, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
 pub use reason::{NotCaptured, Reason, ReasonKind};
 pub use repeat::Repeat;
 pub use sample::Sample;
+pub use scaling::Scaling;
 pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{TargetId, TargetKind, TestId};
-pub use threshold::{InvalidThreshold, Threshold};
+pub use threshold::{InvalidThreshold, OF_PLACES, OF_PLACES_NS, Threshold, margin};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use unexplained::{BuiltWith, Unexplained};
 pub use unsteady::Unsteady;

@@ -1,8 +1,9 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Metric, Metrics, Mode, NotCompared, Note,
-    Reason, Repeat, Sample, Sharding, Side, Stages, TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, GeneratedWorkload, Generation, Growth,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages,
+    TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,9 +51,14 @@ impl Measured {
     fn is_insensitive(&self, verdict: Verdict) -> bool {
         match verdict {
             Verdict::Slower | Verdict::Faster | Verdict::NotMeasured => false,
-            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked.fraction(),
-            Verdict::ChangedBelowThreshold | Verdict::Same => self.threshold > self.asked.fraction(),
+            Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked.margin(),
+            Verdict::ChangedBelowThreshold | Verdict::Same => self.margin() > self.asked.margin(),
         }
+    }
+
+    /// What a test that is the same can have changed by at most.
+    pub fn margin(&self) -> f64 {
+        margin(self.threshold)
     }
 }
 
@@ -171,9 +177,39 @@ pub struct Run {
     /// What of it was measured here, if it is a run in parts.
     #[serde(default)]
     pub sharding: Option<Sharding>,
+    /// How the work of functions grows, if that was asked for.
+    #[serde(default)]
+    pub growth: Option<Growth>,
+    /// Workloads with a parameter whose time grows with a larger power of it.
+    #[serde(default)]
+    pub scaling: Vec<Scaling>,
     /// The comparison with an older version besides, where one is asked for.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
+    /// The comparison of calls that were made up for functions without tests, where one is asked for.
+    #[serde(default)]
+    pub generated: Option<GeneratedCalls>,
+}
+
+/// The comparison of generated calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GeneratedCalls {
+    pub generation: Generation,
+    /// As of a run of its own; none if there is nothing to compare.
+    pub comparison: Option<Result<Box<Run>, NotCompared>>,
+}
+
+impl GeneratedCalls {
+    /// The comparison, if there was one.
+    pub fn run(&self) -> Option<&Run> {
+        self.comparison.as_ref()?.as_deref().ok()
+    }
+
+    /// What a test of that comparison calls.
+    pub fn workload(&self, test: &TestId) -> Option<&GeneratedWorkload> {
+        let mut workloads = self.generation.workloads.iter();
+        workloads.find(|workload| workload.target == test.target && workload.test == test.name)
+    }
 }
 
 /// The comparison of head with the ratchet's version.
@@ -212,6 +248,11 @@ impl Run {
     pub fn fails_on_base(&self) -> bool {
         let fails = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
+    }
+
+    /// The functions whose work grows with a larger power of a length than on base.
+    pub fn growing(&self) -> impl Iterator<Item = &GrowthFinding> {
+        self.growth.iter().flat_map(|growth| &growth.findings)
     }
 
     /// The metrics that decide a test's verdict.

@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one.
 
-use super::{FailedOn, Metric, NoDoctest, NoVerdict, Side, Sides, Verdict};
+use super::{FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, Side, Sides, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::EnumDiscriminants;
@@ -103,6 +103,14 @@ pub enum Reason {
     },
     /// A flagged change did not show on fresh pairs.
     NotConfirmed,
+    /// A small change, confirmed, of a test whose changed code cannot be put in the same place in both versions: nothing shows
+    /// that it is more than the place's doing.
+    AsPlacesDo {
+        /// What fresh pairs said.
+        seen: Verdict,
+        /// How its instructions changed; `None` where they cannot be counted.
+        instructions: Option<MetricVerdict>,
+    },
     /// The interval was still too wide when the test's budget ended.
     TooNoisy,
     /// A metric that decides (`--metric`) is not known, or differs from call to call.

@@ -2,10 +2,11 @@
 
 use crate::model::{
     Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
-    EffectClass, EffectSize, Engine, Environment, Explanation, FailedOn, Function, LayoutMatch, Machine, Measured,
-    Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason,
-    Repeat, Run, Sample, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
-    UncoveredBecause, Verdict, VersionName, Warning, Why,
+    EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Function, Growth, GrowthFinding,
+    GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout,
+    NotCounted, NotMetered, Note, Outcome, Readings, Reason, Repeat, Run, Sample, Scaling, Selection, Sides, Stages,
+    Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnseenBecause, Verdict,
+    VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -234,7 +235,10 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         alpha: 0.01,
         interrupted: false,
         sharding: None,
+        growth: None,
+        scaling: Vec::new(),
         ratchet: None,
+        generated: None,
     }
 }
 
@@ -266,9 +270,46 @@ pub fn full() -> Run {
     run
 }
 
+/// A function whose work grows faster than before, and what is not known.
+pub fn growth() -> Growth {
+    let exponent = |estimate| Exponent { estimate, low: estimate - 0.05, high: estimate + 0.05 };
+    let Uncovered { function, .. } = uncovered();
+    Growth {
+        findings: vec![GrowthFinding {
+            function: Function { name: "Parser::parse".into(), ..function.clone() },
+            argument: "input".into(),
+            exponent: Sides { base: exponent(1.0), head: exponent(2.1) },
+            length: 300,
+            ratio: 31.4,
+            work: Sides { base: 900.0, head: 28_260.0 },
+        }],
+        compared: 12,
+        unseen: vec![GrowthUnseen {
+            function,
+            because: UnseenBecause::NarrowLengths { argument: "text".into(), from: 3, to: 40 },
+        }],
+        not_counted: vec![(test("slow::tests::all"), NotCounted::OwnHarness)],
+    }
+}
+
+/// Workloads with a parameter whose time grows faster than before.
+pub fn scaling() -> Scaling {
+    let exponent = |estimate| Exponent { estimate, low: estimate - 0.1, high: estimate + 0.1 };
+    Scaling {
+        target: target(),
+        name: "sort/*".into(),
+        exponent: Sides { base: exponent(1.1), head: exponent(2.0) },
+        largest: 4096,
+        ratio: 310.0,
+        ns: Sides { base: 9_000.0, head: 2_790_000.0 },
+    }
+}
+
 /// Everything that a run can hold.
 pub fn whole() -> Run {
     let mut run = full();
+    run.growth = Some(growth());
+    run.scaling = vec![scaling()];
     let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
     let calls = Sides { base: 1.0, head: 3.0 };
     let (blame, calls_each) = (Blame::CallsOf(0), Some(calls));

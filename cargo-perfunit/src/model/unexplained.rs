@@ -64,5 +64,6 @@ pub enum Unexplained {
 #[serde(rename_all = "kebab-case")]
 pub enum BuiltWith {
     Probes,
+    Counters,
     DebugInformation,
 }

@@ -21,6 +21,8 @@ pub enum Warning {
     PackagesLeftOut { packages: Vec<String> },
     /// A data file with a rule in the configuration is part of the code.
     CompiledIn { path: String },
+    /// Code of a target includes a changed source file as data: what it works on is not the same in both versions.
+    SourceIsInput { target: TargetId, path: String },
     /// A filter or rule that is about no test.
     Unused(Unused),
     /// It was not looked at which tests execute the change.
@@ -43,6 +45,8 @@ pub enum Warning {
     NothingMoreExplained { why: String },
     /// Explaining in time ended with an error.
     ExplainingEnded { why: String },
+    /// Counting the work of functions ended with an error.
+    NotCounted { why: String },
     /// Callgrind could not be asked.
     NoInstructions { why: String },
     /// A profile that was asked for is not there.

@@ -19,6 +19,8 @@ pub enum Capture {
     Process,
     /// Our stand-in of a benchmark's harness repeats what the harness would.
     Bench,
+    /// A call that the tool made up: its arguments are made anew for each, outside of the time.
+    Generated,
 }
 
 /// Who drives the tests of an executable.

@@ -6,7 +6,7 @@
 use super::by_cause::{self, Responsible};
 use super::figures::{phrase, sorted};
 use super::format::{Glyphs, count, one_line};
-use super::{blame, failing, ratchet, uncovered};
+use super::{blame, failing, growth as grown, ratchet, uncovered};
 use crate::model::{Function, Outcome, Run, Side, Verdict};
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ pub fn github(run: &Run) -> String {
         };
         let _ = writeln!(text, "::error {place}title={}::{}", property(&title), data(&message(&group.tests)));
     }
-    text + &ratchet(run) + &failing(run) + &uncovered(run)
+    text + &ratchet(run) + &failing(run) + &uncovered(run) + &growth(run)
 }
 
 /// The tests that are slower than the ratchet's version alone, in one annotation without a place.
@@ -67,6 +67,18 @@ fn uncovered(run: &Run) -> String {
         let title = format!("{} is executed by no test", one_line(name));
         let place = format!("file={},line={line},", property(file));
         let _ = writeln!(text, "::warning {place}title={}::{}", property(&title), data(uncovered::because(uncovered)));
+    }
+    text
+}
+
+/// The functions whose work grows with a larger power than before, each at its line.
+fn growth(run: &Run) -> String {
+    let mut text = String::new();
+    for finding in run.growing().take(MOST) {
+        let Function { file, line, name, .. } = &finding.function;
+        let title = format!("{} grows with a larger power", one_line(name));
+        let place = format!("file={},line={line},", property(file));
+        let _ = writeln!(text, "::warning {place}title={}::{}", property(&title), data(&grown::said(finding)));
     }
     text
 }

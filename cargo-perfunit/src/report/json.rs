@@ -11,6 +11,8 @@ pub use sharding::{Part, Sharding};
 pub use summary::{Seconds, Summary, Verdicts};
 
 use super::explained::Explanation;
+use super::generated_document::GeneratedCalls;
+use super::growth;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
@@ -47,9 +49,18 @@ pub struct Document {
     pub repeat: Option<Repeat>,
     /// How the run was shared out, if it was.
     pub sharding: Option<Sharding>,
+    /// How the work of functions grows with the length of their input, where that was asked for.
+    #[serde(default)]
+    pub growth: Option<growth::Growth>,
+    /// Workloads with a parameter whose time grows with a larger power of it.
+    #[serde(default)]
+    pub scaling: Vec<growth::Scaling>,
     /// The comparison with an older version besides, where one was asked for.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
+    /// The comparison of calls that were made up for functions without tests, where it was asked for.
+    #[serde(default)]
+    pub generated: Option<GeneratedCalls>,
 }
 
 /// The comparison with the ratchet's version.
@@ -170,7 +181,10 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
+            growth: run.growth.as_ref().map(growth::Growth::from),
+            scaling: run.scaling.iter().map(growth::Scaling::from).collect(),
             ratchet: run.ratchet.as_ref().map(|found| Ratchet::of(found, run)),
+            generated: run.generated.as_ref().map(GeneratedCalls::from),
         }
     }
 }

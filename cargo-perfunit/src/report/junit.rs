@@ -9,7 +9,7 @@ use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
-use super::{blame, metrics, ratchet, uncovered};
+use super::{blame, generated, growth as grown, metrics, ratchet, uncovered};
 use crate::model::{Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -24,7 +24,14 @@ pub fn render(run: &Run, denied: Denied) -> String {
         suite.add_test_case(case(outcome, denied));
     }
     let mut report = Report::new("cargo-perfunit");
-    report.add_test_suites(suites.into_values().chain(uncovered(run, denied)).chain(ratchet(run, denied)));
+    report.add_test_suites(
+        suites
+            .into_values()
+            .chain(uncovered(run, denied))
+            .chain(growth(run, denied))
+            .chain(ratchet(run, denied))
+            .chain(generated(run, denied)),
+    );
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
     // quick-junit counts what was skipped on the outermost element, too, where Jenkins knows no such attribute.
@@ -61,6 +68,27 @@ fn ratchet(run: &Run, denied: Denied) -> Option<TestSuite> {
     Some(suite)
 }
 
+/// A case for each generated call that was compared; of a comparison that was denied and could not be made, one that says why.
+fn generated(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let (found, headline) = (run.generated.as_ref()?, generated::headline(run)?);
+    let mut suite = TestSuite::new("generated");
+    let compared = found.run().into_iter().flat_map(|run| &run.outcomes).filter(|outcome| outcome.measured.is_some());
+    for outcome in compared {
+        let mut call = case(outcome, denied);
+        if !denied.generated {
+            call.status = TestCaseStatus::success();
+        }
+        suite.add_test_case(call);
+    }
+    if denied.generated && matches!(found.comparison, Some(Err(_))) {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(headline.as_str());
+        suite.add_test_case(TestCase::new("comparison", status));
+    }
+    suite.add_property(Property::new("generated", headline));
+    Some(suite)
+}
+
 /// A case for each changed function that no test executes.
 fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
     let headline = uncovered::headline(&run.selection)?;
@@ -84,6 +112,28 @@ fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
         suite.add_test_case(case);
     }
     suite.add_property(Property::new("uncovered", headline));
+    Some(suite)
+}
+
+/// A case for each function whose work grows with a larger power than before.
+fn growth(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let headline = grown::headline(run)?;
+    let mut suite = TestSuite::new("growth");
+    for finding in run.growing() {
+        let mut status = if denied.growth {
+            TestCaseStatus::non_success(NonSuccessKind::Failure)
+        } else {
+            TestCaseStatus::skipped()
+        };
+        if denied.growth {
+            status.set_type("growth");
+        }
+        status.set_message(format!("{} ({})", grown::said(finding), grown::place(&finding.function)));
+        let mut case = TestCase::new(one_line(&finding.function.name), status);
+        case.set_classname(finding.function.package.as_str());
+        suite.add_test_case(case);
+    }
+    suite.add_property(Property::new("growth", headline));
     Some(suite)
 }
 
@@ -167,7 +217,8 @@ mod tests {
     use crate::model::{FailedOn, Note, Reason, Threshold};
     use snapbox::{IntoData, assert_data_eq, str};
 
-    const NOTHING: Denied = Denied { inconclusive: false, unconfirmed: false, uncovered: false };
+    const NOTHING: Denied =
+        Denied { inconclusive: false, unconfirmed: false, uncovered: false, growth: false, generated: false };
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {

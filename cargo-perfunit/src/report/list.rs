@@ -163,6 +163,7 @@ fn captured(capture: Option<Capture>) -> &'static str {
         Some(Capture::Runner) => "runner  ",
         Some(Capture::Process) => "process ",
         Some(Capture::Bench) => "bench   ",
+        Some(Capture::Generated) => "generated",
         None => "-       ",
     }
 }

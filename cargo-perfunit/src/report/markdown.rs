@@ -14,10 +14,11 @@ use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
+use super::growth;
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::uncovered;
 use super::unmeasured::is_no_shortcoming;
-use super::{causes, metrics, ratchet};
+use super::{causes, generated, metrics, ratchet};
 use crate::model::{
     CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName, variant_name,
 };
@@ -47,11 +48,13 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         let _ = writeln!(page, "\n**{insensitive}.**");
     }
     uncovered(run, &mut page);
+    growth(run, &mut page);
     by_cause(run, words, &mut page);
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
     }
     ratchet(run, &mut page);
+    generated(run, &mut page);
     details(run, &mut page);
     page
 }
@@ -134,6 +137,22 @@ fn ratchet(run: &Run, page: &mut String) {
     }
 }
 
+/// What the comparison of generated calls says.
+fn generated(run: &Run, page: &mut String) {
+    let Some(headline) = generated::headline(run) else { return };
+    let _ = writeln!(page, "\n**Generated calls**: {}.", plain(&headline));
+    let items = generated::items(run);
+    if !items.is_empty() {
+        page.push('\n');
+    }
+    for (call, said) in items.iter().take(ITEMS) {
+        let _ = writeln!(page, "- {}: {}", code(call), code(said));
+    }
+    if items.len() > ITEMS {
+        let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);
+    }
+}
+
 /// The changed functions that no test executes.
 fn uncovered(run: &Run, page: &mut String) {
     let Some(headline) = uncovered::headline(&run.selection) else { return };
@@ -145,6 +164,25 @@ fn uncovered(run: &Run, page: &mut String) {
         names.push(format!("... and {} more", functions.len() - ITEMS));
     }
     let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+}
+
+/// The functions whose work grows faster than before.
+fn growth(run: &Run, page: &mut String) {
+    for scaling in run.scaling.iter().take(ITEMS) {
+        let name = format!("{} {}", scaling.target, scaling.name);
+        let _ = writeln!(page, "\n**Growth**: {}: {}.", code(&name), growth::scaled(scaling));
+    }
+    let Some(headline) = growth::headline(run) else { return };
+    let _ = writeln!(page, "\n**{headline}**:\n");
+    for finding in run.growing().take(ITEMS) {
+        let place = growth::place(&finding.function);
+        let _ =
+            writeln!(page, "- {} ({}): {}", code(&finding.function.name), code(&place), plain(&growth::said(finding)));
+    }
+    let more = run.growing().count().saturating_sub(ITEMS);
+    if more > 0 {
+        let _ = writeln!(page, "- ... and {more} more");
+    }
 }
 
 /// A line for each cause of several slower tests, and one for what is only probably slower.

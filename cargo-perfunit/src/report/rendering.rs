@@ -1,7 +1,7 @@
 //! The formats of a run's report, and what they leave open.
 
-use super::ratchet;
 use super::text::TextOptions;
+use super::{generated, ratchet};
 use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use clap::ValueEnum;
 
@@ -64,6 +64,7 @@ pub enum WhenFine {
 
 /// What is a failure besides tests that got slower (`--deny`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each word of the option")]
 pub struct Denied {
     /// Inconclusive ones.
     pub inconclusive: bool,
@@ -71,6 +72,10 @@ pub struct Denied {
     pub unconfirmed: bool,
     /// Changed functions that no test executes.
     pub uncovered: bool,
+    /// Functions whose work grows with a larger power than before.
+    pub growth: bool,
+    /// Generated calls that got slower.
+    pub generated: bool,
 }
 
 impl Denied {
@@ -92,8 +97,11 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let open = denied.open(run);
     let failing = run.failing(Side::Head).count();
     let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
+    let grows = denied.growth && run.growing().next().is_some();
     is_covered
+        && !grows
         && !ratchet::is_bad(run)
+        && generated::items(run).is_empty()
         && !run.interrupted
         && !run.fails_on_base()
         && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0

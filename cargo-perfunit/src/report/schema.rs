@@ -1,6 +1,6 @@
 //! What our JSON documents look like, as JSON Schema: published in `docs/schema`, made from the types that are written.
 
-use super::{calibration, doctor, explanations, history, json, list, saved};
+use super::{calibration, doctor, explanations, generated_document, history, json, list, saved};
 use clap::ValueEnum;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -23,6 +23,8 @@ pub enum DocumentKind {
     Bisect,
     /// Of `report --list`.
     Runs,
+    /// Of `generate`.
+    Generate,
     /// Of `doctor`.
     Doctor,
     /// Of `calibrate`.
@@ -39,6 +41,7 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::Releases => schema::<history::ReleasesDocument>("cargo perfunit log --by-tag"),
         DocumentKind::Bisect => schema::<history::BisectDocument>("cargo perfunit bisect"),
         DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
+        DocumentKind::Generate => schema::<generated_document::GenerateDocument>("cargo perfunit generate"),
         DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),
         DocumentKind::Calibrate => schema::<calibration::Document>("cargo perfunit calibrate"),
     })

@@ -11,6 +11,8 @@ use super::caveats;
 use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use super::generated;
+use super::growth;
 use super::metrics;
 use super::ratchet;
 use super::screen::{INDENT, Screen};
@@ -19,7 +21,9 @@ use super::style::{DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
-use crate::model::{CrossCheck, LayoutMatch, Outcome, Ratchet, Run, Selection, Verdict, VersionName};
+use crate::model::{
+    CrossCheck, GeneratedCalls, LayoutMatch, Measured, Outcome, Ratchet, Run, Selection, Verdict, VersionName,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -69,13 +73,17 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
         None => verdicts(run, detail, &mut screen),
     }
     uncovered::write(&run.selection, detail, &mut screen);
+    growth::write(run, detail, &mut screen);
     unmeasured::write(run, detail, &mut screen);
     caveats::write(run, &mut screen);
     let counted = run.ratchet.as_ref().and_then(Ratchet::run).map(counts).unwrap_or_default();
     ratchet::write(run, counted, detail, &mut screen);
+    let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
+    generated::write(run, counted, detail, &mut screen);
     screen.bar();
     summary::write(run, &mut screen);
     ratchet::summary(run, &mut screen);
+    generated::summary(run, &mut screen);
     screen.finish()
 }
 
@@ -275,7 +283,7 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     }
     let which = if changed.len() == 1 { ": " } else { ", the largest is " };
     let mut text = Text::new(STRONG, count(changed.len(), "test"))
-        .and(format!(" by less than {}{which}", threshold(largest_threshold(&changed, run))))
+        .and(format!(" by less than {}{which}", threshold(largest_margin(&changed, run))))
         .join(test_id(&largest.test));
     if let Some(measured) = &largest.measured {
         text = text.and(" ").with(WARN, phrase(measured));
@@ -286,22 +294,25 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     screen.status("Changed", WARN, &text);
 }
 
-/// Below this all of them changed: the run's threshold, or that of a test where less cannot be detected.
-fn largest_threshold(outcomes: &[&Outcome], run: &Run) -> f64 {
-    let thresholds = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.threshold);
-    thresholds.fold(run.threshold.fraction(), f64::max)
+/// Below this all of them changed: the run's margin, or that of a test where less cannot be detected.
+fn largest_margin(outcomes: &[&Outcome], run: &Run) -> f64 {
+    outcomes
+        .iter()
+        .filter_map(|outcome| outcome.measured.as_ref())
+        .map(Measured::margin)
+        .fold(run.threshold.margin(), f64::max)
 }
 
 fn same_line(run: &Run, screen: &mut Screen) {
     // Where less cannot be detected, a test's own threshold is larger than the run's; or the user gave it its own terms.
-    let (mut by_threshold, mut by_gates) = (BTreeMap::<u64, Vec<&Outcome>>::new(), BTreeMap::<_, Vec<&Outcome>>::new());
+    let (mut by_margin, mut by_gates) = (BTreeMap::<u64, Vec<&Outcome>>::new(), BTreeMap::<_, Vec<&Outcome>>::new());
     for outcome in sorted(&run.outcomes, Verdict::Same) {
         let gates = run.gates_of(outcome);
         if Words::of(gates) == Words::OfAny {
             by_gates.entry(gates.to_vec()).or_default().push(outcome);
         } else {
-            let threshold = outcome.measured.as_ref().map_or(run.threshold.fraction(), |measured| measured.threshold);
-            by_threshold.entry(threshold.to_bits()).or_default().push(outcome);
+            let margin = outcome.measured.as_ref().map_or(run.threshold.margin(), Measured::margin);
+            by_margin.entry(margin.to_bits()).or_default().push(outcome);
         }
     }
     for (gates, same) in by_gates {
@@ -310,11 +321,11 @@ fn same_line(run: &Run, screen: &mut Screen) {
         screen.status("Same", GOOD, &text);
     }
     // Each small test has its own.
-    let own = by_threshold.split_off(&(run.threshold.fraction().to_bits() + 1));
+    let own = by_margin.split_off(&(run.threshold.margin().to_bits() + 1));
     let range = own.first_key_value().zip(own.last_key_value()).map(|((low, _), (high, _))| (*low, *high));
     let own = range.map(|range| (range, own.into_values().flatten().collect()));
-    let by_threshold = by_threshold.into_iter().map(|(bits, same)| ((bits, bits), same));
-    for ((low, high), same) in by_threshold.chain(own) {
+    let by_margin = by_margin.into_iter().map(|(bits, same)| ((bits, bits), same));
+    for ((low, high), same) in by_margin.chain(own) {
         let [low, high] = [low, high].map(|bits| threshold(f64::from_bits(bits)));
         let range = if low == high { low } else { format!("{low} to {high}") };
         let text = Text::new(STRONG, count(same.len(), "test"))

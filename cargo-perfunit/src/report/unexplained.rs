@@ -82,6 +82,7 @@ impl Display for BuiltWith {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(match self {
             Self::Probes => "probes",
+            Self::Counters => "counters",
             Self::DebugInformation => "debug information",
         })
     }

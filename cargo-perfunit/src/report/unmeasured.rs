@@ -124,6 +124,7 @@ fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
         Some(Reason::Removed) => (11, "removed"),
         Some(Reason::FoldedAway { .. }) => (12, "nothing left to measure: the optimiser removed the work"),
         Some(Reason::NotConfirmed | Reason::Unconfirmed { .. }) => (13, "not confirmed"),
+        Some(Reason::AsPlacesDo { .. }) => (26, "no more than moved code can fake"),
         Some(Reason::TooNoisy) => (14, "too noisy"),
         Some(Reason::Ignored) => (15, "ignored"),
         Some(Reason::Filtered) => (16, "excluded by the filter"),

@@ -32,6 +32,12 @@ impl Display for Warning {
             Self::CompiledIn { path } => {
                 write!(f, "{path} is compiled in: it counts in spite of the rule about its path")
             }
+            Self::SourceIsInput { target, path } => {
+                write!(
+                    f,
+                    "{target} includes {path} as data, which changed: what it works on differs between the versions"
+                )
+            }
             Self::Unused(unused) => unused.fmt(f),
             Self::NotTraced { why } => write!(f, "which tests execute the change was not looked at: {why}"),
             Self::NotCompared { target, why } => write!(f, "all tests of {target} count as changed: {why}"),
@@ -59,6 +65,7 @@ impl Display for Warning {
             Self::Machine(machine) => machine.fmt(f),
             Self::NothingExplained { why } => write!(f, "nothing is explained: {why}"),
             Self::NothingMoreExplained { why } => write!(f, "nothing more is explained: {why}"),
+            Self::NotCounted { why } => write!(f, "how work grows is not known: {why}"),
             Self::ExplainingEnded { why } => write!(f, "no more tests are explained: {why}"),
             Self::NoInstructions { why } => write!(f, "callgrind does not explain more: {why}"),
             Self::NotExplained { test, why } => write!(f, "{test}: {why}"),

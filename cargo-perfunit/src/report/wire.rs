@@ -134,7 +134,7 @@ impl From<&model::Reason> for Reason {
         use model::Reason as R;
         let plain = Self { kind: model::variant_name(reason.kind()), text: reason.to_string(), ..Self::default() };
         match reason {
-            R::Unconfirmed { seen } => Self { seen: Some(*seen), ..plain },
+            R::Unconfirmed { seen } | R::AsPlacesDo { seen, .. } => Self { seen: Some(*seen), ..plain },
             R::FoldedAway { ns } | R::LostInStart { ns } => Self { ns: finite(*ns), ..plain },
             R::TooLong { seconds, needed_seconds, ns } => Self {
                 seconds: finite(*seconds),

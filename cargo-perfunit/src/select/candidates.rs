@@ -104,6 +104,7 @@ pub fn candidates(
     names: &Names<'_>,
     built: &BuiltSides,
 ) -> Result<Candidates> {
+    let _span = tracing::info_span!("code").entered();
     let all_tests = selected.all_tests;
     let compiled = CompiledFiles::load(&built.sides.head.folder)?;
     let mut candidates = Candidates { compiled, ..Candidates::default() };

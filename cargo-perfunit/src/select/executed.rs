@@ -32,6 +32,7 @@ pub fn leave_out_unexecuted(
     candidates: &mut Candidates,
     tracing: Tracing,
 ) -> Result<Option<Warning>> {
+    let _span = tracing::info_span!("trace").entered();
     let ours = &builder.context().ours;
     let mut in_question = BTreeMap::new();
     for (index, candidate) in candidates.chosen.iter().enumerate() {

@@ -3,6 +3,7 @@
 use super::data::{self, Ruled};
 use super::graph::graph;
 use super::reach::{self, Cause, Graph, Reached};
+use super::read_sources;
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope};
 use super::source::{self, ChangedInput, FileChange, Holder, InputKind, Irrelevance, SourceDiff};
@@ -181,6 +182,8 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
             selected.warnings.push(Warning::PackagesLeftOut { packages: left_out.into_iter().collect() });
         }
         selected.reach_by_rules(reaching);
+        let read = read_sources::warnings(versions, &selected.target_files, selected.targets.keys());
+        selected.warnings.extend(read);
     }
     if selected.targets.is_empty() {
         selected.nothing_because = Some(nothing_because(versions, &selected));

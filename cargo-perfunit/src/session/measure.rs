@@ -7,14 +7,14 @@ use super::shared::Session;
 use crate::build::{Builder, BuiltSides, InPlace, Place, Seeds, TestExecutable, share_libraries};
 use crate::config::Terms;
 use crate::error::{Error, Result};
-use crate::explain::explain_outcomes;
+use crate::explain::{explain_outcomes, growth};
 use crate::measure::{
     AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
     find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
 };
 use crate::model::{
-    AcceptedLoss, Basis, Environment, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode, Note, Outcome,
-    Readings, Side, Sides, TargetId, TestId, Warning,
+    AcceptedLoss, Basis, Environment, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode, Note,
+    Outcome, Readings, Side, Sides, TargetId, TestId, Warning,
 };
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
@@ -30,6 +30,8 @@ pub struct Measured {
     pub environment: Environment,
     /// What the user should know.
     pub warnings: Vec<Warning>,
+    /// How the work of functions grows, if that was asked for.
+    pub growth: Option<Growth>,
     /// Time spent on explaining afterwards.
     pub explaining: Duration,
 }
@@ -38,6 +40,9 @@ impl Measured {
     /// Adds the tests of another pairing.
     pub fn add(&mut self, more: Self) {
         self.explaining += more.explaining;
+        if let Some(more) = more.growth {
+            self.growth.get_or_insert_default().add(more);
+        }
         self.outcomes.extend(more.outcomes);
         self.warnings.extend(more.warnings);
         self.environment.layouts.extend(more.environment.layouts);
@@ -98,7 +103,23 @@ pub fn run_pairing(
     drop(bench);
     let started = Instant::now();
     warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
-    Ok(Measured { outcomes, environment, warnings, explaining: started.elapsed() })
+    let growth = options.growth.then(|| counted(session, builder, built, &outcomes, &mut warnings));
+    Ok(Measured { outcomes, environment, warnings, growth, explaining: started.elapsed() })
+}
+
+/// How the work of the functions grows that these tests call. Whatever goes wrong here, what was measured is not lost.
+fn counted(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    built: &BuiltSides,
+    outcomes: &[Outcome],
+    warnings: &mut Vec<Warning>,
+) -> Growth {
+    let tests: Vec<TestId> = outcomes.iter().map(|outcome| outcome.test.clone()).collect();
+    growth(builder, &session.inquiry(built), &tests).unwrap_or_else(|error| {
+        warnings.push(Warning::NotCounted { why: error.message().to_owned() });
+        Growth::default()
+    })
 }
 
 fn config(session: &Session<'_>, others: usize) -> Config {

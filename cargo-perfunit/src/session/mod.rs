@@ -9,6 +9,7 @@ mod archive;
 mod archived;
 mod environment;
 mod explain;
+mod generated;
 mod measure;
 mod merge;
 mod news;
@@ -28,6 +29,7 @@ pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
 pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
+pub use generated::{GenerateRequest, Generating, generate};
 pub use merge::{MergeRequest, merge};
 pub use news::Announce;
 pub use open::{Lock, home, lock};
@@ -37,8 +39,9 @@ pub use runs::Record;
 use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
+use crate::explain::parameters;
 use crate::git::Versions;
-use crate::model::{ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
+use crate::model::{Generated, ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
 use crate::select::{Names, Selected, select, uncovered, unused_filters};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -57,7 +60,7 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         make_folder_of_results(output)?;
     }
     let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
-    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_both(options, terminal, announce)?;
+    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_all(options, terminal, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
     record.of_ratchet = of_ratchet;
     if let Some(output) = &options.output
@@ -71,6 +74,19 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
     }
     Ok(record.run)
+}
+
+/// Compares the tests, then generated calls, if they are asked for.
+fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
+    if options.generated == Generated::Never {
+        return compare_both(options, terminal, announce);
+    }
+    generated::check(options)?;
+    let started = Instant::now();
+    let mut compared = compare_both(&generated::of_tests(options), terminal, announce)?;
+    let calls = generated::of_calls(options, started.elapsed());
+    compared.run.generated = Some(generated::compare(&calls, &compared, terminal, announce));
+    Ok(compared)
 }
 
 /// Compares head with base, then with the ratchet's version, if one is asked for. What the first comparison found is not
@@ -133,6 +149,7 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, annou
     compare_opened(open(options, terminal, held)?, options, started, announce)
 }
 
+/// Compares two versions whose files are read.
 fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
     let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
@@ -174,7 +191,9 @@ fn measure_all(
     let measured = plan.measure(session, builder)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
+    run.scaling = parameters(&run.outcomes);
     run.warnings.extend(measured.warnings);
+    run.growth = measured.growth;
     run.stages.explain = measured.explaining;
     let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
     run.stages.measure = started.elapsed().saturating_sub(others);
@@ -241,6 +260,9 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         alpha: options.measuring.alpha,
         interrupted: false,
         sharding: None,
+        growth: None,
+        scaling: Vec::new(),
         ratchet: None,
+        generated: None,
     }
 }

@@ -5,7 +5,7 @@ use crate::config::{RatchetRequest, Rules};
 use crate::explain::Explaining;
 use crate::git::Request;
 use crate::measure::Measuring;
-use crate::model::Partition;
+use crate::model::{Generated, Partition};
 use crate::select::{Filter, Scope, Wanted};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -21,6 +21,9 @@ pub struct Options {
     /// An older version to compare with as well.
     #[serde(default)]
     pub ratchet: Option<RatchetRequest>,
+    /// Whether to compare generated calls, too.
+    #[serde(skip)]
+    pub generated: Generated,
     /// Which packages and targets.
     pub scope: Scope,
     pub filter: Filter,
@@ -49,6 +52,9 @@ pub struct Options {
     pub measuring: Measuring,
     /// How to find the responsible functions.
     pub explaining: Explaining,
+    /// Whether to count how the work of functions grows.
+    #[serde(default)]
+    pub growth: bool,
 }
 
 impl Options {

@@ -65,6 +65,7 @@ impl<'a> OlderVersion<'a> {
         options.measuring.budget = self.options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
         options.request = options.request.since(&self.version.commit);
         options.ratchet = None;
+        options.growth = false;
         options.rules.accepted = self.accepted.to_vec();
         Ok(options)
     }

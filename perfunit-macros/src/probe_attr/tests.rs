@@ -26,12 +26,30 @@ fn check(item: &str, expected: &str) {
     assert_eq!(without_spaces(&expand(&tokens("7u64"), &tokens(item))), without_spaces(&tokens(&expected)));
 }
 
-/// Checks a body that follows our first statement.
+/// Checks a body that follows our first statements.
 #[track_caller]
 fn check_guarded(head: &str, before: &str, body: &str) {
+    check_with_lengths(head, "", before, body);
+}
+
+/// The same of a function with arguments, which are handed over so.
+#[track_caller]
+fn check_with_lengths(head: &str, lengths: &str, before: &str, body: &str) {
+    let counted = format!(
+        "{{
+            use ::__perfunit_growth::{{Len as _, LenOfBytes as _, LenOfText as _, NoLen as _}};
+            static __PERFUNIT_COUNTED: ::__perfunit_growth::Site = ::__perfunit_growth::Site::new(7u64);
+            ::__perfunit_growth::Site::enter(&__PERFUNIT_COUNTED, &[{lengths}])
+        }}"
+    );
     check(
         &format!("{head} {{ {before} {body} }}"),
-        &format!("{head} {{ {before} let __perfunit_guard = PRIVATE::Site::enter(SITE); {body} }}"),
+        &format!(
+            "{head} {{ {before}
+                #[cfg(not(perfunit_growth))] let __perfunit_guard = PRIVATE::Site::enter(SITE);
+                #[cfg(perfunit_growth)] let __perfunit_guard = {counted};
+            {body} }}"
+        ),
     );
 }
 
@@ -42,14 +60,28 @@ fn check_passes_through(item: &str) {
 
 #[test]
 fn a_guard_comes_before_the_body() {
-    check_guarded("fn a(b: u8) -> u8", "", "let c = b; c");
     check_guarded("fn a()", "", "");
-    check_guarded(
+    check_with_lengths(
         "#[inline] #[doc = \"x\"] pub(crate) unsafe extern \"C\" fn a<'b, T: C>(self) -> ! where T: D",
+        "(&&&&::__perfunit_growth::Of(&self)).perfunit_length()",
         "",
         "loop {}",
     );
     check_guarded("fn a()", "#![allow(x)] #![doc = \"y\"]", "#[z] let b = !c;");
+}
+
+#[test]
+fn arguments_with_names_are_asked_for_their_lengths() {
+    let length = |name: &str| format!("(&&&&::__perfunit_growth::Of(&{name})).perfunit_length()");
+    check_with_lengths("fn a(b: u8) -> u8", &length("b"), "", "let c = b; c");
+    let (text, none) = (length("text"), "::core::option::Option::None");
+    check_with_lengths(
+        "fn a(&mut self, (b, c): (B, C), mut text: &str)",
+        &format!("{}, {none}, {text}", length("self")),
+        "",
+        "b()",
+    );
+    check_with_lengths("fn a(#[cfg(x)] b: &str, &c: &u8, ref d: D)", &format!("{none}, {none}, {none}"), "", "");
 }
 
 #[test]

@@ -116,6 +116,7 @@ impl Children<'_> {
             streams.restart(self.forked);
         }
         self.pages.populate();
+        super::lock_in(self.seat);
         let area = self.seat.area();
         let (passed, (ns, cpu_ns)) = timed(self.seat, body);
         self.pages.note();

@@ -209,7 +209,10 @@ fn run(outcomes: Vec<Outcome>) -> Run {
     };
     let version = |label: &str, commit: &str, dirty| VersionName { label: label.into(), commit: commit.into(), dirty };
     Run {
+        growth: None,
+        scaling: Vec::new(),
         ratchet: None,
+        generated: None,
         base: version("main", "3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3", false),
         head: version("working tree", "8d01e7b6a5948372615049382716f5e4d3c2b1a0", true),
         environment: Environment {

@@ -20,6 +20,8 @@ pub fn injected_text(place: &Path) -> String {
 
 /// Name of the cfg under which functions carry probes.
 pub const PROBES_CFG: &str = "perfunit_probes";
+/// Name of the cfg under which they count work besides.
+pub const GROWTH_CFG: &str = "perfunit_growth";
 /// What the crate of the probes' macro is called in an instrumented crate.
 const PROBES_CRATE: &str = "__perfunit_probes";
 
@@ -27,7 +29,8 @@ const PROBES_CRATE: &str = "__perfunit_probes";
 pub fn probes_text(place: &Path) -> String {
     let root = root_key(place);
     format!(
-        "\n#[cfg(all({PROBES_CFG}, {ROOT_CFG} = \"{root}\"))] #[macro_use(perfunit_probe)] extern crate perfunit_macros as {PROBES_CRATE};\n"
+        "\n#[cfg(all({PROBES_CFG}, {ROOT_CFG} = \"{root}\"))] #[macro_use(perfunit_probe)] extern crate perfunit_macros as {PROBES_CRATE};\n\
+         #[cfg(all({GROWTH_CFG}, {ROOT_CFG} = \"{root}\"))] extern crate __perfunit_growth;\n"
     )
 }
 

@@ -22,6 +22,6 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use inject::{Injected, Injections, PROBES_CFG, ROOT_CFG};
+pub use inject::{GROWTH_CFG, Injected, Injections, PROBES_CFG, ROOT_CFG};
 pub use inject::{has_probes, injected_text, is_bench, probes_text, root_key};
 pub use tree::{Stats, Tree, place_in_tree};

@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct MeasuringArguments {
-    /// Smallest change that counts as slower or faster, as `2%` or a fraction [default: 2%].
+    /// Smallest change that counts as slower or faster, as `2%` or a fraction [default: 1%].
     ///
     /// Smaller changes that are certain are shown as changed, and never fail the run. First calls are judged from 5 % on,
     /// and tests whose code placement cannot be controlled from 15 % on.

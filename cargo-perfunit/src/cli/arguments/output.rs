@@ -48,6 +48,8 @@ fn denied(deny: &[Deny]) -> Denied {
         inconclusive: deny.contains(&Deny::Inconclusive),
         unconfirmed: deny.contains(&Deny::Unconfirmed),
         uncovered: deny.contains(&Deny::Uncovered),
+        growth: deny.contains(&Deny::Growth),
+        generated: deny.contains(&Deny::Generated),
     }
 }
 

@@ -85,6 +85,21 @@ fn an_interval_around_zero_inside_the_threshold_is_same() {
 }
 
 #[test]
+fn a_small_threshold_leaves_open_no_more_than_its_margin() {
+    let rule = Rule { threshold: 0.01, ..RULE };
+    let verdict = |change, spread| look(&rule, &around(change, spread, 8)).map(|decision| decision.verdict);
+    // [-1.8 %, 1.8 %]: inside the margin of 2 %.
+    assert_eq!(verdict(0.0, 0.004), Some(Verdict::Same));
+    // 0.9 % [0.4, 1.4].
+    assert_eq!(verdict(0.009, 0.001), Some(Verdict::ChangedBelowThreshold));
+    // 1.3 % [0.8, 1.8]: the margin does not excuse it.
+    assert_eq!(verdict(0.013, 0.001), Some(Verdict::Slower));
+    // 1.2 % [-0.2, 2.6], 1.3 % [0.4, 2.2]: no verdict yet.
+    assert_eq!([verdict(0.012, 0.003), verdict(0.013, 0.002)], [None, None]);
+    assert_eq!(verdict(0.0, 0.006), None);
+}
+
+#[test]
 fn an_unclear_interval_asks_for_more_pairs() {
     check(&around(0.0, 0.05, 8), None);
     check(&around(0.08, 0.05, 8), None);

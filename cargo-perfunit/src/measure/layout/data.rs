@@ -4,7 +4,7 @@
 //! none. So one text more or less moves all behind it, and bytes that are read in blocks take another time at another
 //! place within a cache line: 8 % were seen. What is not the same sequence in both versions goes to a section of its own.
 
-use super::image::Image;
+use super::image::{Image, Section};
 use crate::model::Sides;
 use similar::{Algorithm, capture_diff_slices};
 use std::collections::BTreeSet;
@@ -78,6 +78,13 @@ pub(super) fn compare(images: &Sides<Image>, maps: &Sides<String>) -> Comparison
         }
     }
     comparison
+}
+
+/// The sections with data. In which order it lies there does not depend on that of the functions: where a link has the same
+/// sections as another one of the same inputs, it has the same data at the same places.
+pub(super) fn sections(image: &Image) -> Vec<Section> {
+    let is_data = |section: &&Section| HELD.contains(&section.name.strip_suffix(APART).unwrap_or(&section.name));
+    image.sections.iter().filter(is_data).cloned().collect()
 }
 
 impl Leaving {
@@ -260,5 +267,14 @@ mod tests {
             "SECTIONS { .rodata.perfunit : {\n  *0001-k.o(.rodata.b)\n} } INSERT AFTER .rodata;\n"
         );
         assert!(leaving.head.is_empty() && leaving.head.script().is_empty());
+    }
+
+    #[test]
+    fn sections_with_data_are_those_that_are_held_and_what_had_to_leave_them() {
+        let section = |name: &str| Section { name: name.to_owned(), address: 0x1000, size: 8 };
+        let all = [".text", ".rodata", ".rodata.perfunit", ".data", ".data.other", ".bss"];
+        let mut image = Image::empty();
+        image.sections = all.map(section).into();
+        assert_eq!(sections(&image), [".rodata", ".rodata.perfunit", ".data"].map(section));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::blocks::{Blocks, loops_of};
 use super::data::{self, Comparison, Leaving};
-use super::image::Image;
+use super::image::{Image, Section};
 use super::plan::{Plan, plan};
 use super::{anchor, gaps};
 use crate::build::{Position, Relink, relink};
@@ -50,6 +50,9 @@ pub struct Matched {
     leaving: Sides<Leaving>,
     /// The functions with loops that have no common place in both versions, as the linker knows them.
     unplaced: Sides<BTreeSet<String>>,
+    /// The data of the first layout, and the sections that hold it: those of all layouts.
+    data: Comparison,
+    sections: Sides<Vec<Section>>,
 }
 
 impl Matched {
@@ -67,9 +70,9 @@ impl Matched {
         let blocks = Blocks::of(&images);
         let pins = pins(&images, &blocks, position);
         let links = links.map(Path::to_owned);
-        let (leaving, unplaced) = <(Sides<Leaving>, Sides<BTreeSet<String>>)>::default();
+        let (leaving, unplaced, data, sections) = Default::default();
         let folder = folder.to_owned();
-        let mut this = Self { links, folder, blocks, architecture, pins, position, leaving, unplaced };
+        let mut this = Self { links, folder, blocks, architecture, pins, position, leaving, unplaced, data, sections };
         let mut prepared = apart(this.first(outputs))?;
         if prepared.is_err() && position != Position::AsBuilt {
             this.position = Position::AsBuilt;
@@ -82,14 +85,20 @@ impl Matched {
     /// Links the first layout until all functions and data are where they should be.
     fn first(&mut self, outputs: Sides<&Path>) -> Tried<LayoutMatch, NoLayout> {
         for left in (0..REPAIRS).rev() {
-            let linked = self.link_and_read(None, outputs)?;
-            let misplaced = self.misplaced(&linked.images);
-            let leaving = &linked.data.leaving;
+            let linking = self.start_plan(&plan(&self.blocks, None), outputs.map(Path::to_owned), Map::Written);
+            let maps = linking.outputs.as_ref();
+            let maps = Sides { base: self.map(Side::Base, maps.base), head: self.map(Side::Head, maps.head) };
+            let (images, took) = linking.finish()?;
+            let data = data::compare(&images, &maps.try_map(|_, map| fs::read_to_string(&map))?);
+            let misplaced = self.misplaced(&images);
+            let leaving = &data.leaving;
             let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
             // Some data may stay in the way: how much lies at equal addresses is in the figures.
             if misplaced.is_empty() && (is_in_place || left == 0) {
-                self.unplaced = self.blocks.unplaced(&linked.images);
-                return Ok(figures(&self.blocks, &linked));
+                self.unplaced = self.blocks.unplaced(&images);
+                self.sections = images.as_ref().map(data::sections);
+                self.data = data;
+                return Ok(self.figures(&images, took));
             }
             self.blocks.give_up(&misplaced);
             for side in Side::BOTH {
@@ -105,34 +114,37 @@ impl Matched {
         &self.unplaced
     }
 
-    /// Links another layout: common functions and the slots of changed ones in the order that `seed` draws.
-    pub fn link(&self, seed: u64, outputs: Sides<&Path>) -> Tried<LayoutMatch, NoLayout> {
-        Ok(figures(&self.blocks, &self.link_and_read(Some(seed), outputs)?))
+    /// Starts to link another layout: common functions and the slots of changed ones in the order that `seed` draws.
+    pub fn start(&self, seed: u64, outputs: Sides<PathBuf>) -> Linking {
+        self.start_plan(&plan(&self.blocks, Some(seed)), outputs, Map::None)
     }
 
-    fn link_and_read(&self, seed: Option<u64>, outputs: Sides<&Path>) -> Tried<Linked, NoLayout> {
-        let plan = plan(&self.blocks, seed);
+    /// Waits for the end of a layout's links, and reads what came of them.
+    pub fn finish(&self, linking: Linking) -> Tried<LayoutMatch, NoLayout> {
+        let (images, took) = linking.finish()?;
+        if images.as_ref().map(data::sections) == self.sections {
+            Ok(self.figures(&images, took))
+        } else {
+            Err(Stop::Because(NoLayout::Disobeyed))
+        }
+    }
+
+    /// Side by side: a linker does not keep many cores busy for long.
+    fn start_plan(&self, plan: &Plan, outputs: Sides<PathBuf>, map: Map) -> Linking {
         let started = Instant::now();
-        // Side by side: a linker does not keep many cores busy for long.
-        let links = Side::BOTH.map(|side| self.start_side(&plan, side, outputs.get(side)));
-        let ends = links.map(|link| link.and_then(Relink::finish));
-        ends.into_iter().collect::<Tried<(), NoLayout>>()?;
-        let took = started.elapsed();
-        let maps = Sides { base: Side::Base, head: Side::Head };
-        let maps = maps.try_map(|side, _| fs::read_to_string(&self.map(side)))?;
-        let images = read(outputs)?;
-        let data = data::compare(&images, &maps);
-        Ok(Linked { images, data, took })
+        let sides = Sides { base: Side::Base, head: Side::Head };
+        let links = sides.map(|side| self.start_side(plan, side, outputs.get(side), map));
+        Linking { links, outputs, started }
     }
 
     /// Starts the link of one side.
-    fn start_side(&self, plan: &Plan, side: Side, output: &Path) -> Tried<Relink, NoLayout> {
-        let order = self.folder.join(format!("{side}.order"));
+    fn start_side(&self, plan: &Plan, side: Side, output: &Path, map: Map) -> Tried<Relink, NoLayout> {
+        let order = self.made_for(side, output, "order");
         fs::write(&order, plan.order.get(side).join("\n"))?;
         let mut more: Vec<OsString> = Vec::new();
         let gaps = plan.gaps.get(side);
         if !gaps.is_empty() {
-            let path = self.folder.join(format!("{side}-gaps.o"));
+            let path = self.made_for(side, output, "gaps.o");
             fs::write(&path, gaps::object(gaps, self.architecture).map_err(Stop::Because)?)?;
             more.push(path.into());
         }
@@ -142,17 +154,25 @@ impl Matched {
         more.extend(self.pins.iter().map(|(name, start)| format!("-Wl,--section-start={name}={start:#x}").into()));
         let leaving = self.leaving.get(side);
         if !leaving.is_empty() {
-            let path = self.folder.join(format!("{side}.ld"));
+            let path = self.made_for(side, output, "ld");
             fs::write(&path, leaving.script())?;
             more.push(linker_option("-T,", &path));
         }
-        more.push(linker_option("-Map=", &self.map(side)));
+        if map == Map::Written {
+            more.push(linker_option("-Map=", &self.map(side, output)));
+        }
         relink(self.links.get(side), output, self.position, &more)
     }
 
+    /// A file that a link reads or writes besides: several are under way at the same time.
+    fn made_for(&self, side: Side, output: &Path, ending: &str) -> PathBuf {
+        let layout = output.file_name().unwrap_or_default().to_string_lossy();
+        self.folder.join(format!("{side}-{layout}.{ending}"))
+    }
+
     /// Where the linker says what it put where.
-    fn map(&self, side: Side) -> PathBuf {
-        self.folder.join(format!("{side}.map"))
+    fn map(&self, side: Side, output: &Path) -> PathBuf {
+        self.made_for(side, output, "map")
     }
 
     /// Changed functions that do not lie to each other as planned, by base's name.
@@ -167,6 +187,66 @@ impl Matched {
         let misplaced = changed.filter(|changed| is_placed(&changed.names, changed.anchor.shift) != Some(true));
         misplaced.map(|changed| changed.names.base.clone()).collect()
     }
+
+    /// What the two executables have in common in fact.
+    fn figures(&self, linked: &Sides<Image>, took: Duration) -> LayoutMatch {
+        let Self { blocks, data, .. } = self;
+        let addresses = linked.as_ref().map(Image::addresses);
+        let mut figures = LayoutMatch {
+            changed: blocks.changed.len(),
+            fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
+            text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
+            link_seconds: took.as_secs_f64(),
+            data: data.common,
+            data_equal: data.equal,
+            ..LayoutMatch::default()
+        };
+        for common in &blocks.common {
+            figures.common += common.copies;
+            let base = addresses.base.get(common.names.base.as_str());
+            if base.is_some() && base == addresses.head.get(common.names.head.as_str()) {
+                figures.equal += common.copies;
+            }
+        }
+        let functions = linked.as_ref().map(|image| {
+            image.functions.iter().map(|function| (function.name.as_str(), function)).collect::<BTreeMap<_, _>>()
+        });
+        for changed in &blocks.changed {
+            let base = functions.base.get(changed.names.base.as_str());
+            let (Some(base), Some(head)) = (base, functions.head.get(changed.names.head.as_str())) else { continue };
+            let loops = Sides { base: loops_of(&linked.base, base), head: loops_of(&linked.head, head) };
+            let pairs = anchor::common(&loops.base, &loops.head);
+            let is_held = |base_start: u64, head_start: u64| base.address + base_start == head.address + head_start;
+            figures.loops += loops.base.len();
+            figures.held += pairs.iter().filter(|(one, two)| is_held(one.start, two.start)).count();
+            figures.anchored += usize::from(changed.anchor.shift.is_some());
+        }
+        figures
+    }
+}
+
+/// The links of a layout, under way.
+pub struct Linking {
+    links: Sides<Tried<Relink, NoLayout>>,
+    outputs: Sides<PathBuf>,
+    started: Instant,
+}
+
+/// Whether the linker writes down what it put where, which takes a third of its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Map {
+    Written,
+    None,
+}
+
+impl Linking {
+    /// Waits for both, however one of them ends, and reads them; with the time that they took.
+    fn finish(self) -> Tried<(Sides<Image>, Duration), NoLayout> {
+        let ends = [self.links.base, self.links.head].map(|link| link.and_then(Relink::finish));
+        ends.into_iter().collect::<Tried<(), NoLayout>>()?;
+        let took = self.started.elapsed();
+        Ok((read(self.outputs.as_ref().map(PathBuf::as_path))?, took))
+    }
 }
 
 fn linker_option(option: &str, path: &Path) -> OsString {
@@ -174,13 +254,6 @@ fn linker_option(option: &str, path: &Path) -> OsString {
     text.push(option);
     text.push(path);
     text
-}
-
-/// Both executables with a layout.
-struct Linked {
-    images: Sides<Image>,
-    data: Comparison,
-    took: Duration,
 }
 
 fn read(executables: Sides<&Path>) -> Tried<Sides<Image>, NoLayout> {
@@ -212,40 +285,4 @@ fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position) -> Vec<(Stri
         }
     }
     pins
-}
-
-/// What the two executables have in common in fact.
-fn figures(blocks: &Blocks, linked: &Linked) -> LayoutMatch {
-    let Linked { images: linked, data, took } = linked;
-    let addresses = linked.as_ref().map(Image::addresses);
-    let mut figures = LayoutMatch {
-        changed: blocks.changed.len(),
-        fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
-        text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
-        link_seconds: took.as_secs_f64(),
-        data: data.common,
-        data_equal: data.equal,
-        ..LayoutMatch::default()
-    };
-    for common in &blocks.common {
-        figures.common += common.copies;
-        let base = addresses.base.get(common.names.base.as_str());
-        if base.is_some() && base == addresses.head.get(common.names.head.as_str()) {
-            figures.equal += common.copies;
-        }
-    }
-    let functions = linked.as_ref().map(|image| {
-        image.functions.iter().map(|function| (function.name.as_str(), function)).collect::<BTreeMap<_, _>>()
-    });
-    for changed in &blocks.changed {
-        let base = functions.base.get(changed.names.base.as_str());
-        let (Some(base), Some(head)) = (base, functions.head.get(changed.names.head.as_str())) else { continue };
-        let loops = Sides { base: loops_of(&linked.base, base), head: loops_of(&linked.head, head) };
-        let pairs = anchor::common(&loops.base, &loops.head);
-        let is_held = |base_start: u64, head_start: u64| base.address + base_start == head.address + head_start;
-        figures.loops += loops.base.len();
-        figures.held += pairs.iter().filter(|(one, two)| is_held(one.start, two.start)).count();
-        figures.anchored += usize::from(changed.anchor.shift.is_some());
-    }
-    figures
 }

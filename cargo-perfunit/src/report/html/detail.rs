@@ -55,7 +55,7 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
 
 /// What the verdict claims.
 fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
-    let threshold = threshold(measured.threshold);
+    let [threshold, margin] = [measured.threshold, measured.margin()].map(threshold);
     if Words::of(gates) == Words::OfAny {
         let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
         let gates = gates.join(", ");
@@ -70,8 +70,8 @@ fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
     match verdict {
         Verdict::Slower => format!("Slower by {threshold} or more, and fresh pairs confirmed it."),
         Verdict::Faster => format!("Faster by {threshold} or more, and fresh pairs confirmed it."),
-        Verdict::ChangedBelowThreshold => format!("Changed for certain, but by less than {threshold}."),
-        Verdict::Same => format!("No change of {threshold} or more."),
+        Verdict::ChangedBelowThreshold => format!("Changed for certain, but by less than {margin}."),
+        Verdict::Same => format!("No change of {margin} or more."),
         Verdict::Inconclusive | Verdict::NotMeasured => "The interval is too wide for a verdict.".to_owned(),
     }
 }
@@ -121,6 +121,7 @@ fn selected(outcome: &Outcome) -> Markup {
         Capture::Macro => "Its body is measured.",
         Capture::Runner => "The whole test function is measured, because another macro generated it.",
         Capture::Bench => "What its harness would repeat is measured.",
+        Capture::Generated => "A call is measured whose arguments the tool made up.",
         Capture::Process => "Whole processes are measured, because its target has its own test harness.",
     });
     html! {

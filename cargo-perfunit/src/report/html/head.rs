@@ -5,7 +5,7 @@ use crate::model::{Outcome, Run, Side, Verdict, VersionName};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, count, one_line};
-use crate::report::{caveats, failing, metrics, ratchet, text, uncovered, unmeasured as groups};
+use crate::report::{caveats, failing, generated, growth, metrics, ratchet, text, uncovered, unmeasured as groups};
 use maud::{Markup, html};
 
 /// Tests named of those that share a reason.
@@ -124,6 +124,53 @@ pub fn ratchet(run: &Run) -> Markup {
                 ul {
                     @for (outcome, said) in ratchet::items(run) {
                         li { code { (one_line(&outcome.test.to_string())) } ": " (said) }
+                    }
+                }
+            }
+            "\n"
+        }
+    }
+}
+
+/// The functions whose work grows faster than before, and what is not known of others.
+pub fn growth(run: &Run) -> Markup {
+    let lines: Vec<String> = run.growth.iter().flat_map(growth::unknown).collect();
+    html! {
+        @for scaling in &run.scaling {
+            p.remarks { code { (one_line(&format!("{} {}", scaling.target, scaling.name))) } ": " (growth::scaled(scaling)) }
+        }
+        @if let Some(headline) = growth::headline(run) {
+            section.remarks aria-labelledby="growth-title" {
+                h2 id="growth-title" { (headline) }
+                ul {
+                    @for finding in run.growing() {
+                        li {
+                            code { (one_line(&finding.function.name)) } ": " (growth::said(finding)) " "
+                            code { (growth::place(&finding.function)) }
+                        }
+                    }
+                }
+            }
+            "\n"
+        }
+        @if !lines.is_empty() {
+            details {
+                summary { "Growth that is not known" }
+                ul { @for line in &lines { li { (one_line(line)) } } }
+            }
+        }
+    }
+}
+
+/// What the comparison of generated calls says; nothing where there is none.
+pub fn generated(run: &Run) -> Markup {
+    html! {
+        @if let Some(headline) = generated::headline(run) {
+            section.remarks aria-labelledby="generated-title" {
+                h2 id="generated-title" { "Generated calls: " (headline) }
+                ul {
+                    @for (call, said) in generated::items(run) {
+                        li { code { (call) } ": " (said) }
                     }
                 }
             }

@@ -68,7 +68,10 @@ fn the_frame_has_every_promised_field() {
         "interrupted": false,
         "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
         "sharding": null,
+        "growth": null,
+        "scaling": [],
         "ratchet": null,
+        "generated": null,
     });
     assert_eq!(document, expected);
 }

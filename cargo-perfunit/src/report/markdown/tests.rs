@@ -52,13 +52,19 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 </details>
 
 "]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r"
+    assert_data_eq!(told(&samples::whole()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
+
+**Growth**: `mycrate sort/*`: time grows as n^2.0 instead of n^1.1: 310 times at 4096.
+
+**Work grows with a larger power of an input's length in 1 function**:
+
+- `Parser::parse` (`src/idle.rs:7`): <code>work grows as n&#94;2.1, was n&#94;1.0&#58; 31 times at n &#61; 300 (length of &#96;input&#96;)</code>
 
 - `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
 - `not explained`: 1 test slower, +14.6 %
@@ -97,7 +103,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"]].raw());
+"#]].raw());
 }
 
 /// As GitHub makes it, without the cleaning that comes after.

@@ -1,6 +1,6 @@
 //! The last line of the terminal summary: how many tests have which verdict, and how long that took.
 
-use crate::model::{Run, Side, Stages, Verdict};
+use crate::model::{Measured, Run, Side, Stages, Verdict};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{Words, status, word};
 use crate::report::format::{self, threshold};
@@ -33,7 +33,7 @@ pub fn write(run: &Run, screen: &mut Screen) {
 pub fn counts(run: &Run) -> Text {
     let words = Words::of(&run.all_gates());
     let below = match words {
-        Words::OfTime => format!("changed below {}", thresholds(run)),
+        Words::OfTime => format!("changed below {}", margins(run)),
         Words::OfAny => "changed below the threshold".to_owned(),
     };
     let (unmeasured, probable) = (Unmeasured::of(run), run.probably_slower().count());
@@ -52,12 +52,12 @@ pub fn counts(run: &Run) -> Text {
     texts.into_iter().chain(others).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
 }
 
-/// What tests changed by less than: the run's threshold, unless some that did have another one.
-fn thresholds(run: &Run) -> String {
+/// What tests changed by less than: the run's margin, unless some that did have another one.
+fn margins(run: &Run) -> String {
     let changed = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::ChangedBelowThreshold);
-    let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.threshold);
-    if own.all(|own| own.to_bits() == run.threshold.fraction().to_bits()) {
-        threshold(run.threshold)
+    let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(Measured::margin);
+    if own.all(|own| own.to_bits() == run.threshold.margin().to_bits()) {
+        threshold(run.threshold.margin())
     } else {
         "their thresholds".to_owned()
     }

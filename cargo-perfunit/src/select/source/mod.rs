@@ -31,5 +31,5 @@ pub use locked::{LockedChange, locked_changes, packages_with_path};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub use overlay::{Holder, Holds, holds, overlay};
-pub use probes::{Extent, Instrumented, LeftOut, Place, Site, Unprobed, extents, instrument};
+pub use probes::{Extent, Instrumented, LeftOut, Place, Returns, Site, Unprobed, extents, instrument};
 pub use test_attributes::{Ask, Asked, asks};

@@ -7,11 +7,12 @@
 
 mod function;
 mod rules;
+mod signature;
 mod site;
 mod trivial;
 mod walk;
 
-pub use site::{Extent, LeftOut, Place, Site, Unprobed};
+pub use site::{Extent, LeftOut, Place, Returns, Site, Unprobed};
 
 /// A file with probes.
 #[derive(Debug, Clone, PartialEq, Eq)]

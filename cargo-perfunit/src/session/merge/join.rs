@@ -1,9 +1,10 @@
 //! One run out of shards that are known to belong together.
 
 use super::shard::Shard;
+use crate::explain::parameters;
 use crate::model::{
-    Environment, LayoutMatch, NoLayout, NotCompared, Outcome, Partition, Ratchet, Reason, Run, Selection, Sharding,
-    Shards, Stages, TargetId, TestId, Verdict, Warning,
+    Environment, Growth, LayoutMatch, NoLayout, NotCompared, Outcome, Partition, Ratchet, Reason, Run, Selection,
+    Sharding, Shards, Stages, TargetId, TestId, Verdict, Warning,
 };
 use crate::session::summary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +13,19 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn join(shards: &[Shard]) -> Run {
     let runs: Vec<&Run> = shards.iter().map(|shard| &shard.record.run).collect();
     let mut run = joined(&runs);
+    run.growth = growth(&runs);
+    run.scaling = parameters(&run.outcomes);
     run.ratchet = ratchet(&runs);
     run
+}
+
+/// What all shards have seen of functions. Each has judged those that its tests call.
+fn growth(runs: &[&Run]) -> Option<Growth> {
+    let seen = runs.iter().filter_map(|run| run.growth.clone());
+    seen.reduce(|mut all, more| {
+        all.add(more);
+        all
+    })
 }
 
 /// The comparison with the ratchet's version, which all shards have made. If one of them could not, the whole was not made.

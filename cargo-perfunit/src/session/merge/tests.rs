@@ -95,7 +95,7 @@ fn what_is_of_another_run_is_named_with_what_differs() {
     );
     refused(
         with(&|record| record.options.measuring.threshold = "50%".parse().unwrap()),
-        &["--threshold differs, 50% there and 2% here"],
+        &["--threshold differs, 50% there and 1% here"],
     );
     refused(with(&|record| record.tool = "9.9.9".to_owned()), &["the version of cargo-perfunit differs, 9.9.9 there"]);
     refused(with(&|record| record.run.environment.rustc = "rustc 1.80".to_owned()), &["the compiler differs"]);

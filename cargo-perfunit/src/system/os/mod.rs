@@ -3,6 +3,8 @@
 //! `linux` does it. `elsewhere` has the same names and refuses, so that the tool compiles and says what is missing; it is
 //! what a port begins with. Besides this, `select::trace` and the parts of `perfunit-runtime` are for Linux alone.
 
+#[cfg(target_os = "linux")]
+mod calls;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
@@ -10,6 +12,8 @@ mod linux;
 #[cfg(not(unix))]
 pub mod unix;
 
+#[cfg(target_os = "linux")]
+pub use calls::{OUT_OF_CAGE, OUT_OF_TIME, system_call};
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::*;
 #[cfg(target_os = "linux")]

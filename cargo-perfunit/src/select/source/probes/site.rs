@@ -35,6 +35,21 @@ pub struct Site {
     /// things than literals. What may be much work is not trivial: to compare two things that are no literals, to look
     /// up an index that is none, to match texts, and to drop a value that was handed over and is not in the expression.
     pub trivial: bool,
+    /// What its arguments are called; `_` for one that is taken apart.
+    pub arguments: Vec<String>,
+    /// What it returns.
+    pub returns: Returns,
+}
+
+/// What a function returns, as far as its signature says when the work is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Returns {
+    /// A value of a type of this name; empty if it has none.
+    Value(String),
+    /// An iterator of a type that the signature does not name.
+    Iterator,
+    /// A future.
+    Future,
 }
 
 /// From where to where a function is written.

@@ -2,6 +2,7 @@
 
 use super::function::Function;
 use super::rules::{Context, unprobed};
+use super::signature;
 use super::site::{Extent, LeftOut, Place, Site, Unprobed};
 use super::trivial::is_trivial;
 use crate::select::source::attributes::is_test;
@@ -75,7 +76,8 @@ impl Walker {
             None => {
                 let Owner { ident: owner, implements, header } = self.around.owner.clone();
                 let (line, trivial) = (sig.ident.span().start().line, is_trivial(sig, body));
-                let site = Site { key, name, line, owner, implements, header, test_only, trivial };
+                let (arguments, returns) = (signature::arguments(sig), signature::returns(sig, &owner));
+                let site = Site { key, name, line, owner, implements, header, test_only, trivial, arguments, returns };
                 self.found.functions.push((self.offset + function.start(), site));
             }
         }

@@ -1,0 +1,71 @@
+//! `cargo perfunit generate`.
+
+use super::arguments::{CommonArguments, MessageFormat, folder, text_options};
+use crate::config::{Layer, Limit, Value as _};
+use crate::error::{Error, ExitCode, Result};
+use crate::report::{generated, generated_document};
+use crate::session::{self, GenerateRequest, Generating, Measuring};
+use crate::system::fs;
+use crate::system::term;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `generate`.
+#[derive(Debug, Args)]
+#[command(
+    mut_arg("filter", |argument| argument.value_name("FUNCTION").help("Functions to make calls for, by the end of their path").long_help(
+        "Functions to make calls for, by the end of their path.\n\n`next_line` or `Parser::next_line`, whether tests execute them or not."
+    )),
+    after_long_help = "\
+Examples:
+  cargo perfunit generate                      calls for changed functions that no test executes
+  cargo perfunit generate main Parser::next    calls for one function
+  cargo perfunit generate --write tests/generated.rs
+                                               as tests to keep
+"
+)]
+pub struct GenerateArguments {
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "flattened into the help text")]
+    pub common: CommonArguments,
+    /// All functions of the libraries and binaries in scope, whether tests execute them or not.
+    #[arg(long, conflicts_with = "filter", help_heading = "Tests")]
+    pub all: bool,
+    /// Longest whole run, builds included, or `none` [default: none].
+    #[arg(long, value_name = "TIME", value_parser = Limit::read, help_heading = "Measuring")]
+    pub budget: Option<Limit>,
+    /// Also write the calls as plain tests, which assert what base returns where that can be printed.
+    ///
+    /// A new file; put it where its functions are in reach, as its first line says.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub write: Option<PathBuf>,
+    /// Output format of the result on stdout.
+    #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
+    pub message_format: MessageFormat,
+}
+
+impl GenerateArguments {
+    /// Generates and prints.
+    pub fn run(&self) -> Result<ExitCode> {
+        let terminal = self.common.terminal();
+        let file = self.write.as_ref().map(|path| Ok::<_, Error>(folder()?.join(path))).transpose()?;
+        if let Some(file) = file.as_ref().filter(|file| file.exists()) {
+            return Err(Error::usage(format!("{} exists already", file.display()))
+                .hint("--write makes a new file: name another one, or remove this one"));
+        }
+        let resolved = self.common.resolved(Layer::default())?;
+        let budget = self.budget.as_ref().and_then(|budget| budget.0);
+        let mut options = self.common.options(&resolved, Measuring { budget, ..Measuring::default() })?;
+        let names = std::mem::take(&mut options.filter.names);
+        let request = GenerateRequest { options, names, all: self.all };
+        let Generating { versions, generation } = session::generate(&request, terminal)?;
+        if let Some(file) = file {
+            fs::write(&file, crate::generate::tests(&generation.workloads))?;
+        }
+        term::print(&match self.message_format {
+            MessageFormat::Json => generated_document::render(&versions, &generation),
+            MessageFormat::Human => generated::text(&versions, &generation, &text_options(self.common.verbose > 0)),
+        });
+        Ok(ExitCode::Success)
+    }
+}

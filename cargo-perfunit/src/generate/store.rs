@@ -1,0 +1,82 @@
+//! What was generated before, below our folder, by what it depends on.
+
+use crate::error::{Error, Result};
+use crate::model::{Function, Generation, Sides};
+use crate::system::cache::KeyBuilder;
+use crate::system::fs;
+use std::path::{Path, PathBuf};
+
+/// Generations kept.
+const KEPT: usize = 20;
+/// Version of the rules by which calls are made and tried.
+const RULES: &str = "1";
+
+/// The folder of what was generated.
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// The key of a generation: the contents of the versions, what decides their build, and the functions.
+pub fn key(contents: &Sides<String>, build: &str, functions: &[Function]) -> String {
+    let key = KeyBuilder::default().with(RULES).with(&contents.base).with(&contents.head).with(build);
+    let functions = functions.iter().map(|function| format!("{}:{} {}", function.file, function.line, function.name));
+    functions.fold(key, KeyBuilder::with).finish()
+}
+
+impl Store {
+    pub fn new(ours: &Path) -> Self {
+        Self { folder: ours.join("generated") }
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.json"))
+    }
+
+    /// What was generated under this key. A file that cannot be understood is none.
+    pub fn load(&self, key: &str) -> Result<Option<Generation>> {
+        let text = fs::read_if_exists(&self.file(key))?;
+        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
+    }
+
+    pub fn save(&self, key: &str, generation: &Generation) -> Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let text = serde_json::to_vec_pretty(generation).map_err(|error| Error::setup(error.to_string()))?;
+        fs::write_atomically(&self.file(key), &text)?;
+        self.forget_oldest()
+    }
+
+    fn forget_oldest(&self) -> Result<()> {
+        let mut files = fs::list_dir(&self.folder)?;
+        files.sort_by_cached_key(|file| std::cmp::Reverse(file.metadata().and_then(|data| data.modified()).ok()));
+        files.into_iter().skip(KEPT).try_for_each(|file| fs::remove_file(&file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{NotGenerated, WithoutWorkload};
+
+    fn function(line: usize) -> Function {
+        Function { package: "demo".to_owned(), file: "src/lib.rs".to_owned(), line, name: "f".to_owned() }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_all_that_it_depends_on() {
+        let contents = Sides { base: "b".to_owned(), head: "h".to_owned() };
+        let own = key(&contents, "bench", &[function(1)]);
+        assert_ne!(own, key(&contents, "dev", &[function(1)]));
+        assert_ne!(own, key(&contents, "bench", &[function(2)]));
+        assert_ne!(own, key(&Sides { base: "h".to_owned(), head: "b".to_owned() }, "bench", &[function(1)]));
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        assert_eq!(store.load(&own).unwrap(), None);
+        let because = NotGenerated::NoValue { of: "Secret".to_owned() };
+        let without = vec![WithoutWorkload { function: function(1), because }];
+        let generation = Generation { workloads: Vec::new(), without };
+        store.save(&own, &generation).unwrap();
+        assert_eq!(store.load(&own).unwrap(), Some(generation));
+        fs::write(&store.file(&own), "{").unwrap();
+        assert_eq!(store.load(&own).unwrap(), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! How the work of functions grows with the length of their input, on head compared with base.
+
+use super::{Function, Side, Sides, TestId, Unexplained};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What counting the work of functions showed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Functions whose work grows with a larger power of a length than before, the largest ratio first.
+    pub findings: Vec<GrowthFinding>,
+    /// Functions that were compared at lengths over four octaves.
+    pub compared: usize,
+    /// Changed functions of which nothing can be said.
+    pub unseen: Vec<GrowthUnseen>,
+    /// Tests whose functions were not counted.
+    pub not_counted: Vec<(TestId, NotCounted)>,
+}
+
+/// A function whose work grows with a larger power of a length than before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthFinding {
+    /// Which function.
+    #[serde(flatten)]
+    pub function: Function,
+    /// The argument whose length it is.
+    pub argument: String,
+    /// Exponent of the work, as a function of the length, of each version.
+    pub exponent: Sides<Exponent>,
+    /// The largest length at which both versions were seen.
+    pub length: u64,
+    /// Head's work there, in base's.
+    pub ratio: f64,
+    /// Work of a call there, basic blocks.
+    pub work: Sides<f64>,
+}
+
+/// An exponent with the ends of its interval, of 99 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Exponent {
+    pub estimate: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// A changed function of which nothing can be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GrowthUnseen {
+    /// Which function.
+    #[serde(flatten)]
+    pub function: Function,
+    /// Why.
+    pub because: UnseenBecause,
+}
+
+/// Why nothing can be said of the growth of a function's work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum UnseenBecause {
+    /// Its lengths do not spread over four octaves; those of the argument that comes nearest.
+    NarrowLengths {
+        /// The argument.
+        argument: String,
+        /// The smallest length at which both versions were seen.
+        from: u64,
+        /// The largest one.
+        to: u64,
+    },
+    /// It returns an iterator: the work is done after it has returned.
+    Iterator,
+    /// It returns a future: the work is done after it has returned.
+    Future,
+    /// No counted test calls it with an argument that has a length.
+    NoLength,
+    /// Base has no such function.
+    New,
+}
+
+/// Why the functions that a test calls were not counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotCounted {
+    /// Its harness is its own.
+    OwnHarness,
+    /// It does not pass when it is counted: what its process says, or how it ended.
+    Fails {
+        side: Side,
+        detail: String,
+    },
+    TimedOut {
+        seconds: f64,
+    },
+    /// The builds with counters do not have it, or there was no time for it.
+    Because(Unexplained),
+}
+
+impl Growth {
+    /// Adds what was seen of other tests. A function counts once.
+    pub fn add(&mut self, more: Self) {
+        self.findings.extend(more.findings);
+        self.findings.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+        let mut named = BTreeSet::new();
+        self.findings.retain(|finding| named.insert(finding.function.clone()));
+        self.compared = self.compared.max(more.compared);
+        self.unseen.extend(more.unseen);
+        self.unseen.retain(|unseen| named.insert(unseen.function.clone()));
+        self.not_counted.extend(more.not_counted);
+    }
+}

@@ -1,0 +1,200 @@
+//! Generated calls, in words: what they compare, and why there are none for some functions.
+
+use super::figures::{self, Detail, Words, phrase, row};
+use super::format::{Glyphs, count, one_line};
+use super::screen::{INDENT, Screen};
+use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
+use super::table::{Layout, Row};
+use super::text::heading;
+use super::{TextOptions, caveats, unmeasured};
+use crate::model::{
+    CallFailure, Function, GeneratedCalls, GeneratedWorkload, Generation, NotGenerated, Outcome, Run, Sides,
+    SystemCall, Verdict, VersionName, WithoutWorkload,
+};
+use std::collections::BTreeSet;
+use std::fmt;
+
+impl fmt::Display for NotGenerated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsafe => f.write_str("unsafe: only its callers know what it relies on"),
+            Self::ReliesOnInvariants => {
+                f.write_str("private, with unsafe code or raw pointers: only its module knows what it relies on")
+            }
+            Self::NoValue { of } => write!(f, "no value of `{}` could be made", one_line(of)),
+            Self::NoTarget => f.write_str("in no library or binary whose unit tests are built"),
+            Self::NotOnBase => f.write_str("its module is not in base: there is nothing to compare with"),
+            Self::DoesNotCompile { error } => write!(f, "no call compiles with both versions: {}", one_line(error)),
+            Self::Fails { how } => write!(f, "{how}"),
+            Self::NotExecuted => f.write_str("no call executes it"),
+            Self::NotRepeatable => f.write_str("its calls do not return the same twice"),
+            Self::OutOfBudget => f.write_str("the budget was used up"),
+        }
+    }
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panics { message } => write!(f, "its calls panic: {}", one_line(message)),
+            Self::LeavesCage { system_call } => write!(f, "its calls {system_call}, which is not allowed"),
+            Self::EndsProcess { status } => write!(f, "its calls end the process ({})", one_line(status)),
+            Self::DoesNotEnd => f.write_str("its calls do not end in time"),
+        }
+    }
+}
+
+impl fmt::Display for SystemCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpenFile => f.write_str("open a file"),
+            Self::ChangeFiles => f.write_str("change files"),
+            Self::Read => f.write_str("read input"),
+            Self::StartProcess => f.write_str("start a process"),
+            Self::Network => f.write_str("use the network"),
+            Self::Sleep => f.write_str("sleep"),
+            Self::Other { number } => write!(f, "make the system call {number}"),
+        }
+    }
+}
+
+/// What came of it, in a line without the end; nothing where no such comparison was asked for.
+pub fn headline(run: &Run) -> Option<String> {
+    let generated = run.generated.as_ref()?;
+    let compared = match &generated.comparison {
+        Some(Err(why)) => return Some(format!("no generated calls were compared: {why}")),
+        Some(Ok(compared)) => compared,
+        None if run.selection.uncovered.is_empty() => {
+            return Some(
+                "nothing to generate: tests execute all changed functions, as far as that is known".to_owned(),
+            );
+        }
+        None => return Some(format!("no calls found for {}", functions(without(generated)))),
+    };
+    let slower = slower(generated).count();
+    let word = figures::word(Verdict::Slower, Words::of(&compared.all_gates()));
+    let measured = caveats::measured(compared);
+    Some(match (slower, measured) {
+        (0, 0) => "no generated call was measured".to_owned(),
+        (0, measured) => format!("no generated call {word} ({measured} measured)"),
+        (slower, measured) => format!("{slower} of {} {word}", count(measured, "generated call")),
+    })
+}
+
+fn without(generated: &GeneratedCalls) -> usize {
+    generated.generation.without.len()
+}
+
+fn functions(number: usize) -> String {
+    count(number, "function")
+}
+
+/// The calls that got slower.
+pub fn slower(generated: &GeneratedCalls) -> impl Iterator<Item = &Outcome> {
+    let outcomes = generated.run().into_iter().flat_map(|run| &run.outcomes);
+    outcomes.filter(|outcome| outcome.verdict == Verdict::Slower)
+}
+
+/// Whether it is a reason to fail where generated calls are denied.
+pub fn is_bad(run: &Run) -> bool {
+    run.generated
+        .as_ref()
+        .is_some_and(|generated| matches!(generated.comparison, Some(Err(_))) || slower(generated).next().is_some())
+}
+
+/// The calls that got slower or faster, with what to say of them.
+pub fn items(run: &Run) -> Vec<(String, String)> {
+    let Some(generated) = &run.generated else { return Vec::new() };
+    let outcomes = generated.run().into_iter().flat_map(|run| &run.outcomes);
+    let changed = outcomes.filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
+    let said = |outcome: &Outcome| {
+        let word = figures::word(outcome.verdict, Words::of(&run.all_gates()));
+        format!("{word}, {}", outcome.measured.as_ref().map(phrase).unwrap_or_default())
+    };
+    changed.map(|outcome| (called(generated, outcome), said(outcome))).collect()
+}
+
+fn called(generated: &GeneratedCalls, outcome: &Outcome) -> String {
+    match generated.workload(&outcome.test) {
+        Some(workload) => format!("{} ({})", one_line(&workload.call.function.name), one_line(&outcome.test.name)),
+        None => one_line(&outcome.test.to_string()),
+    }
+}
+
+/// Writes the calls, between the tests and the summary; `counts` are those of the comparison.
+pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
+    let Some(generated) = &run.generated else { return };
+    let Generation { workloads, without } = &generated.generation;
+    if workloads.is_empty() && without.is_empty() {
+        return;
+    }
+    screen.bar();
+    if let Some(compared) = generated.run() {
+        let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();
+        let made = Text::new(STRONG, count(workloads.len(), "call"))
+            .and(format!(" for {} that no test executes: ", functions(reached.len())));
+        screen.status("Generated", GOOD, &made.join(counts));
+        let rows: Vec<Row> = compared
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.measured.is_some())
+            .map(|outcome| call_row(generated, compared, outcome, detail, screen.glyphs()))
+            .collect();
+        let layout = Layout::of(rows.iter(), screen.width());
+        for row in &rows {
+            layout.write(row, screen);
+        }
+        unmeasured::write(compared, Detail::Full, screen);
+        caveats::write(compared, screen);
+    }
+    unreached(without, screen);
+}
+
+fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
+    let mut row = row(outcome, Words::of(compared.gates_of(outcome)), detail, glyphs);
+    let calls = generated.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
+    row.remark = row.remark.or(calls);
+    row
+}
+
+fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
+    for WithoutWorkload { function, because } in without {
+        let place = format!("  {}:{}, {because}", one_line(&function.file), function.line);
+        screen.status("No call", WARN, &Text::plain(one_line(&function.name)).with(DIM, place));
+    }
+}
+
+/// The line below the summary.
+pub fn summary(run: &Run, screen: &mut Screen) {
+    let Some(headline) = headline(run) else { return };
+    let style = if is_bad(run) { BAD } else { GOOD };
+    screen.status("Generated", style, &Text::plain(headline));
+}
+
+/// The answer of `cargo perfunit generate` with ANSI colours, one trailing newline.
+pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &TextOptions) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    heading(&versions.base, &versions.head, &mut screen);
+    let Generation { workloads, without } = generation;
+    let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();
+    for function in &reached {
+        let place = format!("  {}:{}", one_line(&function.file), function.line);
+        screen.status("Calls", GOOD, &Text::new(STRONG, one_line(&function.name)).with(DIM, place));
+        for workload in workloads.iter().filter(|workload| workload.call.function == **function) {
+            screen.below(INDENT, &source(workload));
+        }
+    }
+    unreached(without, &mut screen);
+    let all = reached.len() + without.len();
+    let summary = match all {
+        0 => "no changed function that no test executes".to_owned(),
+        all => format!("{} for {} of {}", count(workloads.len(), "call"), reached.len(), functions(all)),
+    };
+    screen.status("Summary", GOOD, &Text::plain(summary));
+    screen.finish()
+}
+
+fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
+    let sized = if call.is_sized { format!("n = {n}, ") } else { String::new() };
+    Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; input: {}", one_line(&call.setup)))
+}

@@ -1,0 +1,108 @@
+//! Generated calls as JSON: what `generate` answers, and the part of a run's document.
+
+use super::json::{Document, NotCompared};
+use super::wire::{SCHEMA_VERSION, pretty};
+use crate::model::{self, Function, GeneratedWorkload, Generation, Sides, VersionName};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer of `cargo perfunit generate`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GenerateDocument {
+    pub schema_version: u32,
+    pub base: VersionName,
+    pub head: VersionName,
+    #[serde(flatten)]
+    pub generation: Calls,
+}
+
+/// The calls that were found, and the functions without one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Calls {
+    pub calls: Vec<Call>,
+    pub without: Vec<Without>,
+}
+
+/// A generated call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Call {
+    pub function: Function,
+    /// The target whose unit tests it joins.
+    pub target: String,
+    /// Its path inside the crate, as a test.
+    pub name: String,
+    /// What makes `input` from `n`, as Rust source.
+    pub setup: String,
+    /// What is measured, as Rust source.
+    pub call: String,
+    /// The size of its arguments; null if they have none.
+    pub n: Option<usize>,
+    /// Time of a call on base when it was tried, roughly.
+    pub about_ns: u64,
+    /// What it returns on base, where that can be printed.
+    pub value: Option<String>,
+}
+
+/// A function without a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Without {
+    pub function: Function,
+    pub because: model::NotGenerated,
+    /// The same in words.
+    pub text: String,
+}
+
+/// The comparison of generated calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratedCalls {
+    #[serde(flatten)]
+    pub generation: Calls,
+    /// The whole comparison, as of a run of its own; null if there was none.
+    pub comparison: Option<Box<Document>>,
+    /// Why it was not made, if there were calls to compare.
+    pub not_compared: Option<NotCompared>,
+}
+
+/// The answer of `generate` as pretty JSON with a trailing newline.
+pub fn render(versions: &Sides<VersionName>, generation: &Generation) -> String {
+    let Sides { base, head } = versions.clone();
+    pretty(&GenerateDocument { schema_version: SCHEMA_VERSION, base, head, generation: Calls::from(generation) })
+}
+
+impl From<&model::GeneratedCalls> for GeneratedCalls {
+    fn from(generated: &model::GeneratedCalls) -> Self {
+        let why = generated.comparison.as_ref().and_then(|comparison| comparison.as_ref().err());
+        Self {
+            generation: Calls::from(&generated.generation),
+            comparison: generated.run().map(|run| Box::new(Document::from(run))),
+            not_compared: why.map(|why| NotCompared { why: why.clone(), text: why.to_string() }),
+        }
+    }
+}
+
+impl From<&Generation> for Calls {
+    fn from(Generation { workloads, without }: &Generation) -> Self {
+        let without = without.iter().map(|without| Without {
+            function: without.function.clone(),
+            because: without.because.clone(),
+            text: without.because.to_string(),
+        });
+        Self { calls: workloads.iter().map(Call::from).collect(), without: without.collect() }
+    }
+}
+
+impl From<&GeneratedWorkload> for Call {
+    fn from(workload: &GeneratedWorkload) -> Self {
+        let GeneratedWorkload { call, target, test, n, ns, value, .. } = workload;
+        Self {
+            function: call.function.clone(),
+            target: target.to_string(),
+            name: test.clone(),
+            setup: call.setup.clone(),
+            call: call.call.clone(),
+            n: call.is_sized.then_some(*n),
+            about_ns: *ns,
+            value: value.clone(),
+        }
+    }
+}

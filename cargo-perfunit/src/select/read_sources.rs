@@ -1,0 +1,79 @@
+//! Tests and benchmarks whose input is the project's own source: another one in each version.
+//!
+//! `include_bytes!("../src/lib.rs")` is a workload that grows with the library, whatever its speed.
+
+use super::target_files::TargetFiles;
+use crate::git::Versions;
+use crate::model::{TargetId, Warning};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const INCLUDING: [&str; 2] = ["include_bytes!", "include_str!"];
+
+/// A warning for each changed source file that code of these targets includes as data.
+pub fn warnings<'a>(
+    versions: &Versions,
+    files: &TargetFiles,
+    targets: impl Iterator<Item = &'a TargetId>,
+) -> Vec<Warning> {
+    let changed: BTreeSet<String> = versions.changed_paths().into_iter().filter(|path| is_rust(path)).collect();
+    let mut found = BTreeSet::new();
+    for target in targets {
+        let Some(sides) = files.get(target) else { continue };
+        for (files, known) in [(&versions.files.base, &sides.base), (&versions.files.head, &sides.head)] {
+            for path in known.keys() {
+                let Some(text) = versions.read_file(files, path) else { continue };
+                let read = included(path, &String::from_utf8_lossy(&text));
+                found.extend(read.into_iter().filter(|read| changed.contains(read)).map(|read| (target.clone(), read)));
+            }
+        }
+    }
+    found.into_iter().map(|(target, path)| Warning::SourceIsInput { target, path }).collect()
+}
+
+fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rs")
+}
+
+/// The files that this one includes as data, from the root of the repository.
+fn included(path: &str, code: &str) -> Vec<String> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let of = |name: &&str| code.split(*name).skip(1).filter_map(|rest| literal(rest)).collect::<Vec<_>>();
+    INCLUDING.iter().flat_map(of).filter_map(|relative| joined(folder, relative)).collect()
+}
+
+/// The text in the parentheses that follow, if that is all they hold.
+fn literal(rest: &str) -> Option<&str> {
+    let rest = rest.trim_start().strip_prefix(['(', '[', '{'])?.trim_start().strip_prefix('"')?;
+    rest.split_once('"').map(|(text, _)| text)
+}
+
+/// `None` for what lies outside.
+fn joined(folder: &str, relative: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_included_by_paths_from_where_they_are_named() {
+        let code = r#"
+            const DATA: &[u8] = include_bytes!("../src/lib.rs");
+            const TEXT: &str = include_str!( "data/words.rs" );
+            const MADE: &str = include_str!(concat!(env!("OUT_DIR"), "/made.rs"));
+            mod lib;
+        "#;
+        assert_eq!(included("hex/benches/hex.rs", code), ["hex/src/lib.rs", "hex/benches/data/words.rs"]);
+        assert_eq!(included("lib.rs", "include_str!(\"../../x.rs\")"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,240 @@
+//! Does `--growth` find work that grows with another power, and only that? Plants work into all functions of a clone whose
+//! first argument with a length is a slice or a text: other laws on base and on head.
+//!
+//! `cargo bench --bench growth -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]`
+
+mod comparison;
+mod copy;
+mod invocation;
+mod repository;
+#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+mod tool;
+
+use cargo_perfunit::report::json::Document;
+use clap::Parser;
+use comparison::Answer;
+use invocation::Place;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, FnArg, Pat, Signature, Type};
+use tool::Tool;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// Folders of code that no test of the crate runs, or that is test code itself.
+const LEFT_ALONE: [&str; 6] = ["tests", "benches", "examples", "fuzz", "fuzz_targets", "testdata"];
+
+const NOTHING: &str = "0";
+const CONSTANT: &str = "200";
+const LOGARITHM: &str = "20 * (64 - n.leading_zeros() as u64)";
+const LINEAR: &str = "4 * n";
+const LOGLINEAR: &str = "4 * n * (64 - n.leading_zeros() as u64)";
+const SQUARE: &str = "4 * n * n";
+const CUBE: &str = "4 * n * n * n";
+
+/// What is planted on base and on head, and whether that is another power.
+const CHANGES: [(&str, &str, &str, bool); 11] = [
+    ("n to n^2", LINEAR, SQUARE, true),
+    ("n to n + 0.1 n^2", LINEAR, "4 * n + 4 * n * n / 10", true),
+    ("n log n to n^2", LOGLINEAR, SQUARE, true),
+    ("n^2 to n^3", SQUARE, CUBE, true),
+    ("log n to n", LOGARITHM, LINEAR, true),
+    ("nothing to n^2", NOTHING, SQUARE, true),
+    ("n to n log n", LINEAR, LOGLINEAR, false),
+    ("n to 3 n", LINEAR, "12 * n", false),
+    ("n^2 to 3 n^2", SQUARE, "12 * n * n", false),
+    ("n to n + constant", LINEAR, "4 * n + 200", false),
+    ("nothing to constant", NOTHING, CONSTANT, false),
+];
+
+/// Changes of exponent and changes of factor, planted.
+#[derive(Debug, Parser)]
+#[command(name = "growth", max_term_width = 100)]
+struct Arguments {
+    /// Clones to take the code from; they are copied, never written.
+    #[arg(required = true)]
+    clones: Vec<PathBuf>,
+    /// Only changes whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// What was said of the functions with planted work.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    planted: usize,
+    found: usize,
+    /// Nothing could be said of it, or no test calls it.
+    unseen: usize,
+    /// Named although nothing was planted into them.
+    others: usize,
+}
+
+fn main() -> Result<()> {
+    invocation::arguments("growth -- FOLDER... [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let place = arguments.place.work()?;
+    let tool = arguments.place.tool(&["--growth".to_owned()])?;
+    let mut totals: BTreeMap<&str, Row> = BTreeMap::new();
+    println!("{:<16}{:<24}{HEADING}", "crate", "change");
+    for clone in &arguments.clones {
+        let clone = copy::typed(clone);
+        let name = clone.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let tree = copy::of(&clone, &place.as_ref().join(&name))?;
+        let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
+        for (change, base, head, _) in &CHANGES {
+            if arguments.only.as_ref().is_some_and(|only| !change.contains(only.as_str())) {
+                continue;
+            }
+            copy::git(&tree, &["checkout", "--quiet", "--force", "--detach", &commit])?;
+            match plant(&tool, &tree, base, head)? {
+                Ok(row) => {
+                    println!("{name:<16}{change:<24}{}", cells(row));
+                    totals.entry(change).or_default().add(row);
+                }
+                Err(why) => println!("{name:<16}{change:<24}{why}"),
+            }
+        }
+    }
+    println!();
+    for (change, _, _, is_other_power) in &CHANGES {
+        let Some(row) = totals.get(change) else { continue };
+        println!("{:<16}{change:<24}{}", if *is_other_power { "to be found" } else { "to be left" }, cells(*row));
+    }
+    println!("(not known: lengths over less than four octaves, or not called)");
+    Ok(())
+}
+
+const HEADING: &str = " planted   found not known    missed   others";
+
+fn cells(row: Row) -> String {
+    let missed = row.planted - row.found - row.unseen;
+    format!("{:>8}{:>8}{:>10}{missed:>10}{:>9}", row.planted, row.found, row.unseen, row.others)
+}
+
+impl Row {
+    fn add(&mut self, more: Self) {
+        self.planted += more.planted;
+        self.found += more.found;
+        self.unseen += more.unseen;
+        self.others += more.others;
+    }
+}
+
+/// Compares a version with one law in all functions with one with another; or why that cannot be done.
+fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result::Result<Row, String>> {
+    let paths = copy::git(tree, &["ls-files", "*.rs"])?;
+    let sources: Vec<(&str, String)> = paths
+        .lines()
+        .filter(|path| !Path::new(path).iter().any(|part| LEFT_ALONE.iter().any(|left| part == *left)))
+        .filter_map(|path| Some((path, fs::read_to_string(tree.join(path)).ok()?)))
+        .collect();
+    let mut planted: Vec<(String, usize)> = Vec::new();
+    for (law, message) in [(base, "base"), (head, "head")] {
+        for (path, text) in &sources {
+            let (edited, lines) = with_work(text, law);
+            fs::write(tree.join(path), edited)?;
+            if message == "head" {
+                planted.extend(lines.into_iter().map(|line| ((*path).to_owned(), line)));
+            }
+        }
+        repository::commit(tree, message)?;
+    }
+    let document = match comparison::compare::<Document>(tool, tree, "HEAD~1..HEAD", &["--seed", "1"])? {
+        Answer::Compared(document) => document,
+        Answer::Refused(why) => return Ok(Err(why)),
+    };
+    let Some(growth) = document.growth else { return Ok(Err("no word of growth".to_owned())) };
+    let is_planted = |path: &str, line: usize| planted.iter().any(|(at, planted)| at == path && *planted == line);
+    let found = growth.findings.iter().filter(|finding| is_planted(&finding.function.file, finding.function.line));
+    let found = found.count();
+    let unseen = growth.unseen.iter().map(|unseen| &unseen.unseen.function);
+    Ok(Ok(Row {
+        planted: planted.len(),
+        found,
+        unseen: unseen.filter(|function| is_planted(&function.file, function.line)).count(),
+        others: growth.findings.len() - found,
+    }))
+}
+
+/// A file with work in each function that has a length, and the lines of their names.
+fn with_work(text: &str, law: &str) -> (String, Vec<usize>) {
+    // Both are cut off by the parser, and then its positions are not those of the text.
+    let is_cut = text.starts_with('\u{feff}') || text.starts_with("#!/");
+    let Some(file) = syn::parse_str::<syn::File>(text).ok().filter(|_| !is_cut) else {
+        return (text.to_owned(), Vec::new());
+    };
+    let mut finder = Finder::default();
+    finder.visit_file(&file);
+    finder.found.sort_unstable();
+    let (mut edited, mut done) = (String::with_capacity(2 * text.len()), 0);
+    for (start, argument, _) in &finder.found {
+        edited.push_str(&text[done..*start]);
+        let count = format!("let n = {argument}.len() as u64; let mut i = 0_u64;");
+        edited.push_str(&format!(" {{ {count} while i < {law} {{ ::core::hint::black_box(i); i += 1; }} }}"));
+        done = *start;
+    }
+    edited.push_str(&text[done..]);
+    (edited, finder.found.into_iter().map(|(_, _, line)| line).collect())
+}
+
+/// Functions with a length: where their body begins, the argument, the line of their name.
+#[derive(Default)]
+struct Finder {
+    found: Vec<(usize, String, usize)>,
+}
+
+impl Finder {
+    fn function(&mut self, attributes: &[Attribute], signature: &Signature, block: &Block) {
+        let is_plain = signature.constness.is_none() && signature.asyncness.is_none();
+        let is_test =
+            attributes.iter().any(|attribute| attribute.path().segments.iter().any(|part| part.ident == "test"));
+        // What iterates does its work later, and so does not what is planted.
+        let argument = signature.inputs.iter().find_map(sized).filter(|_| is_plain && !is_test);
+        if let Some(argument) = argument {
+            let start = block.brace_token.span.open().byte_range().end;
+            self.found.push((start, argument, signature.ident.span().start().line));
+        }
+    }
+}
+
+/// The name of an argument that is a slice or a text.
+fn sized(argument: &FnArg) -> Option<String> {
+    let FnArg::Typed(typed) = argument else { return None };
+    let (Pat::Ident(name), Type::Reference(reference)) = (&*typed.pat, &*typed.ty) else { return None };
+    let has_length = match &*reference.elem {
+        Type::Slice(_) => true,
+        Type::Path(path) => path.path.is_ident("str"),
+        _ => false,
+    };
+    has_length.then(|| name.ident.to_string())
+}
+
+impl<'ast> Visit<'ast> for Finder {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.function(&item.attrs, &item.sig, &item.block);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.function(&item.attrs, &item.sig, &item.block);
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    /// Test code is the same on both sides.
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let is_test = item.attrs.iter().any(|attribute| {
+            attribute.path().is_ident("cfg")
+                && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string() == "test")
+        });
+        if !is_test {
+            visit::visit_item_mod(self, item);
+        }
+    }
+}

@@ -81,13 +81,12 @@ fn run(arguments: &Arguments) -> Result<()> {
             let is_known = |round: &&Round| {
                 round.clone == name && round.seed == seed && round.of_ratchet.is_some() == arguments.ratchet
             };
-            let round = match known.iter().find(is_known) {
-                Some(round) => round.clone(),
-                None => {
-                    let round = measure(&tool, &tree, &name, seed, arguments)?;
-                    kept::keep(&path, &round)?;
-                    round
-                }
+            let round = if let Some(round) = known.iter().find(is_known) {
+                round.clone()
+            } else {
+                let round = measure(&tool, &tree, &name, seed, arguments)?;
+                kept::keep(&path, &round)?;
+                round
             };
             print_row(&round, &round.tests, "");
             if let Some(tests) = &round.of_ratchet {
@@ -96,10 +95,10 @@ fn run(arguments: &Arguments) -> Result<()> {
             rounds.push(round);
         }
     }
-    println!("{}", by_kind(rounds.iter().flat_map(|round| &round.tests).collect()));
+    println!("{}", by_kind(&rounds.iter().flat_map(|round| &round.tests).collect::<Vec<_>>()));
     if arguments.ratchet {
         println!("\nagainst the ratchet's version:");
-        println!("{}", by_kind(rounds.iter().flat_map(|round| &round.of_ratchet).flatten().collect()));
+        println!("{}", by_kind(&rounds.iter().flat_map(|round| &round.of_ratchet).flatten().collect::<Vec<_>>()));
     }
     println!("rows: {}", path.display());
     Ok(())
@@ -130,14 +129,21 @@ fn measure(tool: &Tool, tree: &Path, name: &str, seed: u64, arguments: &Argument
         Answer::Compared(document) => document,
         Answer::Refused(why) => return Err(format!("{name}: {why}").into()),
     };
-    let seen = |document: &Document| document.tests.iter().filter_map(Seen::of).collect();
+    let with_figures = |document: &Document| document.tests.iter().filter_map(Seen::of).collect();
     let of_ratchet = match document.ratchet.as_ref().map(|ratchet| (&ratchet.comparison, &ratchet.not_compared)) {
-        Some((Some(second), _)) => Some(seen(second)),
+        Some((Some(second), _)) => Some(with_figures(second)),
         Some((None, why)) => return Err(format!("{name}: {why:?}").into()),
         None => None,
     };
     let seconds = started.elapsed().as_secs_f64();
-    Ok(Round { clone: name.to_owned(), tool: tool.key.clone(), seed, tests: seen(&document), of_ratchet, seconds })
+    Ok(Round {
+        clone: name.to_owned(),
+        tool: tool.key.clone(),
+        seed,
+        tests: with_figures(&document),
+        of_ratchet,
+        seconds,
+    })
 }
 
 const HEADING: &str = "   tests   before    after  certain  inconcl  largest %";
@@ -162,14 +168,14 @@ fn kind(seen: &Seen) -> &'static str {
     }
 }
 
-fn by_kind(tests: Vec<&Seen>) -> String {
+fn by_kind(tests: &[&Seen]) -> String {
     let mut kinds: BTreeMap<&str, Vec<&Seen>> = BTreeMap::new();
-    for seen in &tests {
+    for seen in tests {
         kinds.entry(kind(seen)).or_default().push(seen);
     }
     let mut lines = vec![String::new(), format!("{:<16}{HEADING}", "")];
     lines.extend(kinds.iter().map(|(kind, tests)| format!("{kind:<16}{}", counts(tests))));
-    lines.push(format!("{:<16}{}", "all", counts(&tests)));
+    lines.push(format!("{:<16}{}", "all", counts(tests)));
     lines.push("(certain: the interval excludes 0, the largest of these beside it)".to_owned());
     let share = |is: &dyn Fn(&Seen) -> bool| bound::share(tests.iter().filter(|seen| is(seen)).count(), tests.len());
     lines.push(format!("flagged before confirmation: {}", share(&|seen| seen.flagged_first)));

@@ -11,6 +11,11 @@ pub fn measured(run: &Run) -> usize {
     run.outcomes.len() - run.count(Verdict::NotMeasured)
 }
 
+/// Why there are no figures, if selection is the reason.
+pub fn nothing_because(run: &Run) -> Option<&str> {
+    run.selection.nothing_because.as_deref().filter(|_| measured(run) == 0)
+}
+
 /// How many of the measured tests could not have shown the change that was asked for, if any.
 pub fn insensitive(run: &Run) -> Option<String> {
     let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.fraction()).collect();

@@ -1,9 +1,13 @@
 //! The terminal summary, read in five seconds: what got slower, what got faster, and how much to believe of it.
 
-use super::blame;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub(super) use summary::{counts, stages};
+
 use super::by_cause::{self, Responsible};
 use super::caveats;
-use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status, word};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
@@ -13,13 +17,12 @@ use super::metrics;
 use super::ratchet;
 use super::screen::{INDENT, Screen};
 use super::shards;
-use super::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
+use super::style::{DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
 use crate::model::{
-    CrossCheck, GeneratedCalls, LayoutMatch, Measured, Outcome, Ratchet, Run, Selection, Side, Stages, Verdict,
-    VersionName,
+    CrossCheck, GeneratedCalls, LayoutMatch, Measured, Outcome, Ratchet, Run, Selection, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -65,7 +68,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     }
     screen.bar();
     failing::write(run, detail, &mut screen);
-    match nothing_because(run) {
+    match caveats::nothing_because(run) {
         Some(because) => nothing(run, because, &mut screen),
         None => verdicts(run, detail, &mut screen),
     }
@@ -78,7 +81,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
     generated::write(run, counted, detail, &mut screen);
     screen.bar();
-    summary(run, &mut screen);
+    summary::write(run, &mut screen);
     ratchet::summary(run, &mut screen);
     generated::summary(run, &mut screen);
     screen.finish()
@@ -170,11 +173,6 @@ fn linked(state: &LayoutMatch) -> String {
         String::new()
     };
     format!("{loops}; {megabytes:.1} MB of code linked in {link_seconds:.2} s")
-}
-
-/// Why there are no figures, if selection is the reason.
-fn nothing_because(run: &Run) -> Option<&str> {
-    run.selection.nothing_because.as_deref().filter(|_| caveats::measured(run) == 0)
 }
 
 fn nothing(run: &Run, because: &str, screen: &mut Screen) {
@@ -350,70 +348,3 @@ fn detectable(outcomes: &[&Outcome]) -> Option<String> {
     let median = if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) };
     Some(format!("{low} to {high}, median {}", magnitude(median)))
 }
-
-fn summary(run: &Run, screen: &mut Screen) {
-    let text = if nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counts(run) };
-    let failing = run.failing(Side::Head).count();
-    let text = if failing > 0 {
-        text.and(format!(", {failing} of them fail{} on head only", if failing == 1 { "s" } else { "" }))
-    } else {
-        text
-    };
-    let style = match () {
-        () if run.count(Verdict::Slower) > 0 || failing > 0 => BAD,
-        () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
-        () => GOOD,
-    };
-    let responsible = blame::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));
-    let text = text.and(responsible.unwrap_or_default());
-    let text =
-        stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));
-    screen.status("Summary", style, &text);
-}
-
-/// How many tests have which verdict.
-pub(super) fn counts(run: &Run) -> Text {
-    let words = Words::of(&run.all_gates());
-    let below = match words {
-        Words::OfTime => format!("changed below {}", margins(run)),
-        Words::OfAny => "changed below the threshold".to_owned(),
-    };
-    let (unmeasured, probable) = (Unmeasured::of(run), run.probably_slower().count());
-    let texts = Verdict::ALL.map(|verdict| {
-        let n = if verdict == Verdict::NotMeasured { unmeasured.not_measured } else { run.count(verdict) };
-        // Calm where the status word is green for good news.
-        let style = if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
-        let word = match verdict {
-            Verdict::ChangedBelowThreshold => below.clone(),
-            Verdict::Inconclusive if probable > 0 => format!("inconclusive ({probable} probably slower)"),
-            _ => word(verdict, words),
-        };
-        Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))
-    });
-    let others = unmeasured.others().map(|(n, words)| Text::plain(format!("{n} {words}")));
-    texts.into_iter().chain(others).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
-}
-
-/// What tests changed by less than: the run's margin, unless some that did have another one.
-fn margins(run: &Run) -> String {
-    let changed = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::ChangedBelowThreshold);
-    let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(Measured::margin);
-    if own.all(|own| own.to_bits() == run.threshold.margin().to_bits()) {
-        threshold(run.threshold.margin())
-    } else {
-        "their thresholds".to_owned()
-    }
-}
-
-/// The stages that took place, or nothing.
-pub(super) fn stages(stages: &Stages) -> Option<String> {
-    let Stages { prepare, build, select, measure, explain } = *stages;
-    let named =
-        [("prepare", prepare), ("build", build), ("select", select), ("measure", measure), ("explain", explain)];
-    let taken = named.iter().filter(|(_, time)| !time.is_zero());
-    let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
-    (!texts.is_empty()).then(|| texts.join(", "))
-}
-
-#[cfg(test)]
-mod tests;

@@ -45,14 +45,13 @@ pub fn judge(arguments: &Arguments, tool: &Tool, tree: &Path, commits: &[Commit]
     let known = kept::known(&rows, |answer: &Answer| answer.tool == tool.key)?;
     let mut answers = Vec::new();
     for question in draw(arguments, commits) {
-        let known = known.iter().find(|answer| answer.question == question).cloned();
-        answers.push(match known {
-            Some(answer) => answer,
-            None => {
-                let answer = ask(question, tool, tree, commits.len())?;
-                kept::keep(&rows, &answer)?;
-                answer
-            }
+        let known = known.iter().find(|answer| answer.question == question);
+        answers.push(if let Some(answer) = known {
+            answer.clone()
+        } else {
+            let answer = ask(question, tool, tree, commits.len())?;
+            kept::keep(&rows, &answer)?;
+            answer
         });
     }
     print(&answers);

@@ -51,8 +51,8 @@ pub(super) enum Outcome {
         nothing_because: Option<String>,
         /// Tests that can have changed; the code of all others is equal.
         tests: Vec<TestOf>,
-        /// Wall time, in seconds.
-        seconds: f64,
+        /// Wall time, in seconds; `seconds` is when the commit was made.
+        wall_seconds: f64,
         /// Model of the processor that it was measured on.
         machine: String,
     },
@@ -295,7 +295,7 @@ pub(super) fn outcome(outcome: &StepOutcome) -> Outcome {
             found: step.found,
             nothing_because: step.nothing_because.clone(),
             tests: step.tests.iter().map(test_of).collect(),
-            seconds: step.seconds,
+            wall_seconds: step.seconds,
             machine: step.machine.clone(),
         },
         StepOutcome::Skipped(Skipped::DoesNotBuild { error }) => Outcome::DoesNotBuild { error: error.clone() },

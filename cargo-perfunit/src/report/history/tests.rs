@@ -341,6 +341,8 @@ fn the_document_tells_each_commit() {
         document["commits"].as_array().unwrap().iter().map(|one| one["outcome"].as_str().unwrap()).collect();
     assert_eq!(outcomes, ["compared", "compared", "does-not-build", "open"]);
     assert_eq!(document["commits"][0]["tests"][0]["verdict"], "slower");
+    let first = &document["commits"][0];
+    assert_eq!((&first["seconds"], &first["wall_seconds"]), (&1_700_000_000.into(), &3.0.into()));
     // The second commit changes nothing: the point before it holds.
     let points = document["courses"][0]["points"].as_array().unwrap();
     let points: Vec<_> = points.iter().map(|point| (point["commit"].as_str().unwrap(), &point["known"])).collect();

@@ -6,8 +6,6 @@
 //!
 //! Invariants: nothing here allocates or locks, for the allocator may be instrumented too; each thread counts for itself.
 
-#![allow(missing_docs)]
-
 mod counter;
 mod length;
 mod site;

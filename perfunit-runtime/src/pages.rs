@@ -6,7 +6,7 @@
 //! a program ready would take ten times as long and throw the body's own lines out of the caches.
 
 use crate::maps::{self, Mapping};
-use crate::sys::{self, Advice, PAGE};
+use crate::sys::{self, Advice, OpenFile, PAGE};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -62,15 +62,14 @@ impl Pages {
         let mut runs = 0;
         if let Some(map) = sys::open_page_map() {
             for mapping in &self.mappings {
-                note_mapping(*mapping, map, list, &mut runs);
+                note_mapping(*mapping, &map, list, &mut runs);
             }
-            sys::close_file(map);
         }
         list.filled.store(runs as u64 + 1, Relaxed);
     }
 }
 
-fn note_mapping(mapping: Mapping, map: i32, list: &List, runs: &mut usize) {
+fn note_mapping(mapping: Mapping, map: &OpenFile, list: &List, runs: &mut usize) {
     let (first, pages) = (mapping.start / PAGE, mapping.length / PAGE);
     let mut run: Option<(usize, usize)> = None;
     let mut entries = [0_u64; PIECE];

@@ -85,18 +85,16 @@ pub fn map_shared(length: usize) -> Option<*mut c_void> {
 }
 
 /// The kernel's map of this process's pages.
-pub fn open_page_map() -> Option<i32> {
-    // SAFETY: the path ends in a zero byte.
-    let file = unsafe { open(c"/proc/self/pagemap".as_ptr(), O_CLOEXEC) };
-    (file >= 0).then_some(file)
+pub fn open_page_map() -> Option<OpenFile> {
+    PAGE_MAP.open()
 }
 
 /// Reads entries of the map from a page on: how many.
-pub fn read_page_map(map: i32, page: usize, entries: &mut [u64]) -> usize {
+pub fn read_page_map(map: &OpenFile, page: usize, entries: &mut [u64]) -> usize {
     let (length, size) = (std::mem::size_of_val(entries), std::mem::size_of::<u64>());
     let offset = c_long::try_from(page * size).unwrap_or(c_long::MAX);
     // SAFETY: the buffer is as long as we say, and any bits are numbers.
-    let read = unsafe { pread(map, entries.as_mut_ptr().cast(), length, offset) };
+    let read = unsafe { pread(map.descriptor, entries.as_mut_ptr().cast(), length, offset) };
     usize::try_from(read).unwrap_or(0) / size
 }
 
@@ -152,31 +150,48 @@ static DELAY: KernelFile = KernelFile { path: c"/proc/thread-self/schedstat", ke
 /// What this process uses.
 pub static STATUS: KernelFile = KernelFile { path: c"/proc/self/status", kept: AtomicI32::new(-1) };
 
-/// Opens the files that are read while a test is measured, for this thread.
+/// Where pages are.
+static PAGE_MAP: KernelFile = KernelFile { path: c"/proc/self/pagemap", kept: AtomicI32::new(-1) };
+
+/// Opens the files that are read while a test is measured, for this thread and for good.
 pub fn keep_files_open() {
-    for file in [&DELAY, &STATUS] {
-        file.kept.store(file.open(), Relaxed);
+    for file in [&DELAY, &STATUS, &PAGE_MAP] {
+        file.kept.store(file.open_anew(), Relaxed);
+    }
+}
+
+/// A [`KernelFile`], until it is dropped or for good.
+pub struct OpenFile {
+    descriptor: c_int,
+    is_kept: bool,
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            close_file(self.descriptor);
+        }
     }
 }
 
 impl KernelFile {
-    fn open(&self) -> c_int {
+    fn open_anew(&self) -> c_int {
         // SAFETY: the path ends in a zero byte.
         unsafe { open(self.path.as_ptr(), O_CLOEXEC) }
     }
 
+    fn open(&self) -> Option<OpenFile> {
+        let kept = self.kept.load(Relaxed);
+        let is_kept = kept >= 0;
+        let descriptor = if is_kept { kept } else { self.open_anew() };
+        (descriptor >= 0).then_some(OpenFile { descriptor, is_kept })
+    }
+
     /// Its beginning, as much as one reading gives, by system calls of our own: without the heap.
     pub fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-        let kept = self.kept.load(Relaxed);
-        let file = if kept >= 0 { kept } else { self.open() };
-        if file < 0 {
-            return None;
-        }
+        let file = self.open()?;
         // SAFETY: the buffer is as long as we say.
-        let length = unsafe { pread(file, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-        if kept < 0 {
-            close_file(file);
-        }
+        let length = unsafe { pread(file.descriptor, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
         buffer.get(..usize::try_from(length).ok()?)
     }
 }

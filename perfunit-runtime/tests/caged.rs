@@ -1,7 +1,7 @@
 //! What a generated call does stays in its cage. Each call is tried by this program, started once more, whose standard output
 //! has the report.
 
-use perfunit_runtime::__private::generated::{executed, run, try_out, Printable, Unprintable, Value};
+use perfunit_runtime::__private::generated::{executed, run, try_out, Printable, Value};
 use perfunit_runtime::page::{TRIAL_REPORT, TRIAL_VARIABLE};
 use std::hint::black_box;
 use std::io::Read;
@@ -39,6 +39,11 @@ fn make(call: &str) {
         "address" => tried(|n| format!("{:p}", Box::leak(Box::new(n)))),
         "panic" => tried(|n| assert!(n > 1 << 30, "too small")),
         "print" => tried(|n| println!("{n}")),
+        "memory given back" => tried(|n| {
+            let blocks = || (0..n * 16).map(|_| vec![1_u8; 1 << 16]).collect::<Vec<_>>();
+            black_box(blocks());
+            std::thread::spawn(move || drop(black_box(blocks()))).join().unwrap();
+        }),
         "threads" => tried(|n| std::thread::spawn(move || n).join().unwrap()),
         "delete" => tried(|_| std::fs::remove_file(&kept)),
         "delete once" => run("", || (), |()| drop(std::fs::remove_file(&kept))),
@@ -133,6 +138,7 @@ fn what_works_is_reported() {
         check("address", "false", None);
         check("print", "true", Some("()"));
         check("threads", "true", Some("16"));
+        check("memory given back", "true", Some("()"));
         let (fields, _) = trial("panic", "16", folder);
         assert!(fields[0] == "panicked" && fields[1].ends_with("too small"), "{fields:?}");
     });

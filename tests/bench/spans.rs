@@ -27,7 +27,7 @@ impl Spans {
             }
             let Some(seconds) = said.strip_prefix("close time.busy=").and_then(seconds) else { continue };
             this.stage(&spans).seconds += seconds;
-            if let Some((_, outer)) = spans.split_last() {
+            if let Some((_, outer)) = spans.split_last().filter(|(_, outer)| !outer.is_empty()) {
                 this.stage(outer).seconds -= seconds;
             }
         }

@@ -184,8 +184,9 @@ fn table(groups: &[(&str, Vec<&Row>)]) -> String {
     };
     for stage in stages {
         let known = |row: &Row| row.spans.stages.get(stage).copied().unwrap_or_default();
-        add(&format!("{stage}, s"), &|row| known(row).seconds);
-        add(&format!("{stage}, processes"), &|row| known(row).processes as f64);
+        let name = if stage.is_empty() { "besides" } else { stage };
+        add(&format!("{name}, s"), &|row| known(row).seconds);
+        add(&format!("{name}, processes"), &|row| known(row).processes as f64);
     }
     add(" all, s", &|row| row.wall);
     add(" all, CPU s", &|row| row.cpu);

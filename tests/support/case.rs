@@ -46,12 +46,13 @@ pub struct Case {
     #[serde(default)]
     responsible: BTreeMap<String, String>,
     #[serde(default)]
-    growth: BTreeMap<String, String>,
-    #[serde(default)]
-    growth_unseen: BTreeMap<String, String>,
     generated: BTreeMap<String, OneOrMore>,
     #[serde(default)]
     not_generated: BTreeMap<String, String>,
+    #[serde(default)]
+    growth: BTreeMap<String, String>,
+    #[serde(default)]
+    growth_unseen: BTreeMap<String, String>,
     #[serde(skip)]
     path: PathBuf,
 }

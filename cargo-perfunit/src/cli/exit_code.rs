@@ -122,7 +122,7 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
 mod tests {
     use super::*;
     use crate::model::samples;
-    use crate::model::{FailedOn, Reason};
+    use crate::model::{FailedOn, GeneratedCalls, Generation, Ratchet, Reason};
 
     const DENIED: Gate = Gate {
         fail_without_tests: false,
@@ -142,6 +142,24 @@ mod tests {
         let mut run = run(&[(Verdict::Inconclusive, None), (Verdict::Slower, None)]);
         run.interrupted = true;
         assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
+    }
+
+    #[test]
+    fn generated_calls_fail_the_run_only_when_denied() {
+        let with = |comparison| {
+            let generated = Some(GeneratedCalls { generation: Generation::default(), comparison });
+            Run { generated, ..run(&[(Verdict::Same, None)]) }
+        };
+        let check = |comparison, code| {
+            let run = with(comparison);
+            assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
+            assert_eq!(of_run(&run, DENIED), code);
+        };
+        let calls = |verdict| Some(Ok(Box::new(run(&[(verdict, None)]))));
+        check(calls(Verdict::Slower), ExitCode::Regression);
+        check(calls(Verdict::Same), ExitCode::Success);
+        check(Some(Err(NotCompared::HeadChanged)), ExitCode::SetupFailed);
+        check(None, ExitCode::Success);
     }
 
     #[test]

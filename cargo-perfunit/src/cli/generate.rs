@@ -3,12 +3,14 @@
 use super::arguments::{CommonArguments, MessageFormat, folder, text_options};
 use crate::config::{Layer, Limit, Value as _};
 use crate::error::{Error, ExitCode, Result};
-use crate::report::{generated, generated_document};
+use crate::report::{generate, generated_document};
 use crate::session::{self, GenerateRequest, Generating, Measuring};
 use crate::system::fs;
+use crate::system::process;
 use crate::system::term;
 use clap::Args;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
@@ -60,11 +62,13 @@ impl GenerateArguments {
         let request = GenerateRequest { options, names, all: self.all };
         let Generating { versions, generation } = session::generate(&request, terminal)?;
         if let Some(file) = file {
-            fs::write(&file, crate::generate::tests(&generation.workloads))?;
+            fs::write(&file, crate::generate::written(&generation.workloads))?;
+            // Without rustfmt its lines are longer, and nothing else.
+            let _ = process::output(Command::new("rustfmt").args(["--edition", "2021"]).arg(&file));
         }
         term::print(&match self.message_format {
             MessageFormat::Json => generated_document::render(&versions, &generation),
-            MessageFormat::Human => generated::text(&versions, &generation, &text_options(self.common.verbose > 0)),
+            MessageFormat::Human => generate::text(&versions, &generation, &text_options(self.common.verbose > 0)),
         });
         Ok(ExitCode::Success)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Tests as Rust source: for each module one of its own, to be put into that.
-pub fn tests(workloads: &[GeneratedWorkload]) -> String {
+pub fn written(workloads: &[GeneratedWorkload]) -> String {
     let mut by_module: BTreeMap<_, Vec<&GeneratedWorkload>> = BTreeMap::new();
     for workload in workloads {
         by_module.entry(&workload.call.module).or_default().push(workload);
@@ -35,4 +35,39 @@ fn test(GeneratedWorkload { call, name, n, value, .. }: &GeneratedWorkload) -> S
     format!(
         "    #[test]\n    #[allow(unused_mut)]\n    fn {name}() {{\n{size}        let mut input = {setup};\n{seen}    }}\n\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Function, GeneratedCall, ModulePlace, TargetId, TargetKind};
+
+    fn workload(inline: &[&str], value: Option<&str>) -> GeneratedWorkload {
+        let file = "src/lib.rs".to_owned();
+        let inline = inline.iter().map(|name| (*name).to_owned()).collect();
+        let function = Function { package: "demo".to_owned(), file: file.clone(), line: 1, name: "f".to_owned() };
+        let (setup, call) = ("{ (\"a\".repeat(n),) }".to_owned(), "f(&input.0)".to_owned());
+        let module = ModulePlace { file, inline };
+        GeneratedWorkload {
+            call: GeneratedCall { function, module, setup, call, is_sized: true },
+            target: TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() },
+            name: "f_1_0_n16".to_owned(),
+            test: String::new(),
+            n: 16,
+            ns: 100,
+            value: value.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_test_asserts_what_base_returns_where_that_is_known() {
+        let text = written(&[workload(&[], Some("Some(\"x\")")), workload(&["a", "b"], None)]);
+        syn::parse_file(&text).unwrap();
+        assert!(text.starts_with("// For src/lib.rs: its private items are in reach there.\n"), "{text}");
+        assert!(text.contains("assert_eq!(format!(\"{:?}\", f(&input.0)), \"Some(\\\"x\\\")\");"), "{text}");
+        assert!(
+            text.contains("// For src/lib.rs, inside `mod a::b`") && text.contains("black_box(f(&input.0));"),
+            "{text}"
+        );
+    }
 }

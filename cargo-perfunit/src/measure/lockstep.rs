@@ -49,8 +49,14 @@ impl Task {
     fn single(self) -> Option<Side> {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
-            Task::Pilot | Task::Steady(_) | Task::Cold | Task::ForkPilot(_) | Task::Fork(..) => None,
-            Task::Process | Task::Growth | Task::Profile(_) => None,
+            Task::Pilot
+            | Task::Steady(_)
+            | Task::Cold
+            | Task::ForkPilot(_)
+            | Task::Fork(..)
+            | Task::Process
+            | Task::Growth
+            | Task::Profile(_) => None,
         }
     }
 

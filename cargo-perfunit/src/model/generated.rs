@@ -1,6 +1,6 @@
 //! Generated workloads: calls made up for functions that no test executes.
 
-use super::{Function, TargetId};
+use super::{Function, TargetId, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ pub struct ModulePlace {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum NotGenerated {
+    /// A macro writes it, or a condition leaves it out: the source of its crate has no such function.
+    NotInSource,
     /// An `unsafe fn`.
     Unsafe,
     /// Private, and it relies on what only its module guarantees: it has unsafe code or takes raw pointers.
@@ -118,6 +120,11 @@ pub struct WithoutWorkload {
 }
 
 impl Generation {
+    /// What a test calls.
+    pub fn workload(&self, test: &TestId) -> Option<&GeneratedWorkload> {
+        self.workloads.iter().find(|workload| workload.target == test.target && workload.test == test.name)
+    }
+
     /// Whether there was no time for some functions.
     pub fn is_cut_short(&self) -> bool {
         self.without.iter().any(|without| without.because == NotGenerated::OutOfBudget)

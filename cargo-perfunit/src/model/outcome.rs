@@ -1,9 +1,9 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, GeneratedWorkload, Generation, Growth,
-    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages,
-    TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding,
+    Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages, TestId,
+    Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -203,12 +203,6 @@ impl GeneratedCalls {
     /// The comparison, if there was one.
     pub fn run(&self) -> Option<&Run> {
         self.comparison.as_ref()?.as_deref().ok()
-    }
-
-    /// What a test of that comparison calls.
-    pub fn workload(&self, test: &TestId) -> Option<&GeneratedWorkload> {
-        let mut workloads = self.generation.workloads.iter();
-        workloads.find(|workload| workload.target == test.target && workload.test == test.name)
     }
 }
 

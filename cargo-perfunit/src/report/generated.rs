@@ -2,14 +2,12 @@
 
 use super::figures::{self, Detail, Words, phrase, row};
 use super::format::{Glyphs, count, one_line};
-use super::screen::{INDENT, Screen};
+use super::screen::Screen;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::table::{Layout, Row};
-use super::text::heading;
-use super::{TextOptions, caveats, unmeasured};
+use super::{caveats, unmeasured};
 use crate::model::{
-    CallFailure, Function, GeneratedCalls, GeneratedWorkload, Generation, NotGenerated, Outcome, Run, Sides,
-    SystemCall, Verdict, VersionName, WithoutWorkload,
+    CallFailure, Function, GeneratedCalls, Generation, NotGenerated, Outcome, Run, SystemCall, Verdict, WithoutWorkload,
 };
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,6 +15,9 @@ use std::fmt;
 impl fmt::Display for NotGenerated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotInSource => {
+                f.write_str("not in the source of its crate: a macro writes it, or a condition leaves it out")
+            }
             Self::Unsafe => f.write_str("unsafe: only its callers know what it relies on"),
             Self::ReliesOnInvariants => {
                 f.write_str("private, with unsafe code or raw pointers: only its module knows what it relies on")
@@ -115,7 +116,7 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
 }
 
 fn called(generated: &GeneratedCalls, outcome: &Outcome) -> String {
-    match generated.workload(&outcome.test) {
+    match generated.generation.workload(&outcome.test) {
         Some(workload) => format!("{} ({})", one_line(&workload.call.function.name), one_line(&outcome.test.name)),
         None => one_line(&outcome.test.to_string()),
     }
@@ -152,12 +153,14 @@ pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
 
 fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
     let mut row = row(outcome, Words::of(compared.gates_of(outcome)), detail, glyphs);
-    let calls = generated.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
+    let calls =
+        generated.generation.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
     row.remark = row.remark.or(calls);
     row
 }
 
-fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
+/// The functions without a call.
+pub fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
     for WithoutWorkload { function, because } in without {
         let place = format!("  {}:{}, {because}", one_line(&function.file), function.line);
         screen.status("No call", WARN, &Text::plain(one_line(&function.name)).with(DIM, place));
@@ -171,30 +174,91 @@ pub fn summary(run: &Run, screen: &mut Screen) {
     screen.status("Generated", style, &Text::plain(headline));
 }
 
-/// The answer of `cargo perfunit generate` with ANSI colours, one trailing newline.
-pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &TextOptions) -> String {
-    let mut screen = Screen::new(options.width, options.glyphs());
-    heading(&versions.base, &versions.head, &mut screen);
-    let Generation { workloads, without } = generation;
-    let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();
-    for function in &reached {
-        let place = format!("  {}:{}", one_line(&function.file), function.line);
-        screen.status("Calls", GOOD, &Text::new(STRONG, one_line(&function.name)).with(DIM, place));
-        for workload in workloads.iter().filter(|workload| workload.call.function == **function) {
-            screen.below(INDENT, &source(workload));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::samples::{measured, outcome, run};
+    use crate::model::{
+        GeneratedCall, GeneratedWorkload, ModulePlace, NotCompared, Selection, Uncovered, UncoveredBecause,
+    };
+    use crate::report::format::without_escapes;
+
+    fn function(name: &str) -> Function {
+        Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: name.into() }
+    }
+
+    fn workload(name: &str) -> GeneratedWorkload {
+        let module = ModulePlace { file: "src/lib.rs".into(), inline: Vec::new() };
+        let (setup, call) = ("{ (vec![1; n],) }".into(), "sum(&input.0)".into());
+        GeneratedWorkload {
+            call: GeneratedCall { function: function("sum"), module, setup, call, is_sized: true },
+            target: crate::model::samples::test(name).target,
+            name: name.into(),
+            test: name.into(),
+            n: 256,
+            ns: 1000,
+            value: None,
         }
     }
-    unreached(without, &mut screen);
-    let all = reached.len() + without.len();
-    let summary = match all {
-        0 => "no changed function that no test executes".to_owned(),
-        all => format!("{} for {} of {}", count(workloads.len(), "call"), reached.len(), functions(all)),
-    };
-    screen.status("Summary", GOOD, &Text::plain(summary));
-    screen.finish()
-}
 
-fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
-    let sized = if call.is_sized { format!("n = {n}, ") } else { String::new() };
-    Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; input: {}", one_line(&call.setup)))
+    fn with(comparison: Option<Result<Box<Run>, NotCompared>>) -> Run {
+        let how = CallFailure::LeavesCage { system_call: SystemCall::OpenFile };
+        let without = vec![WithoutWorkload { function: function("load"), because: NotGenerated::Fails { how } }];
+        let workloads = ["sum_7_0_n256", "sum_7_1"].map(workload).into();
+        let generated = GeneratedCalls { generation: Generation { workloads, without }, comparison };
+        let uncovered = vec![Uncovered { function: function("sum"), because: UncoveredBecause::Unreached }];
+        let selection = Selection { uncovered, ..Selection::default() };
+        Run { generated: Some(generated), selection, ..run(Vec::new()) }
+    }
+
+    fn compared() -> Run {
+        let slower = outcome("sum_7_0_n256", Verdict::Slower, Some(measured(1e3, 0.125)));
+        let same = outcome("sum_7_1", Verdict::Same, Some(measured(1e3, 0.0)));
+        with(Some(Ok(Box::new(run(vec![slower, same])))))
+    }
+
+    #[test]
+    fn calls_are_apart_and_say_which_function_they_call() {
+        let run = compared();
+        assert_eq!(headline(&run).unwrap(), "1 of 2 generated calls slower");
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
+        let text = without_escapes(&screen.finish());
+        assert!(text.contains("   Generated  2 calls for 1 function that no test executes: counts\n"), "{text}");
+        assert!(text.contains("Slower  mycrate sum_7_0_n256") && text.contains("calls sum\n"), "{text}");
+        let why = "     No call  load  src/lib.rs:7, its calls open a file, which is not allowed\n";
+        assert!(text.ends_with(why), "{text}");
+    }
+
+    #[test]
+    fn what_was_not_compared_comes_with_the_reason() {
+        let check = |run: &Run, said: &str| assert_eq!(headline(run).unwrap(), said);
+        let interrupted = Some(Err(NotCompared::Interrupted));
+        check(&with(interrupted), "no generated calls were compared: interrupted");
+        check(&with(None), "no calls found for 1 function");
+        let covered = Run { selection: Selection::default(), ..with(None) };
+        check(&covered, "nothing to generate: tests execute all changed functions, as far as that is known");
+        assert_eq!(headline(&run(Vec::new())), None);
+    }
+
+    #[test]
+    fn every_format_has_the_slower_call() {
+        use crate::report::{Denied, Rendering, html, json, junit, markdown};
+        let run = compared();
+        let page = html::render(&run, &html::HtmlOptions::default());
+        let denied = Denied { generated: true, ..Denied::default() };
+        let texts = [markdown::render(&run, &Rendering::default()), page, junit::render(&run, denied)];
+        for text in texts {
+            assert!(text.contains("1 of 2 generated calls slower"), "{text}");
+        }
+        let failures = |denied| junit::render(&run, denied).matches("<failure").count();
+        assert_eq!((failures(denied), failures(Denied::default())), (1, 0));
+        let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
+        let generated = &document["generated"];
+        assert_eq!(generated["comparison"]["tests"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            (&generated["calls"][0]["n"], &generated["without"][0]["because"]["how"]["kind"]),
+            (&256.into(), &"leaves-cage".into())
+        );
+    }
 }

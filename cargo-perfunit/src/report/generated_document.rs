@@ -1,6 +1,5 @@
 //! Generated calls as JSON: what `generate` answers, and the part of a run's document.
 
-use super::json::{Document, NotCompared};
 use super::wire::{SCHEMA_VERSION, pretty};
 use crate::model::{self, Function, GeneratedWorkload, Generation, Sides, VersionName};
 use schemars::JsonSchema;
@@ -52,32 +51,10 @@ pub struct Without {
     pub text: String,
 }
 
-/// The comparison of generated calls.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GeneratedCalls {
-    #[serde(flatten)]
-    pub generation: Calls,
-    /// The whole comparison, as of a run of its own; null if there was none.
-    pub comparison: Option<Box<Document>>,
-    /// Why it was not made, if there were calls to compare.
-    pub not_compared: Option<NotCompared>,
-}
-
 /// The answer of `generate` as pretty JSON with a trailing newline.
 pub fn render(versions: &Sides<VersionName>, generation: &Generation) -> String {
     let Sides { base, head } = versions.clone();
     pretty(&GenerateDocument { schema_version: SCHEMA_VERSION, base, head, generation: Calls::from(generation) })
-}
-
-impl From<&model::GeneratedCalls> for GeneratedCalls {
-    fn from(generated: &model::GeneratedCalls) -> Self {
-        let why = generated.comparison.as_ref().and_then(|comparison| comparison.as_ref().err());
-        Self {
-            generation: Calls::from(&generated.generation),
-            comparison: generated.run().map(|run| Box::new(Document::from(run))),
-            not_compared: why.map(|why| NotCompared { why: why.clone(), text: why.to_string() }),
-        }
-    }
 }
 
 impl From<&Generation> for Calls {

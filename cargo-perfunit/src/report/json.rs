@@ -11,7 +11,7 @@ pub use sharding::{Part, Sharding};
 pub use summary::{Seconds, Summary, Verdicts};
 
 use super::explained::Explanation;
-use super::generated_document::GeneratedCalls;
+use super::generated_document::Calls;
 use super::growth;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
@@ -75,6 +75,17 @@ pub struct Ratchet {
     pub cumulative_losses: Vec<Test>,
     /// Losses that were accepted of tests in `comparison`.
     pub accepted: Vec<AcceptedLoss>,
+}
+
+/// The comparison of generated calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GeneratedCalls {
+    #[serde(flatten)]
+    pub generation: Calls,
+    /// The whole comparison, as of a run of its own; null if there was none.
+    pub comparison: Option<Box<Document>>,
+    /// Why it was not made, if there were calls to compare.
+    pub not_compared: Option<NotCompared>,
 }
 
 /// Why there is no comparison with the ratchet's version.
@@ -204,6 +215,17 @@ impl Ratchet {
             not_compared: found.comparison.as_ref().err().map(not_compared),
             cumulative_losses: run.cumulative_losses().into_iter().map(|outcome| Test::from(&outcome.test)).collect(),
             accepted: ratchet::accepted(run).map(accepted).collect(),
+        }
+    }
+}
+
+impl From<&model::GeneratedCalls> for GeneratedCalls {
+    fn from(generated: &model::GeneratedCalls) -> Self {
+        let why = generated.comparison.as_ref().and_then(|comparison| comparison.as_ref().err());
+        Self {
+            generation: Calls::from(&generated.generation),
+            comparison: generated.run().map(|run| Box::new(Document::from(run))),
+            not_compared: why.map(|why| NotCompared { why: why.clone(), text: why.to_string() }),
         }
     }
 }

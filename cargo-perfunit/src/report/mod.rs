@@ -25,6 +25,7 @@ pub mod flamegraph;
 mod forest;
 pub mod format;
 mod gauge;
+pub mod generate;
 pub mod generated;
 pub mod generated_document;
 pub mod growth;

@@ -54,3 +54,20 @@ fn is_called(function: &Function, name: &str) -> bool {
 fn last(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_called_by_the_end_of_its_path() {
+        let function =
+            Function { package: String::new(), file: String::new(), line: 1, name: "a::Parser::next".to_owned() };
+        for name in ["next", "Parser::next", "a::Parser::next"] {
+            assert!(is_called(&function, name), "{name}");
+        }
+        for name in ["ext", "arser::next", "Parser", ""] {
+            assert!(!is_called(&function, name), "{name}");
+        }
+    }
+}

@@ -1,14 +1,13 @@
 //! The comparison of generated calls: for changed functions that no test executes, in builds of their own, so that no test is
 //! measured in another executable because of them.
 
-use super::compare_opened;
+use super::compare::{self, Compared, compare_opened};
 use super::news::Announce;
 use super::open::{Opened, open};
 use super::options::Options;
 use super::pairings;
 use super::ratchet::not_compared;
 use super::shared::Session;
-use super::{Compared, check as check_options};
 use crate::build::Builder;
 use crate::config::Rules;
 use crate::error::{Error, Result};
@@ -55,6 +54,7 @@ pub fn of_calls(options: &Options, elapsed: Duration) -> Options {
     calls.measuring.budget = options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
     calls.ratchet = None;
     calls.generated = Generated::Never;
+    calls.growth = false;
     calls.all_tests = false;
     calls.filter = Filter::default();
     calls.rules = Rules { accepted: Vec::new(), default_filter: None, ..calls.rules };
@@ -63,7 +63,12 @@ pub fn of_calls(options: &Options, elapsed: Duration) -> Options {
 
 /// Compares generated calls of the functions that no test executes. What was found of the tests is not lost because this
 /// cannot be done.
-pub fn compare(options: &Options, tests: &Compared, terminal: Terminal, announce: Announce<'_>) -> GeneratedCalls {
+pub fn compare_calls(
+    options: &Options,
+    tests: &Compared,
+    terminal: Terminal,
+    announce: Announce<'_>,
+) -> GeneratedCalls {
     let functions: Vec<Function> =
         tests.run.selection.uncovered.iter().map(|uncovered| uncovered.function.clone()).collect();
     let nothing = |comparison| GeneratedCalls { generation: Generation::default(), comparison };
@@ -98,6 +103,8 @@ pub fn compare(options: &Options, tests: &Compared, terminal: Terminal, announce
 fn without_known(mut run: Run, tests: &Run) -> Run {
     run.warnings.retain(|warning| !tests.warnings.contains(warning));
     run.selection.unmeasured_targets.clear();
+    // Their names mean nothing to a command.
+    run.repeat = None;
     run
 }
 
@@ -174,10 +181,7 @@ impl Ground {
         options.filter.exact = true;
         lay_over(&mut opened.versions, &opened.context.live, &generation.workloads);
         let mut run = compare_opened(opened, &options, started, announce)?.run;
-        let is_call = |workload: &GeneratedWorkload, test: &crate::model::TestId| {
-            workload.target == test.target && workload.test == test.name
-        };
-        run.outcomes.retain(|outcome| generation.workloads.iter().any(|workload| is_call(workload, &outcome.test)));
+        run.outcomes.retain(|outcome| generation.workload(&outcome.test).is_some());
         for outcome in &mut run.outcomes {
             outcome.capture = Some(Capture::Generated);
         }
@@ -224,7 +228,7 @@ pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generat
     let request = &without_version(request)?;
     let GenerateRequest { options, .. } = request;
     check(options)?;
-    check_options(options)?;
+    compare::check(options)?;
     let started = Instant::now();
     let opened = open(options, terminal, None)?;
     let functions = functions(&opened, request)?;
@@ -268,4 +272,36 @@ fn functions(opened: &Opened, request: &GenerateRequest) -> Result<Vec<Function>
         plan.describe(selected.summary(), &session).uncovered
     };
     Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Partition;
+
+    fn options() -> Options {
+        let mut options = Options { generated: Generated::Uncovered, all_tests: true, ..Options::default() };
+        options.measuring.budget = Some(Duration::from_mins(10));
+        options.filter.names = vec!["parser".to_owned()];
+        options
+    }
+
+    #[test]
+    fn tests_and_calls_share_the_error_rate_and_the_time() {
+        let options = options();
+        let (tests, calls) = (of_tests(&options), of_calls(&options, Duration::from_mins(2)));
+        assert_eq!((tests.measuring.family, calls.measuring.family), (2, 2));
+        let minutes = |minutes| Some(Duration::from_mins(minutes));
+        assert_eq!((tests.measuring.budget, calls.measuring.budget), (minutes(5), minutes(8)));
+        assert!(calls.filter.names.is_empty() && !calls.all_tests && calls.generated == Generated::Never);
+    }
+
+    #[test]
+    fn what_is_not_built_or_shared_out_is_refused() {
+        check(&options()).unwrap();
+        let archive = Options { archive: Some("a.tar.zst".into()), ..options() };
+        assert!(check(&archive).unwrap_err().to_string().contains("--use-archive"));
+        let shard = Options { partition: Some("slice:1/2".parse::<Partition>().unwrap()), ..options() };
+        assert!(check(&shard).unwrap_err().to_string().contains("not in shards"));
+    }
 }

@@ -7,6 +7,7 @@
 
 mod archive;
 mod archived;
+mod compare;
 mod environment;
 mod explain;
 mod generated;
@@ -28,6 +29,7 @@ pub use crate::explain::{Explaining, Goal};
 pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
 pub use archive::{Archived, archive};
+pub use compare::{Compared, compare};
 pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
 pub use generated::{GenerateRequest, Generating, generate};
 pub use merge::{MergeRequest, merge};
@@ -37,25 +39,25 @@ pub use options::Options;
 pub use runs::Record;
 
 use crate::build::Builder;
-use crate::cargo::Context;
 use crate::error::Result;
-use crate::explain::parameters;
-use crate::git::Versions;
-use crate::model::{Generated, ListSeconds, Listing, NotCompared, Ratchet, Run, Selection, Sides, Stages, Warning};
-use crate::select::{Names, Selected, select, uncovered, unused_filters};
+use crate::model::{Generated, ListSeconds, Listing, NotCompared, Ratchet, Run, Sides, Warning};
+use crate::select::{select, unused_filters};
 use crate::system::fs;
-use crate::system::interrupt;
 use crate::system::term::Terminal;
+use compare::{check, compare_opened, show, unreached};
 use open::{Opened, open};
 use ratchet::OlderVersion;
 use shared::Session;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// Compares two versions, and keeps the run for `explain` and `report`.
 pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Run> {
     let _span = tracing::info_span!("diff").entered();
     check(options)?;
+    if options.generated != Generated::Never {
+        generated::check(options)?;
+    }
     if let Some(output) = &options.output {
         make_folder_of_results(output)?;
     }
@@ -81,11 +83,10 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
     if options.generated == Generated::Never {
         return compare_both(options, terminal, announce);
     }
-    generated::check(options)?;
     let started = Instant::now();
     let mut compared = compare_both(&generated::of_tests(options), terminal, announce)?;
     let calls = generated::of_calls(options, started.elapsed());
-    compared.run.generated = Some(generated::compare(&calls, &compared, terminal, announce));
+    compared.run.generated = Some(generated::compare_calls(&calls, &compared, terminal, announce));
     Ok(compared)
 }
 
@@ -123,83 +124,6 @@ fn make_folder_of_results(folder: &Path) -> Result<()> {
     fs::write(&folder.join(".gitignore"), "*\n")
 }
 
-/// A comparison that was made.
-pub struct Compared {
-    pub run: Run,
-    /// Keys of the versions' contents.
-    pub contents: Sides<String>,
-    /// The same of the comparison with the ratchet's version, if there was one.
-    pub of_ratchet: Option<Sides<String>>,
-    /// Our folder.
-    pub ours: PathBuf,
-    /// Unless the caller holds it.
-    pub lock: Option<Lock>,
-}
-
-/// Whether what the user wants to know can be had here: nothing is built before that is clear.
-fn check(options: &Options) -> Result<()> {
-    measure::check(&options.measuring)?;
-    crate::explain::check(options.explaining)
-}
-
-/// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
-pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
-    let started = Instant::now();
-    check(options)?;
-    compare_opened(open(options, terminal, held)?, options, started, announce)
-}
-
-/// Compares two versions whose files are read.
-fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
-    let Opened { context, mut versions, archive, warnings, lock } = opened;
-    let contents = versions.contents();
-    let mut builder = Builder::open(&context, &versions)?;
-    let mut selected = select(&mut builder, &versions, &options.wanted())?;
-    let mut run = empty_run(&context, &versions, options, unreached(&versions, &selected));
-    run.warnings = warnings;
-    run.warnings.append(&mut selected.warnings);
-    run.stages.prepare = started.elapsed();
-    let mut dealt = None;
-    if !selected.targets.is_empty() {
-        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
-        let deadline = options.measuring.budget.map(|budget| started + budget);
-        let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
-        let session = session.announcing(announce);
-        dealt = measure_all(&session, &mut builder, &mut run, started)?;
-        run.interrupted = interrupt::requested();
-    }
-    run.sharding = partition::sharding(options.partition, dealt, &run);
-    Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
-}
-
-/// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them.
-fn measure_all(
-    session: &Session<'_>,
-    builder: &mut Builder<'_>,
-    run: &mut Run,
-    started: Instant,
-) -> Result<Option<partition::Dealt>> {
-    let plan = pairings::prepare(session, builder)?;
-    run.stages.select = plan.selecting();
-    run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
-    run.selection = plan.describe(std::mem::take(&mut run.selection), session);
-    run.warnings.extend(plan.warnings());
-    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests());
-    show(&unused, session.context.terminal);
-    run.warnings.extend(unused);
-    let dealt = plan.dealt();
-    let measured = plan.measure(session, builder)?;
-    run.environment = measured.environment;
-    run.outcomes = measured.outcomes;
-    run.scaling = parameters(&run.outcomes);
-    run.warnings.extend(measured.warnings);
-    run.growth = measured.growth;
-    run.stages.explain = measured.explaining;
-    let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
-    run.stages.measure = started.elapsed().saturating_sub(others);
-    Ok(dealt)
-}
-
 /// `cargo perfunit list`: everything of `diff` but the measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
@@ -225,44 +149,4 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let selection = plan.describe(selected.summary(), &session);
     let (kept, seeds) = (Some(plan.kept()), plan.seeds());
     Ok(Listing { base, head, tests: plan.into_listed(), selection, kept, seeds, seconds })
-}
-
-/// What selection did before anything is built; of a change that reaches no target no test executes anything.
-fn unreached(versions: &Versions, selected: &Selected) -> Selection {
-    let mut selection = selected.summary();
-    if selected.targets.is_empty() {
-        selection.uncovered = uncovered(selected, &Names::of_versions(versions, selected), &[]);
-    }
-    selection
-}
-
-fn show(warnings: &[Warning], terminal: Terminal) {
-    for warning in warnings {
-        terminal.warning(&warning.to_string());
-    }
-}
-
-fn empty_run(context: &Context, versions: &Versions, options: &Options, selection: Selection) -> Run {
-    let names = versions.names();
-    let repeat = Some(repeat::repeat(options, versions.repository.root(), &names));
-    let Sides { base, head } = names;
-    Run {
-        base,
-        head,
-        repeat,
-        environment: environment::describe(context, options, None),
-        selection,
-        outcomes: Vec::new(),
-        warnings: Vec::new(),
-        stages: Stages::default(),
-        threshold: options.measuring.threshold,
-        gates: options.measuring.gates.clone(),
-        alpha: options.measuring.alpha,
-        interrupted: false,
-        sharding: None,
-        growth: None,
-        scaling: Vec::new(),
-        ratchet: None,
-        generated: None,
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use crate::config::Value as _;
-use crate::model::{Ignored, Metric, Repeat, Sides, TargetKind, VersionName};
+use crate::model::{Generated, Ignored, Metric, Repeat, Sides, TargetKind, VersionName};
 use crate::select::{Filter, Scope};
 use std::path::Path;
 
@@ -20,6 +20,7 @@ pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> 
     }
     words.extend(options.build.arguments.iter().cloned());
     words.extend(options.ratchet.iter().flat_map(|ratchet| ["--ratchet".to_owned(), ratchet.revision.clone()]));
+    words.extend((options.generated == Generated::Uncovered).then(|| "--generated".to_owned()));
     let measuring = &options.measuring;
     words.extend(["--threshold".to_owned(), measuring.threshold.fraction().to_string()]);
     if measuring.gates != [Metric::Time] {

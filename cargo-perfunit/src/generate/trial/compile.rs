@@ -1,7 +1,7 @@
 //! Builds all candidates into the test executables of both versions; those with errors are dropped until the rest compiles.
 
+use super::candidate::{Candidate, Trials};
 use super::counter::counted;
-use super::{Candidate, Trials};
 use crate::build::shadow::Injections;
 use crate::build::{Attempt, Both, BuildFailure, Builder, Inlining, Job, Next, Place, Probes, SideBuild, Variant};
 use crate::error::{Error, ExitCode, Result};
@@ -20,8 +20,8 @@ pub struct Compiled {
     pub counted: BTreeSet<u64>,
 }
 
-/// Builds both versions with the candidates.
-pub fn compile(builder: &mut Builder<'_>, trials: &Trials<'_>, candidates: &[Candidate]) -> Result<Compiled> {
+/// Builds both versions with the candidates; nothing if there was no time for it.
+pub fn compile(builder: &mut Builder<'_>, trials: &Trials<'_>, candidates: &[Candidate]) -> Result<Option<Compiled>> {
     let targets: BTreeSet<TargetId> = candidates.iter().map(|candidate| candidate.target.clone()).collect();
     let mut attempt = Compiling::new(trials, candidates);
     let job = Job {
@@ -32,7 +32,8 @@ pub fn compile(builder: &mut Builder<'_>, trials: &Trials<'_>, candidates: &[Can
         deadline: trials.deadline,
     };
     match builder.both_sides(&job, &mut attempt)? {
-        Ok(Both { sides, .. }) => Ok(Compiled { sides, dropped: attempt.dropped, counted: attempt.counted }),
+        Ok(Both { sides, .. }) => Ok(Some(Compiled { sides, dropped: attempt.dropped, counted: attempt.counted })),
+        Err(failure) if failure.stopped => Ok(None),
         Err(failure) => {
             Err(Error::new(ExitCode::BuildFailed, "the generated calls do not build").hint(failure.first_error()))
         }
@@ -168,6 +169,9 @@ impl Attempt for Compiling<'_> {
     }
 
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
+        if failure.stopped {
+            return Ok(Next::Stop);
+        }
         if self.drop_failed(side, failure, tree) {
             // What one side cannot compile does no harm on the other.
             self.lay_out(side);

@@ -1,19 +1,20 @@
 //! Which calls are workloads: they compile with both versions, pass on both in the cage, execute their function, and do the
 //! same each time.
 
+mod candidate;
 mod compile;
 mod counter;
 mod ladder;
 mod one;
 
-use super::sources::holder;
-use crate::build::{self, Builder};
+pub use candidate::Trials;
+
+use crate::build::Builder;
 use crate::error::Result;
-use crate::git::Versions;
-use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, TargetId, WithoutWorkload};
-use crate::select::Selected;
+use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, WithoutWorkload};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
+use candidate::{Candidate, candidates};
 use compile::Compiled;
 use ladder::{Ladder, Rung};
 use std::collections::BTreeMap;
@@ -23,27 +24,6 @@ use std::time::Instant;
 const MOST_WORKLOADS: usize = 3;
 /// A shorter call is hardly more than what is around it, ns.
 const MEASURABLE_NS: u64 = 20;
-
-/// What calls are tried with.
-pub struct Trials<'a> {
-    pub versions: &'a Versions,
-    pub selected: &'a Selected,
-    pub options: &'a build::Options,
-    /// When no further function is begun.
-    pub deadline: Option<Instant>,
-}
-
-/// A call on its way to become a workload.
-struct Candidate {
-    call: GeneratedCall,
-    /// Of its function.
-    number: u64,
-    target: TargetId,
-    /// Of its test function.
-    name: String,
-    /// As libtest prints it.
-    test: String,
-}
 
 /// Tries calls, and keeps the best few of each function; `failures` are known before.
 pub fn try_calls(
@@ -56,7 +36,10 @@ pub fn try_calls(
     if candidates.is_empty() {
         return Ok(Generation { workloads: Vec::new(), without: without(failures) });
     }
-    let Compiled { sides, dropped, counted } = compile::compile(builder, trials, &candidates)?;
+    let Some(Compiled { sides, dropped, counted }) = compile::compile(builder, trials, &candidates)? else {
+        let late = candidates.into_iter().map(|candidate| (candidate.call.function, NotGenerated::OutOfBudget));
+        return Ok(Generation { workloads: Vec::new(), without: without(failures.into_iter().chain(late).collect()) });
+    };
     let ladder = Ladder { sides: &sides, temporary: builder.context().ours.join("tmp").join("tried") };
     let mut by_function: BTreeMap<Function, Vec<Candidate>> = BTreeMap::new();
     for (index, candidate) in candidates.into_iter().enumerate() {
@@ -91,39 +74,6 @@ pub fn try_calls(
     Ok(Generation { workloads, without: without(failures) })
 }
 
-/// Calls with the targets whose unit tests they can join.
-fn candidates(
-    selected: &Selected,
-    calls: Vec<GeneratedCall>,
-    failures: &mut Vec<(Function, NotGenerated)>,
-) -> Vec<Candidate> {
-    let mut found = Vec::new();
-    // Of each function its number, and how many calls of it there are so far.
-    let mut numbers: BTreeMap<Function, (u64, usize)> = BTreeMap::new();
-    for call in calls {
-        let Some((target, module)) = holder(selected, &call.function.package, &call.module.file) else {
-            failures.push((call.function, NotGenerated::NoTarget));
-            continue;
-        };
-        let next = numbers.len() as u64;
-        let (number, calls) = numbers.entry(call.function.clone()).or_insert((next, 0));
-        let (number, name) = (*number, format!("{}_{}_{calls}", identifier(&call.function.name), call.function.line));
-        *calls += 1;
-        let test = super::test_name(module, &call.module, &name);
-        found.push(Candidate { target: target.clone(), number, name, test, call });
-    }
-    found
-}
-
-/// A function's name with the type around it, as one identifier.
-fn identifier(name: &str) -> String {
-    let mut segments: Vec<&str> = name.rsplit("::").take(2).collect();
-    segments.reverse();
-    let words = segments.join("_").to_lowercase();
-    let words: String = words.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    words.trim_matches('_').to_owned()
-}
-
 fn is_measurable(rungs: &[Rung]) -> bool {
     rungs.last().is_some_and(|rung| rung.ns >= MEASURABLE_NS)
 }
@@ -134,7 +84,7 @@ fn best(climbed: Vec<(Candidate, Vec<Rung>)>) -> Vec<GeneratedWorkload> {
     let mut all: Vec<(usize, GeneratedWorkload)> = Vec::new();
     for (candidate, rungs) in climbed {
         let Candidate { call, target, name, test, .. } = candidate;
-        for (below, Rung { n, ns, value }) in rungs.into_iter().rev().enumerate() {
+        for (below, Rung { n, ns, value, .. }) in rungs.into_iter().rev().enumerate() {
             let size = if call.is_sized { format!("_n{n}") } else { String::new() };
             let (name, test) = (format!("{name}{size}"), format!("{test}{size}"));
             all.push((
@@ -169,7 +119,8 @@ fn without(failures: Vec<(Function, NotGenerated)>) -> Vec<WithoutWorkload> {
 
 fn closeness(why: &NotGenerated) -> u8 {
     match why {
-        NotGenerated::Unsafe
+        NotGenerated::NotInSource
+        | NotGenerated::Unsafe
         | NotGenerated::ReliesOnInvariants
         | NotGenerated::NoValue { .. }
         | NotGenerated::NoTarget => 0,
@@ -185,7 +136,7 @@ fn closeness(why: &NotGenerated) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallFailure, ModulePlace, TargetKind};
+    use crate::model::{CallFailure, ModulePlace, TargetId, TargetKind};
 
     fn function(name: &str) -> Function {
         Function { package: "demo".to_owned(), file: "src/lib.rs".to_owned(), line: 7, name: name.to_owned() }
@@ -196,7 +147,7 @@ mod tests {
         let (setup, call) = ("{ (n,) }".to_owned(), "f(input.0)".to_owned());
         let call = GeneratedCall { function: function("f"), module, setup, call, is_sized: rungs.len() > 1 };
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
-        let rungs = rungs.iter().map(|(n, ns)| Rung { n: *n, ns: *ns, value: None }).collect();
+        let rungs = rungs.iter().map(|(n, ns)| Rung::new(*n, *ns)).collect();
         (Candidate { call, number: 0, target, name: name.to_owned(), test: format!("m::{name}") }, rungs)
     }
 
@@ -228,11 +179,5 @@ mod tests {
             (function("f"), NotGenerated::NotExecuted),
         ];
         assert_eq!(without(failures), [WithoutWorkload { function: function("f"), because: panics }]);
-    }
-
-    #[test]
-    fn names_are_identifiers() {
-        assert_eq!(identifier("a::Parser<'_>::next_line"), "parser_____next_line");
-        assert_eq!(identifier("plain"), "plain");
     }
 }

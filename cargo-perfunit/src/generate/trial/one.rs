@@ -1,6 +1,6 @@
 //! One trial: a process in the cage, and what it reports.
 
-use super::Candidate;
+use super::candidate::Candidate;
 use crate::build::TestExecutable;
 use crate::error::{Error, Result};
 use crate::model::{CallFailure, SystemCall};

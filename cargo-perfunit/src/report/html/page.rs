@@ -26,7 +26,10 @@ impl Default for HtmlOptions {
 /// The page of a run.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
     let header = head::header(run);
-    let remarks = html! { (head::failing(run)) (head::ratchet(run)) (head::generated(run)) (head::uncovered(run)) (head::growth(run)) (head::remarks(run)) };
+    let remarks = html! {
+        (head::failing(run)) (head::ratchet(run)) (head::generated(run)) (head::uncovered(run)) (head::growth(run))
+        (head::remarks(run))
+    };
     let filter = head::filter(run);
     let above = STYLE.len() + header.0.len() + remarks.0.len() + filter.0.len();
     let early = html! { script { "\n" (PreEscaped(EARLY)) } "\n" };

@@ -1,3 +1,5 @@
+//! That the document has what it promises.
+
 use super::*;
 use crate::model::samples::{bounded, full, measured, outcome, run};
 use crate::model::{Between, Machine, Note, Warning};

@@ -64,7 +64,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 **Work grows with a larger power of an input's length in 1 function**:
 
-- `Parser::parse` (`src/idle.rs:7`): <code>work grows as n&#94;2.1, was n&#94;1.0&#58; 31 times at n &#61; 300 (length of &#96;input&#96;)</code>
+- `Parser::parse` (`src/idle.rs:7`): work grows as n&#94;2.1, was n&#94;1.0&#58; 31 times at n &#61; 300 (length of &#96;input&#96;)
 
 - `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
 - `not explained`: 1 test slower, +14.6 %
@@ -224,6 +224,8 @@ fn without_news_there_is_little_or_nothing_to_read() {
 "]]
         .raw()
     );
+    let growing = Run { growth: Some(samples::growth()), ..fine.clone() };
+    assert!(render(&growing, &silent).contains("`Parser::parse`"));
     let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
     assert_eq!(render(&noisy, &silent), "");
     let denied = Rendering { denied: Denied { inconclusive: true, ..Denied::default() }, ..silent };

@@ -23,6 +23,7 @@ mod splice;
 mod surroundings;
 mod test_attributes;
 
+pub(crate) use attributes::is_test;
 pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
 pub use compare::diff;
 pub use items::{Item, items};
@@ -30,6 +31,7 @@ pub use keys::changed_keys;
 pub use locked::{LockedChange, locked_changes, packages_with_path};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
+pub(crate) use normalise::bare;
 pub use overlay::{Holder, Holds, holds, overlay};
 pub use probes::{Extent, Instrumented, LeftOut, Place, Returns, Site, Unprobed, extents, instrument};
 pub use test_attributes::{Ask, Asked, asks};

@@ -1,0 +1,109 @@
+//! Whether a type implements a trait, as far as names say so.
+
+use super::index::{ImplDef, TraitId};
+use super::kinds::{Bound, Chosen, Kind, is_integer, is_number};
+use super::names::{Definition, Names};
+use super::types::Place;
+
+/// What most types implement.
+const COMMON: &str =
+    "Clone Debug Default Eq Hash Ord PartialEq PartialOrd Send Sized Sync Unpin UnwindSafe RefUnwindSafe";
+
+const NUMBER: &str = "Copy Display ToString FromStr Add Sub Mul Div Rem AddAssign SubAssign MulAssign DivAssign RemAssign Sum \
+                      Product LowerHex UpperHex Binary Octal BitAnd BitOr BitXor Not Shl Shr From TryFrom Into TryInto Borrow \
+                      BorrowMut ToOwned Any";
+
+const LETTER: &str = "Copy Display ToString FromStr Pattern Any";
+
+const STRING: &str = "Display ToString FromStr AsRef Borrow Into TryInto From fmt::Write Deref DerefMut Extend FromIterator Add \
+                      Any ToOwned";
+
+const VECTOR: &str = "AsRef AsMut Borrow BorrowMut Into TryInto From Deref DerefMut Extend FromIterator IntoIterator io::Write \
+                      Index IndexMut Any ToOwned";
+
+const ITERATOR: &str = "Iterator ExactSizeIterator DoubleEndedIterator FusedIterator IntoIterator Clone Debug Send Sync Sized \
+                        Unpin Into";
+
+const FUNCTION: &str = "Fn FnMut FnOnce Copy Clone Send Sync Sized Unpin UnwindSafe RefUnwindSafe";
+
+/// False only if the type is known not to implement the trait.
+pub fn implements(names: &Names<'_>, kind: &Kind, bound: &Bound) -> bool {
+    match &bound.of {
+        Definition::Trait(id) => return is_implementor(names, kind, *id) || !has_implementors(names, *id),
+        // Not known; the compiler decides.
+        Definition::Foreign(_) => return true,
+        _ => {}
+    }
+    let name = bound.name();
+    let is_of = |list: &str| list.split(' ').any(|known| known == name);
+    let is_common_or = |list: &str| is_of(COMMON) || is_of(list);
+    match kind {
+        Kind::Primitive(number) if is_integer(number) => {
+            let is_from = |from: &Kind| *from == Kind::primitive("u8") || from == kind;
+            is_common_or(NUMBER) && (name != "From" || bound.arguments.iter().all(is_from))
+        }
+        Kind::Primitive(number) if is_number(number) => {
+            is_common_or(NUMBER) && !is_of("Eq") && !is_of("Ord") && !is_of("Hash")
+        }
+        Kind::Primitive(_) => is_common_or(LETTER),
+        Kind::Std { path, .. } => match path.as_str() {
+            "string::String" => is_common_or(STRING),
+            "vec::Vec" => is_common_or(VECTOR),
+            "vec::IntoIter" => is_of(ITERATOR),
+            "io::Cursor" => {
+                ["Read", "BufRead", "Seek", "Clone", "Debug", "Default", "Send", "Sync", "Sized"].contains(&name)
+            }
+            _ => true,
+        },
+        Kind::Function { .. } => is_of(FUNCTION),
+        Kind::Local { id, .. } => {
+            ["Send", "Sync", "Sized", "Unpin", "Into", "Any"].contains(&name)
+                || names.index.types[*id].derives.iter().any(|derived| derived == name)
+                || has_block(names, &bound.of, |place, block| {
+                    place.kind(&block.self_type).unify(kind, &mut Chosen::new())
+                })
+        }
+        _ => true,
+    }
+}
+
+/// False if macros write the impl blocks.
+fn has_implementors(names: &Names<'_>, id: TraitId) -> bool {
+    has_block(names, &Definition::Trait(id), |_, _| true)
+}
+
+fn is_implementor(names: &Names<'_>, kind: &Kind, id: TraitId) -> bool {
+    has_block(names, &Definition::Trait(id), |place, block| {
+        place.kind(&block.self_type).unify(kind, &mut Chosen::new())
+    })
+}
+
+/// Whether there is such an impl block of the trait.
+fn has_block(names: &Names<'_>, of: &Definition, is_it: impl Fn(&Place<'_>, &ImplDef) -> bool) -> bool {
+    names.index.impls.iter().any(|block| {
+        let place = Place::new(names, block.module, &block.generics);
+        block.implements.as_ref().is_some_and(|path| place.bound(path).of == *of) && is_it(&place, block)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::calls::index::Index;
+
+    #[test]
+    fn types_of_the_standard_library_implement_what_they_do() {
+        let index = Index::default();
+        let names = Names::new(&index, "sample");
+        let implements = |kind: &Kind, path: &str| {
+            let bound = Bound { of: Definition::Std(path.to_owned()), arguments: Vec::new(), associated: Vec::new() };
+            implements(&names, kind, &bound)
+        };
+        let vector = Kind::std("vec::Vec", vec![Kind::primitive("u8")]);
+        assert!(implements(&vector, "io::Write") && !implements(&vector, "fmt::Write"));
+        assert!(
+            implements(&Kind::primitive("u64"), "hash::Hash") && !implements(&Kind::primitive("f64"), "hash::Hash")
+        );
+        assert!(!implements(&Kind::std("string::String", Vec::new()), "marker::Copy"));
+    }
+}

@@ -1,0 +1,339 @@
+//! Makes values of any type: of the language, of the standard library, of the crate.
+
+use super::bounds::{choices, for_bounds};
+use super::callee::callee;
+use super::functions::Callable;
+use super::index::ModuleId;
+use super::kinds::{Chosen, Kind};
+use super::literals::{Literal, Literals};
+use super::names::Names;
+use super::producers::{Producers, Way, made};
+use super::shapes::{Reach, shaped};
+use super::std_values;
+use super::value::{Borrows, Fresh, Make, Size, Value, Wish};
+use std::cell::{Cell, RefCell};
+
+/// Producers may need the values of others; so often.
+pub const DEEPEST: usize = 4;
+/// Values made for one function, before nothing more is tried.
+const FUEL: usize = 4000;
+/// Texts of which the longest stand for any, and how long they may be.
+const SOME_TEXTS: usize = 40;
+const LONGEST_TEXT: usize = 120;
+/// Producers of one type that are tried.
+const MOST_PRODUCERS: usize = 14;
+
+pub struct Maker<'a> {
+    pub names: &'a Names<'a>,
+    pub callables: &'a [Callable],
+    literals: &'a Literals,
+    producers: Producers,
+    /// Where the values are made.
+    pub from: Cell<ModuleId>,
+    fresh: Fresh,
+    fuel: Cell<usize>,
+    /// Types being made.
+    open: RefCell<Vec<Kind>>,
+}
+
+impl<'a> Maker<'a> {
+    pub fn new(names: &'a Names<'a>, callables: &'a [Callable], literals: &'a Literals) -> Self {
+        let producers = Producers::new(names, callables);
+        Self {
+            names,
+            callables,
+            literals,
+            producers,
+            from: Cell::new(0),
+            fresh: Fresh::default(),
+            fuel: Cell::new(FUEL),
+            open: RefCell::default(),
+        }
+    }
+
+    /// Begins the calls of another function.
+    pub fn begin(&self, from: ModuleId) {
+        self.from.set(from);
+        self.fresh.reset();
+        self.fuel.set(FUEL);
+    }
+
+    /// The arguments of a call, each in its ways; the type of the one that cannot be made.
+    pub fn arguments(&self, callable: &Callable, chosen: &Chosen, wish: &Wish<'_>) -> Result<Vec<Vec<Value>>, Kind> {
+        let function = &self.names.index.functions[callable.id];
+        let owner = function.owner_name(self.names.index);
+        let mut all = Vec::new();
+        for (position, input) in callable.inputs.iter().enumerate() {
+            let kind = input.kind.with(chosen);
+            let wish = Wish { owner: &owner, function: &function.ident, position, name: &input.name, ..wish.clone() };
+            let values = self.make(&kind, &wish);
+            if values.is_empty() {
+                return Err(kind);
+            }
+            all.push(values);
+        }
+        Ok(all)
+    }
+
+    fn local(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
+        let (Kind::Local { id, .. }, Some(depth)) = (kind, wish.depth.checked_sub(1)) else { return Vec::new() };
+        if self.open.borrow().contains(kind) {
+            return Vec::new();
+        }
+        self.open.borrow_mut().push(kind.clone());
+        let inner = Wish { depth, ..wish.clone() };
+        let most = if wish.depth == DEEPEST { 4 } else { 2 };
+        let mut found = Vec::new();
+        let producers = self.producers.making(*id);
+        for producer in producers.iter().take(MOST_PRODUCERS) {
+            if found.len() >= most {
+                break;
+            }
+            found.extend(self.produced(&self.callables[*producer], kind, &inner).into_iter().take(2));
+        }
+        if found.len() < most {
+            found.extend(self.derived_default(kind));
+            // Constructors keep what private fields promise.
+            let reach = if found.is_empty() { Reach::Private } else { Reach::Public };
+            found.extend(shaped(self, kind, reach, &inner));
+        }
+        self.open.borrow_mut().pop();
+        found.truncate(most + 1);
+        if wish.size == Size::N && !wish.is_element && !found.iter().any(|value| value.is_sized) {
+            let filled: Vec<Value> =
+                found.iter().take(2).filter_map(|value| self.filled(value, kind, &inner)).collect();
+            found.splice(0..0, filled);
+        }
+        found.sort_by_key(|value| !value.is_sized);
+        found
+    }
+
+    /// Results of a call of the producer.
+    fn produced(&self, producer: &Callable, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
+        let Some((_, way)) = made(&producer.output) else { return Vec::new() };
+        let mut chosen = Chosen::new();
+        if !way.of(&producer.output).unify(kind, &mut chosen) {
+            return Vec::new();
+        }
+        let Some(chosen) = choices(self.names, &producer.parameters, &chosen).into_iter().next() else {
+            return Vec::new();
+        };
+        let Some(callee) = callee(self.names, producer, &chosen, self.from.get()) else { return Vec::new() };
+        let Ok(arguments) = self.arguments(producer, &chosen, wish) else { return Vec::new() };
+        let borrows = if producer.output.with(&chosen).may_borrow(self.names.index) {
+            Borrows::LikeItsParts
+        } else {
+            Borrows::Nothing
+        };
+        let count = arguments.iter().map(Vec::len).max().unwrap_or(1).min(3);
+        let each = (0..count).map(|at| {
+            let parts = arguments.iter().map(|values| values[at.min(values.len() - 1)].clone()).collect();
+            Value::of(parts, borrows, |codes| way.taken(&format!("{callee}({})", codes.join(", "))))
+        });
+        let mut found: Vec<Value> = each.collect();
+        found.splice(0..0, self.first_accepted(producer, way, &callee, wish));
+        found
+    }
+
+    /// A parser takes one of several texts.
+    fn first_accepted(&self, producer: &Callable, way: Way, callee: &str, wish: &Wish<'_>) -> Option<Value> {
+        let accept = match way {
+            Way::Result => ".ok()",
+            Way::Option => "",
+            Way::Plain | Way::First => return None,
+        };
+        let [input] = producer.inputs.as_slice() else { return None };
+        let convert = match &input.kind {
+            Kind::Reference { to, is_mutable: false, .. } if **to == Kind::primitive("str") => "",
+            Kind::Reference { to, is_mutable: false, .. } if **to == Kind::Slice(Box::new(Kind::primitive("u8"))) => {
+                ".as_bytes()"
+            }
+            Kind::Std { path, .. } if path == "string::String" => ".into()",
+            _ => return None,
+        };
+        let function = &self.names.index.functions[producer.id];
+        let owner = function.owner_name(self.names.index);
+        let own = Wish { owner: &owner, function: &function.ident, position: 0, name: &input.name, ..wish.clone() };
+        let texts: Vec<String> = self.texts(&own).into_iter().take(8).map(|text| format!("{text:?}")).collect();
+        if texts.is_empty() {
+            return None;
+        }
+        let find =
+            format!("[{}].iter().find_map(|text: &&'static str| {callee}(text{convert}){accept})", texts.join(", "));
+        Some(Value::plain(format!("{find}.unwrap()")))
+    }
+
+    fn derived_default(&self, kind: &Kind) -> Option<Value> {
+        let Kind::Local { id, .. } = kind else { return None };
+        if !self.names.index.types[*id].derives.iter().any(|derived| derived == "Default") {
+            return None;
+        }
+        let printed = kind.print(self.names, self.from.get());
+        // Without a name nothing says which type it is.
+        if printed == "_" {
+            return None;
+        }
+        Some(Value::plain(format!("<{printed} as std::default::Default>::default()")))
+    }
+
+    /// The collection with `n` elements.
+    fn filled(&self, value: &Value, kind: &Kind, wish: &Wish<'_>) -> Option<Value> {
+        let Kind::Local { id, .. } = kind else { return None };
+        self.producers.filling(*id).iter().find_map(|method| {
+            let method = &self.callables[*method];
+            let mut chosen = Chosen::new();
+            if !method.self_kind.as_ref()?.unify(kind, &mut chosen) {
+                return None;
+            }
+            let chosen = choices(self.names, &method.parameters, &chosen).into_iter().next()?;
+            let callee = callee(self.names, method, &chosen, self.from.get())?;
+            let function = &self.names.index.functions[method.id];
+            let mut codes = vec!["&mut made".to_owned()];
+            for (position, input) in method.inputs.iter().enumerate().skip(1) {
+                let wish = Wish { position, name: &input.name, function: &function.ident, ..wish.element() };
+                let made = self.make(&input.kind.with(&chosen), &wish).into_iter();
+                codes
+                    .push(made.filter(|value| !value.borrows && value.lets.is_empty()).map(|value| value.code).next()?);
+            }
+            let fill = format!("for i in 0..n {{ let _ = (i, {callee}({})); }}", codes.join(", "));
+            let code = format!("{{ let mut made = {}; {fill} made }}", value.code);
+            Some(Value { code, is_sized: true, ..value.clone() })
+        })
+    }
+
+    fn reference(&self, to: &Kind, (is_mutable, is_static): (bool, bool), wish: &Wish<'_>) -> Vec<Value> {
+        if let Kind::Std { path, .. } = to
+            && path == "task::Context"
+        {
+            let code = "&mut std::task::Context::from_waker(std::task::Waker::noop())";
+            return vec![Value { borrows: true, ..Value::plain(code) }];
+        }
+        if is_mutable && wish.depth == DEEPEST && *to == Kind::std("fmt::Formatter", Vec::new()) {
+            // Of a closure around the call.
+            return vec![Value { borrows: true, ..Value::plain("formatter") }];
+        }
+        if !is_mutable && let Some(values) = std_values::borrowed(self, to, wish, is_static) {
+            return values;
+        }
+        if is_static {
+            return std_values::lasting(to);
+        }
+        let (owned, method) = match to {
+            Kind::Primitive(name) if name == "str" => (Kind::std("string::String", Vec::new()), ".as_mut_str()"),
+            Kind::Slice(of) => (Kind::std("vec::Vec", vec![(**of).clone()]), ".as_mut_slice()"),
+            other => (other.clone(), ""),
+        };
+        let name = if wish.name == "self" { "value" } else { wish.name };
+        let values = self.make(&owned, wish).into_iter().map(|value| {
+            if value.is_closure() {
+                return Value { code: format!("&{}{}", if is_mutable { "mut " } else { "" }, value.code), ..value };
+            }
+            if method.is_empty() {
+                return value.lent(self.fresh.name(name), is_mutable);
+            }
+            let mut value = value.held(self.fresh.name(name), true);
+            value.code = format!("{}{method}", value.code);
+            value.borrows = true;
+            value
+        });
+        values.collect()
+    }
+
+    fn function(&self, inputs: &[Kind], output: &Kind, wish: &Wish<'_>) -> Vec<Value> {
+        let names: Vec<String> = (0..inputs.len()).map(|at| format!("a{at}")).collect();
+        let is_given = |input: &Kind| match (input, output) {
+            (Kind::Reference { to, .. }, output) if **to == *output => false,
+            (input, output) => input == output && *output != Kind::unit(),
+        };
+        if let Some(at) = inputs.iter().position(is_given) {
+            let code = format!("|{}| a{at}", names.join(", "));
+            return vec![Value { borrows: true, ..Value::plain(code) }];
+        }
+        let results = self.make(output, &wish.few()).into_iter().filter(|value| value.lets.is_empty());
+        let closures = results.map(|value| {
+            let code = format!("|{}| {}", vec!["_"; inputs.len()].join(", "), value.code);
+            Value { borrows: true, ..Value::plain(code) }
+        });
+        closures.take(2).collect()
+    }
+}
+
+impl Make for Maker<'_> {
+    fn make(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
+        let Some(fuel) = self.fuel.get().checked_sub(1) else { return Vec::new() };
+        self.fuel.set(fuel);
+        match kind {
+            Kind::Local { .. } => self.local(kind, wish),
+            Kind::Primitive(name) => {
+                let passed = self.literals.passed(wish.owner, wish.function, wish.position);
+                std_values::primitive(name, wish, &passed)
+            }
+            Kind::Std { path, arguments } => std_values::owned(self, path, arguments, wish),
+            Kind::Reference { is_mutable, is_static, to } => self.reference(to, (*is_mutable, *is_static), wish),
+            Kind::Tuple(parts) => {
+                let made: Vec<Vec<Value>> = parts.iter().map(|part| self.make(part, wish)).collect();
+                if made.iter().any(Vec::is_empty) {
+                    return Vec::new();
+                }
+                let count = made.iter().map(Vec::len).max().unwrap_or(1).min(3);
+                let each = (0..count).map(|at| {
+                    let parts = made.iter().map(|values| values[at.min(values.len() - 1)].clone()).collect();
+                    Value::of(parts, Borrows::LikeItsParts, |codes| match codes {
+                        [one] => format!("({one},)"),
+                        codes => format!("({})", codes.join(", ")),
+                    })
+                });
+                each.collect()
+            }
+            Kind::Array { of, .. } => {
+                let elements =
+                    self.make(of, &wish.element()).into_iter().filter(|value| !value.borrows && value.lets.is_empty());
+                elements
+                    .take(2)
+                    .map(|value| {
+                        Value::plain(format!("std::array::from_fn(|i: usize| {{ let _ = i; {} }})", value.code))
+                    })
+                    .collect()
+            }
+            Kind::Function { inputs, output } => self.function(inputs, output, wish),
+            Kind::Opaque(bounds) | Kind::Dynamic(bounds) => {
+                // `Box<dyn Trait>` may implement the trait itself.
+                let Some(depth) = wish.depth.checked_sub(1) else { return Vec::new() };
+                let kinds = for_bounds(self.names, bounds).into_iter().take(2);
+                kinds.flat_map(|kind| self.make(&kind, &Wish { depth, ..wish.clone() })).collect()
+            }
+            Kind::Parameter(_) | Kind::Infer => self.make(&Kind::primitive("u64"), wish),
+            Kind::Constant(_) | Kind::Pointer | Kind::Never | Kind::Unknown(_) | Kind::Slice(_) => Vec::new(),
+        }
+    }
+
+    fn texts(&self, wish: &Wish<'_>) -> Vec<String> {
+        let text = |literal: &Literal| match literal {
+            Literal::Text(text) => Some(text.clone()),
+            Literal::Bytes(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
+            _ => None,
+        };
+        let passed = self.literals.passed(wish.owner, wish.function, wish.position);
+        let mut found: Vec<String> = passed.iter().filter_map(text).collect();
+        found.sort_by_key(|text| text.len() < 3);
+        if found.is_empty() {
+            let mut any: Vec<String> = self.literals.texts().filter_map(text).take(SOME_TEXTS).collect();
+            any.retain(|text| text.len() <= LONGEST_TEXT);
+            any.sort_by_key(|text| std::cmp::Reverse(text.len()));
+            found.extend(any.into_iter().take(4));
+        }
+        found
+    }
+
+    fn fresh(&self) -> &Fresh {
+        &self.fresh
+    }
+
+    fn names(&self) -> &Names<'_> {
+        self.names
+    }
+
+    fn from(&self) -> ModuleId {
+        self.from.get()
+    }
+}

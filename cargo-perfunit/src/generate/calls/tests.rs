@@ -1,0 +1,194 @@
+use super::*;
+use std::fmt::Write;
+
+/// The calls of the functions of these names, `setup` and `call` of each, in a crate of these files; or the reason.
+#[track_caller]
+fn check(files: &[(&str, &str)], wanted: &str, expected: &[&str]) {
+    let files: BTreeMap<String, String> =
+        files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    let function = find(&files, wanted);
+    let features = BTreeSet::new();
+    let sources = CrateSources { files: &files, root: "src/lib.rs", name: "sample", features: &features };
+    let (calls, without) = calls(&sources, &[function]);
+    let mut found: Vec<String> = calls.iter().map(|call| format!("{} => {}", call.setup, call.call)).collect();
+    found.extend(without.iter().map(|(_, reason)| format!("{reason:?}")));
+    let mut text = String::new();
+    found.iter().for_each(|line| writeln!(text, "{line}").unwrap());
+    assert!(expected.iter().all(|expected| found.iter().any(|line| line == expected)), "{text}");
+    assert_eq!(expected.is_empty(), found.is_empty(), "{text}");
+}
+
+fn find(files: &BTreeMap<String, String>, name: &str) -> Function {
+    let marker = format!("fn {name}");
+    let (file, line) = files
+        .iter()
+        .find_map(|(path, text)| {
+            let line = text.lines().position(|line| line.contains(&marker))?;
+            Some((path.clone(), line + 1))
+        })
+        .expect("the function is in the files");
+    Function { package: "sample".to_owned(), file, line, name: name.to_owned() }
+}
+
+#[test]
+fn texts_come_from_tests() {
+    check(
+        &[
+            ("src/lib.rs", "pub fn parse(text: &str, strict: bool) -> u8 {\n    0\n}"),
+            ("tests/parse.rs", "#[test]\nfn test() { assert_eq!(sample::parse(\"1h 2m\", true), 3); }"),
+        ],
+        "parse",
+        &["{ (std::string::String::from(\"1h 2m\").repeat(n / 5 + 1), true) } => parse(input.0.as_str(), input.1)"],
+    );
+}
+
+const LIST: &str = "pub struct List<T> { items: Vec<T> }
+impl<T: Ord> List<T> {
+    pub fn new() -> Self { Self { items: Vec::new() } }
+    pub fn push(&mut self, item: T) { self.items.push(item) }
+    pub fn find(&self, item: &T) -> Option<usize> { None }
+}";
+
+#[test]
+fn a_receiver_is_made_by_its_constructor_and_filled() {
+    let filled = "{ let mut made = <List<u64>>::new(); \
+                  for i in 0..n { let _ = (i, <List<u64>>::push(&mut made, ((i % 1000) as u64))); } made }";
+    check(
+        &[("src/lib.rs", LIST)],
+        "find",
+        &[&format!("{{ ({filled}, 12345u64) }} => <List<u64>>::find(&input.0, &input.1)")],
+    );
+}
+
+#[test]
+fn bounds_decide_what_a_type_parameter_is() {
+    let text = "pub fn all<I: IntoIterator<Item = u8>, F>(items: I, mut keep: F) -> usize
+where F: FnMut(&u8) -> bool { 0 }";
+    let texts = "std::string::String::from(\"the quick brown fox\").repeat(n / 19 + 1).into_bytes()";
+    check(&[("src/lib.rs", text)], "all", &[&format!("{{ ({texts},) }} => all(input.0, |_| true)")]);
+}
+
+#[test]
+fn what_relies_on_its_module_is_reached_through_callers() {
+    let text = "pub fn sum(items: &[u64]) -> u64 {
+    unchecked(items, items.len())
+}
+fn unchecked(items: &[u64], count: usize) -> u64 {
+    (0..count).map(|at| unsafe { *items.get_unchecked(at) }).sum()
+}
+fn lonely(at: *const u8) -> bool {
+    true
+}
+unsafe fn raw() {}";
+    let items = "std::iter::Iterator::collect::<std::vec::Vec<_>>((0..n).map(|i: usize| ((i % 1000) as u64)))";
+    check(&[("src/lib.rs", text)], "unchecked", &[&format!("{{ ({items},) }} => sum(input.0.as_slice())")]);
+    check(&[("src/lib.rs", text)], "lonely", &["ReliesOnInvariants"]);
+    check(&[("src/lib.rs", text)], "raw", &["Unsafe"]);
+}
+
+#[test]
+fn private_fields_are_not_set_beside_unsafe_code() {
+    let text = "pub struct Index { at: usize }
+impl Index {
+    pub fn get(&self) -> u8 { 0 }
+}";
+    check(&[("src/lib.rs", text)], "get", &["{ (Index { at: (n / 2) },) } => Index::get(&input.0)"]);
+    let with_unsafe = format!("{text}\npub fn read() -> u8 {{ unsafe {{ *DATA.as_ptr() }} }}");
+    check(&[("src/lib.rs", &with_unsafe)], "get", &["NoValue { of: \"&Index\" }"]);
+}
+
+#[test]
+fn formatting_goes_through_a_string() {
+    let text = "pub struct Name(pub &'static str);
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.0) }
+}";
+    check(&[("src/lib.rs", text)], "fmt", &["{ (Name(\"the quick brown fox\"),) } => std::format!(\"{}\", &input.0)"]);
+}
+
+#[test]
+fn a_parser_gets_several_texts() {
+    let files = [
+        (
+            "src/lib.rs",
+            "mod time;
+pub use time::Time;
+pub fn show(time: Time) -> u8 { 0 }",
+        ),
+        (
+            "src/time.rs",
+            "pub struct Time(u8);
+impl std::str::FromStr for Time {
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> { Err(()) }
+}",
+        ),
+        ("tests/it.rs", "fn test() { Time::from_str(\"1h\"); Time::from_str(\"2m\"); }"),
+    ];
+    let parsed = "[\"1h\", \"2m\"].iter().find_map(|text: &&'static str| \
+                  <Time as std::str::FromStr>::from_str(text).ok()).unwrap()";
+    check(&files, "show", &[&format!("{{ ({parsed},) }} => show(input.0)")]);
+}
+
+#[test]
+fn a_value_of_another_crate_cannot_be_made() {
+    let text = "use other::Thing;
+pub fn take(thing: &Thing) {}";
+    check(&[("src/lib.rs", text)], "take", &["NoValue { of: \"&Thing\" }"]);
+}
+
+#[test]
+fn lazy_results_are_drained() {
+    let text = "pub fn count(to: u8) -> impl Iterator<Item = u8> { 0..to }";
+    let items = "std::iter::Iterator::take(count(input.0), 4096)";
+    let call = format!("std::iter::Iterator::count(std::iter::Iterator::map({items}, std::hint::black_box))");
+    check(&[("src/lib.rs", text)], "count", &[&format!("{{ (b'a',) }} => {call}")]);
+}
+
+#[test]
+fn a_function_of_a_macro_is_not_in_the_source() {
+    let text = "macro_rules! make { () => {
+        fn made() {}
+    } }";
+    check(&[("src/lib.rs", text)], "made", &["NotInSource"]);
+}
+
+#[test]
+fn closures_stand_where_their_types_are_known() {
+    let text = "pub fn each(items: &[u8], keep: &mut dyn FnMut(&u8) -> bool) {}";
+    check(
+        &[("src/lib.rs", text)],
+        "each",
+        &["{ (\"the quick brown fox\".as_bytes(),) } => each(input.0, &mut |_| false)"],
+    );
+}
+
+#[test]
+fn fields_that_are_not_compiled_are_not_set() {
+    let text = "pub struct Options { pub depth: u8, #[cfg(feature = \"more\")] pub more: u8 }
+pub fn run(options: Options) {}";
+    check(&[("src/lib.rs", text)], "run", &["{ (Options { depth: b'a' },) } => run(input.0)"]);
+}
+
+#[test]
+fn implementors_that_a_macro_writes_are_guessed() {
+    let text = "pub trait Number {}
+impls! { u64 u8 }
+pub fn print<N: Number>(number: N) {}";
+    check(&[("src/lib.rs", text)], "print", &["{ (12345u64,) } => print(input.0)"]);
+}
+
+#[test]
+fn an_item_is_named_by_a_path_that_its_module_can_see() {
+    let files = [
+        ("src/lib.rs", "mod inner;\nmod user;\npub use inner::deep::Depth as D;"),
+        ("src/inner/mod.rs", "pub(crate) mod deep;"),
+        ("src/inner/deep.rs", "#[derive(Default)] pub struct Depth { at: u8 }"),
+        (
+            "src/user.rs",
+            "use crate::inner::deep::Depth;\nfn go(depth: &Depth) {}\nmod below { pub fn far(depth: &super::super::D) {} }",
+        ),
+    ];
+    check(&files, "go", &["{ (<Depth as std::default::Default>::default(),) } => go(&input.0)"]);
+    check(&files, "far", &["{ (<crate::D as std::default::Default>::default(),) } => far(&input.0)"]);
+}

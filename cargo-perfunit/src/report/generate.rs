@@ -1,0 +1,70 @@
+//! The answer of `cargo perfunit generate`: calls by function, and why there are none for others.
+
+use super::TextOptions;
+use super::format::{count, one_line};
+use super::generated::unreached;
+use super::screen::{INDENT, Screen};
+use super::style::{DIM, GOOD, STRONG, Text};
+use super::text::heading;
+use crate::model::{Function, GeneratedWorkload, Generation, Sides, VersionName};
+use std::collections::BTreeSet;
+
+/// With ANSI colours, one trailing newline.
+pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &TextOptions) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    heading(&versions.base, &versions.head, &mut screen);
+    let Generation { workloads, without } = generation;
+    let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();
+    for function in &reached {
+        let place = format!("  {}:{}", one_line(&function.file), function.line);
+        screen.status("Calls", GOOD, &Text::new(STRONG, one_line(&function.name)).with(DIM, place));
+        for workload in workloads.iter().filter(|workload| workload.call.function == **function) {
+            screen.below(INDENT, &source(workload));
+        }
+    }
+    unreached(without, &mut screen);
+    let all = reached.len() + without.len();
+    let summary = match all {
+        0 => "no changed function that no test executes".to_owned(),
+        all => format!("{} for {} of {}", count(workloads.len(), "call"), reached.len(), count(all, "function")),
+    };
+    screen.status("Summary", GOOD, &Text::plain(summary));
+    screen.finish()
+}
+
+fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
+    let sized = if call.is_sized { format!("n = {n}, ") } else { String::new() };
+    Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; input: {}", one_line(&call.setup)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::samples;
+    use crate::model::{GeneratedCall, ModulePlace, NotGenerated, WithoutWorkload};
+    use crate::report::format::without_escapes;
+
+    #[test]
+    fn calls_are_shown_with_their_arguments() {
+        let function = |name: &str| Function { name: name.to_owned(), ..samples::uncovered().function };
+        let module = ModulePlace { file: "src/idle.rs".into(), inline: Vec::new() };
+        let (setup, call) = ("{ (vec![1; n],) }".into(), "sum(&input.0)".into());
+        let workload = GeneratedWorkload {
+            call: GeneratedCall { function: function("sum"), module, setup, call, is_sized: true },
+            target: samples::test("t").target,
+            name: "sum_7_0_n256".into(),
+            test: "sum_7_0_n256".into(),
+            n: 256,
+            ns: 1000,
+            value: None,
+        };
+        let without = vec![WithoutWorkload { function: function("load"), because: NotGenerated::Unsafe }];
+        let (generation, run) = (Generation { workloads: vec![workload], without }, samples::run(Vec::new()));
+        let versions = Sides { base: run.base, head: run.head };
+        let text = without_escapes(&text(&versions, &generation, &TextOptions::default()));
+        assert!(text.contains("Calls  sum  src/idle.rs:7\n"), "{text}");
+        assert!(text.contains("sum(&input.0)  n = 256, about 1000 ns; input: { (vec![1; n],) }\n"), "{text}");
+        assert!(text.contains("No call  load  src/idle.rs:7, unsafe: "), "{text}");
+        assert!(text.ends_with("Summary  1 call for 1 of 2 functions\n"), "{text}");
+    }
+}

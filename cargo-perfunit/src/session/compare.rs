@@ -1,0 +1,139 @@
+//! One comparison of two versions, from opening them to what was measured.
+
+use super::environment;
+use super::measure;
+use super::news::Announce;
+use super::open::{Lock, Opened, open};
+use super::options::Options;
+use super::pairings;
+use super::partition;
+use super::repeat;
+use super::shared::Session;
+use crate::build::Builder;
+use crate::cargo::Context;
+use crate::error::Result;
+use crate::explain::parameters;
+use crate::git::Versions;
+use crate::model::{Run, Selection, Sides, Stages, Warning};
+use crate::select::{Names, Selected, select, uncovered, unused_filters};
+use crate::system::interrupt;
+use crate::system::term::Terminal;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A comparison that was made.
+pub struct Compared {
+    pub run: Run,
+    /// Keys of the versions' contents.
+    pub contents: Sides<String>,
+    /// The same of the comparison with the ratchet's version, if there was one.
+    pub of_ratchet: Option<Sides<String>>,
+    /// Our folder.
+    pub ours: PathBuf,
+    /// Unless the caller holds it.
+    pub lock: Option<Lock>,
+}
+
+/// Whether what the user wants to know can be had here: nothing is built before that is clear.
+pub fn check(options: &Options) -> Result<()> {
+    measure::check(&options.measuring)?;
+    crate::explain::check(options.explaining)
+}
+
+/// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
+pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
+    let started = Instant::now();
+    check(options)?;
+    compare_opened(open(options, terminal, held)?, options, started, announce)
+}
+
+/// Compares two versions whose files are read.
+pub fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
+    let Opened { context, mut versions, archive, warnings, lock } = opened;
+    let contents = versions.contents();
+    let mut builder = Builder::open(&context, &versions)?;
+    let mut selected = select(&mut builder, &versions, &options.wanted())?;
+    let mut run = empty_run(&context, &versions, options, unreached(&versions, &selected));
+    run.warnings = warnings;
+    run.warnings.append(&mut selected.warnings);
+    run.stages.prepare = started.elapsed();
+    let mut dealt = None;
+    if !selected.targets.is_empty() {
+        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+        let deadline = options.measuring.budget.map(|budget| started + budget);
+        let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
+        let session = session.announcing(announce);
+        dealt = measure_all(&session, &mut builder, &mut run, started)?;
+        run.interrupted = interrupt::requested();
+    }
+    run.sharding = partition::sharding(options.partition, dealt, &run);
+    Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
+}
+
+/// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them.
+fn measure_all(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    run: &mut Run,
+    started: Instant,
+) -> Result<Option<partition::Dealt>> {
+    let plan = pairings::prepare(session, builder)?;
+    run.stages.select = plan.selecting();
+    run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
+    run.selection = plan.describe(std::mem::take(&mut run.selection), session);
+    run.warnings.extend(plan.warnings());
+    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests());
+    show(&unused, session.context.terminal);
+    run.warnings.extend(unused);
+    let dealt = plan.dealt();
+    let measured = plan.measure(session, builder)?;
+    run.environment = measured.environment;
+    run.outcomes = measured.outcomes;
+    run.scaling = parameters(&run.outcomes);
+    run.warnings.extend(measured.warnings);
+    run.growth = measured.growth;
+    run.stages.explain = measured.explaining;
+    let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
+    run.stages.measure = started.elapsed().saturating_sub(others);
+    Ok(dealt)
+}
+
+/// What selection did before anything is built; of a change that reaches no target no test executes anything.
+pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
+    let mut selection = selected.summary();
+    if selected.targets.is_empty() {
+        selection.uncovered = uncovered(selected, &Names::of_versions(versions, selected), &[]);
+    }
+    selection
+}
+
+pub fn show(warnings: &[Warning], terminal: Terminal) {
+    for warning in warnings {
+        terminal.warning(&warning.to_string());
+    }
+}
+
+fn empty_run(context: &Context, versions: &Versions, options: &Options, selection: Selection) -> Run {
+    let names = versions.names();
+    let repeat = Some(repeat::repeat(options, versions.repository.root(), &names));
+    let Sides { base, head } = names;
+    Run {
+        base,
+        head,
+        repeat,
+        environment: environment::describe(context, options, None),
+        selection,
+        outcomes: Vec::new(),
+        warnings: Vec::new(),
+        stages: Stages::default(),
+        threshold: options.measuring.threshold,
+        gates: options.measuring.gates.clone(),
+        alpha: options.measuring.alpha,
+        interrupted: false,
+        sharding: None,
+        growth: None,
+        scaling: Vec::new(),
+        ratchet: None,
+        generated: None,
+    }
+}

@@ -235,6 +235,6 @@ mod tests {
     fn what_cannot_be_printed_is_not_seen() {
         struct Opaque;
         assert_eq!((&Value(&Opaque)).seen(), Seen::default());
-        assert_eq!((&Value(&vec![1, 2])).seen().text, "[1, 2]");
+        assert_eq!(Value(&vec![1, 2]).seen().text, "[1, 2]");
     }
 }

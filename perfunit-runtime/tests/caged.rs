@@ -94,7 +94,7 @@ fn tried<T: std::fmt::Debug>(work: impl Fn(usize) -> T) {
             executed(8);
             let value = work(n);
             watch.done();
-            watch.see((&Value(&value)).seen());
+            watch.see(Value(&value).seen());
         },
     );
 }

@@ -6,6 +6,7 @@
 mod comparison;
 mod copy;
 mod invocation;
+#[expect(dead_code, reason = "it makes no repositories")]
 mod repository;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
@@ -15,6 +16,7 @@ use clap::Parser;
 use comparison::Answer;
 use invocation::Place;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
@@ -177,7 +179,7 @@ fn with_work(text: &str, law: &str) -> (String, Vec<usize>) {
     for (start, argument, _) in &finder.found {
         edited.push_str(&text[done..*start]);
         let count = format!("let n = {argument}.len() as u64; let mut i = 0_u64;");
-        edited.push_str(&format!(" {{ {count} while i < {law} {{ ::core::hint::black_box(i); i += 1; }} }}"));
+        let _ = write!(edited, " {{ {count} while i < {law} {{ ::core::hint::black_box(i); i += 1; }} }}");
         done = *start;
     }
     edited.push_str(&text[done..]);

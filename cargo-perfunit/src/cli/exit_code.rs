@@ -220,7 +220,7 @@ mod tests {
         let version = crate::model::VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
         let code = |own: Verdict, comparison| {
             let mut run = run(&[(own, None)]);
-            run.ratchet = Some(crate::model::Ratchet { version: version.clone(), comparison });
+            run.ratchet = Some(Ratchet { version: version.clone(), comparison });
             of_run(&run, Gate::default())
         };
         let found = |verdict| Ok(Box::new(run(&[(verdict, None)])));

@@ -150,7 +150,7 @@ impl Files {
             Deed::Moves(function) => self.functions[function].file = number,
             Deed::Updates => {
                 self.updates += 1;
-                self.of_dependency.push_str(&format!("pub fn update_{number}() -> usize {{ {number} }}\n"));
+                let _ = writeln!(self.of_dependency, "pub fn update_{number}() -> usize {{ {number} }}");
             }
             Deed::Adds | Deed::Breaks => {
                 let _ = match number % 3 {

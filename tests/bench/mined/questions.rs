@@ -127,14 +127,16 @@ fn print(answers: &[Answer]) {
     };
     let more = steps.iter().filter(|answer| answer.built > most(answer));
     println!("  more than log2 n + {ENDS} commits that were built: {}", more.clone().count());
-    more.for_each(|answer| {
-        println!("    {} and {} broken, most {}: {:?}", answer.built, answer.broken, most(answer), answer.question)
-    });
+    for answer in more {
+        println!("    {} and {} broken, most {}: {:?}", answer.built, answer.broken, most(answer), answer.question);
+    }
     println!("  not found:");
     steps.iter().filter(|answer| !is_right(answer)).for_each(|answer| println!("    {answer:?}"));
     let named: Vec<_> = nulls.iter().filter(|answer| !answer.named.is_empty()).collect();
     println!("  {} ranges without a step: {} named", nulls.len(), named.len());
-    named.iter().for_each(|answer| println!("    {answer:?}"));
+    for answer in &named {
+        println!("    {answer:?}");
+    }
     let mut refusals: Vec<&str> = nulls.iter().filter_map(|answer| answer.instead.as_deref()).map(kind).collect();
     refusals.sort_unstable();
     refusals.chunk_by(|one, two| one == two).for_each(|same| println!("    {} times: {}", same.len(), same[0]));

@@ -1,5 +1,4 @@
 use super::*;
-use std::fmt::Write;
 
 /// The calls of the functions of these names, `setup` and `call` of each, in a crate of these files; or the reason.
 #[track_caller]
@@ -12,8 +11,7 @@ fn check(files: &[(&str, &str)], wanted: &str, expected: &[&str]) {
     let (calls, without) = calls(&sources, &[function]);
     let mut found: Vec<String> = calls.iter().map(|call| format!("{} => {}", call.setup, call.call)).collect();
     found.extend(without.iter().map(|(_, reason)| format!("{reason:?}")));
-    let mut text = String::new();
-    found.iter().for_each(|line| writeln!(text, "{line}").unwrap());
+    let text = found.join("\n");
     assert!(expected.iter().all(|expected| found.iter().any(|line| line == expected)), "{text}");
     assert_eq!(expected.is_empty(), found.is_empty(), "{text}");
 }

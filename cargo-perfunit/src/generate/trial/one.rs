@@ -103,25 +103,25 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, expected: std::result::Result<Passed, CallFailure>) {
+    fn check(text: &str, expected: &std::result::Result<Passed, CallFailure>) {
         let output = Output { status: None, text: format!("running 1 test\n{text}\n") };
-        assert_eq!(read(&output).unwrap(), expected);
+        assert_eq!(&read(&output).unwrap(), expected);
     }
 
     #[test]
     fn reports_are_read() {
         let passed = Passed { ns: 7, executed: 2, repeats: true, fingerprint: "1f".to_owned(), text: None };
-        check("perfunit-trial: passed\t7\t2\ttrue\t1f\t", Ok(passed.clone()));
+        check("perfunit-trial: passed\t7\t2\ttrue\t1f\t", &Ok(passed.clone()));
         let text = Some("Some(\"a\tb\")".to_owned());
-        check("perfunit-trial: passed\t7\t2\ttrue\t1f\tSome(\\\"a\\tb\\\")", Ok(Passed { text, ..passed }));
-        check("perfunit-trial: panicked\tno\\nway", Err(CallFailure::Panics { message: "no\nway".to_owned() }));
-        check("test x ... ", Err(CallFailure::DoesNotEnd));
+        check("perfunit-trial: passed\t7\t2\ttrue\t1f\tSome(\\\"a\\tb\\\")", &Ok(Passed { text, ..passed }));
+        check("perfunit-trial: panicked\tno\\nway", &Err(CallFailure::Panics { message: "no\nway".to_owned() }));
+        check("test x ... ", &Err(CallFailure::DoesNotEnd));
     }
 
     #[test]
     fn what_left_the_cage_is_named() {
         let number = libc::SYS_execve;
         let system_call = SystemCall::StartProcess;
-        check(&format!("perfunit-trial: left\t{number}"), Err(CallFailure::LeavesCage { system_call }));
+        check(&format!("perfunit-trial: left\t{number}"), &Err(CallFailure::LeavesCage { system_call }));
     }
 }

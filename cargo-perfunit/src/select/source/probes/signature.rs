@@ -68,10 +68,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(function: &str, expected: &[&str], returned: Returns) {
+    fn check(function: &str, expected: &[&str], returned: &Returns) {
         let sig: Signature = syn::parse_str(function).unwrap();
         assert_eq!(arguments(&sig), expected);
-        assert_eq!(returns(&sig, "Words"), returned);
+        assert_eq!(&returns(&sig, "Words"), returned);
     }
 
     #[test]
@@ -79,18 +79,18 @@ mod tests {
         check(
             "fn f(&self, mut text: &str, (a, b): (u8, u8), r#type: u8)",
             &["self", "text", "_", "type"],
-            Returns::Value(String::new()),
+            &Returns::Value(String::new()),
         );
     }
 
     #[test]
     fn what_does_its_work_later_is_seen() {
-        check("fn f() -> impl Iterator<Item = u8> + 'static", &[], Returns::Iterator);
-        check("fn f() -> Box<dyn DoubleEndedIterator<Item = u8>>", &[], Returns::Iterator);
-        check("async fn f() -> u8", &[], Returns::Future);
-        check("fn f() -> Pin<Box<dyn Future<Output = ()> + Send>>", &[], Returns::Future);
-        check("fn f() -> words::Split<'static>", &[], Returns::Value("Split".to_owned()));
-        check("fn f() -> Self", &[], Returns::Value("Words".to_owned()));
-        check("fn f() -> Vec<u8>", &[], Returns::Value("Vec".to_owned()));
+        check("fn f() -> impl Iterator<Item = u8> + 'static", &[], &Returns::Iterator);
+        check("fn f() -> Box<dyn DoubleEndedIterator<Item = u8>>", &[], &Returns::Iterator);
+        check("async fn f() -> u8", &[], &Returns::Future);
+        check("fn f() -> Pin<Box<dyn Future<Output = ()> + Send>>", &[], &Returns::Future);
+        check("fn f() -> words::Split<'static>", &[], &Returns::Value("Split".to_owned()));
+        check("fn f() -> Self", &[], &Returns::Value("Words".to_owned()));
+        check("fn f() -> Vec<u8>", &[], &Returns::Value("Vec".to_owned()));
     }
 }

@@ -84,8 +84,8 @@ fn losses_that_no_commit_shows_are_found_and_can_be_accepted() {
 
 #[test]
 fn shards_compare_with_the_ratchet_and_its_losses_can_be_explained() {
-    let project = Project::library(&source(4000), &source(4060));
-    add(&project, 4120);
+    let project = Project::library(&source(4000), &source(4032));
+    add(&project, 4064);
     let shards = ["1", "2"].map(|shard| {
         let (partition, folder) = (format!("slice:{shard}/2"), project.path().join("target").join(shard));
         let folder = folder.to_str().unwrap().to_owned();

@@ -192,7 +192,8 @@ impl Confirmation<'_> {
     /// What fresh values say in the end.
     fn answer(&mut self, open: &Open, measurement: Measurement) -> Result<Ended> {
         let end = measurement.finish();
-        if open.question != Question::Pairs(Placed::Uncertain) || !is_as_places_do(&end) {
+        let Question::Pairs(places) = open.question else { return Ok(end) };
+        if !is_as_places_do(&end, places) {
             return Ok(end);
         }
         let subject = &self.subjects[open.subject];

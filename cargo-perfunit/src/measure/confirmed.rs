@@ -23,8 +23,8 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
     1 + gates.iter().filter(is_of_pairs).count().max(1)
 }
 
-/// The answer of fresh values on a test whose changed code has no common place, given how its instructions changed. What the
-/// place can do counts only if the work changed the same way.
+/// The answer of fresh values on a test with so small a change, given how its instructions changed. What the place of code can
+/// do counts only if the work changed the same way.
 pub fn beyond_places(mut end: Ended, instructions: Option<MetricVerdict>) -> Ended {
     let Ok(figures) = &mut end.result else { return end };
     let seen = figures.verdict;
@@ -40,11 +40,12 @@ pub fn beyond_places(mut end: Ended, instructions: Option<MetricVerdict>) -> End
     end
 }
 
-/// Whether a change is so small that the place of code can do as much.
-pub fn is_as_places_do(end: &Ended) -> bool {
+/// Whether a change is so small that the place of code can do as much; of few ns it does so only where code has no common place.
+pub fn is_as_places_do(end: &Ended, places: Placed) -> bool {
     end.result.as_ref().is_ok_and(|figures| {
         let Measured { change, base_ns, head_ns, .. } = &figures.measured;
-        is_changed(figures) && (change.estimate.abs() < OF_PLACES || (head_ns - base_ns).abs() < OF_PLACES_NS)
+        let is_few_ns = places == Placed::Uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS;
+        is_changed(figures) && (change.estimate.abs() < OF_PLACES || is_few_ns)
     })
 }
 
@@ -212,7 +213,7 @@ pub mod tests {
         let check = |first: Verdict, instructions, verdict: Verdict| {
             let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
             let fresh = ended(Ok(figures(first, estimate)));
-            assert!(is_as_places_do(&fresh));
+            assert!(is_as_places_do(&fresh, Placed::Matched));
             let before = ended(Ok(figures(first, estimate)));
             let end = confirmed(&before, beyond_places(fresh, instructions), Placed::Uncertain);
             let why = Reason::AsPlacesDo { seen: first, instructions };
@@ -228,11 +229,13 @@ pub mod tests {
         let of = |verdict, estimate, base_ns: f64| {
             let mut figures = figures(verdict, estimate);
             (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
-            is_as_places_do(&ended(Ok(figures)))
+            [Placed::Matched, Placed::Uncertain].map(|places| is_as_places_do(&ended(Ok(figures.clone())), places))
         };
-        assert!(!of(Verdict::Slower, 0.021, 1000.0) && !of(Verdict::Same, 0.013, 1000.0));
+        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [false, false]);
+        assert_eq!(of(Verdict::Same, 0.013, 1000.0), [false, false]);
         // 4 ns of 20, and 6 ns.
-        assert!(of(Verdict::Slower, 0.2, 20.0) && !of(Verdict::Slower, 0.3, 20.0));
+        assert_eq!(of(Verdict::Slower, 0.2, 20.0), [false, true]);
+        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [false, false]);
     }
 
     #[test]

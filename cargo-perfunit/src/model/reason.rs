@@ -103,8 +103,7 @@ pub enum Reason {
     },
     /// A flagged change did not show on fresh pairs.
     NotConfirmed,
-    /// A small change, confirmed, of a test whose changed code cannot be put in the same place in both versions: nothing shows
-    /// that it is more than the place's doing.
+    /// A small change, confirmed, without other instructions: nothing shows that it is more than the place of code does.
     AsPlacesDo {
         /// What fresh pairs said.
         seen: Verdict,

@@ -18,7 +18,7 @@ pub fn nothing_because(run: &Run) -> Option<&str> {
 
 /// How many of the measured tests could not have shown the change that was asked for, if any.
 pub fn insensitive(run: &Run) -> Option<String> {
-    let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.fraction()).collect();
+    let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.margin()).collect();
     let first = *asked.first()?;
     let all = count(measured(run), "test");
     let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {

@@ -59,7 +59,7 @@ fn rule(metric: Metric) -> ExactRule {
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
     let _span = tracing::debug_span!("counts").entered();
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
-    let mut pass = Pass { trial, settled, later: if later_calls(settled) { LATER } else { 0 } };
+    let mut pass = Pass { trial, settled, later: if has_later_calls(settled) { LATER } else { 0 } };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
@@ -82,7 +82,7 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
 /// counted.
 pub fn instructions(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<MetricVerdict>> {
     let rule = ExactRule { threshold: COUNTER_RESOLUTION, least: 1.0, resolution: COUNTER_RESOLUTION };
-    let later = if later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
+    let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
     let pass = Pass { trial, settled, later };
     let ns = settled.ns.base.max(settled.ns.head);
     for gauge in [Gauge::Processor, Gauge::Callgrind] {
@@ -99,7 +99,7 @@ pub fn instructions(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand:
 }
 
 /// Whether there are calls after the first one to read.
-fn later_calls(settled: &Settled) -> bool {
+fn has_later_calls(settled: &Settled) -> bool {
     matches!(settled.task, Task::Steady(shape) if shape.batches > 1)
 }
 

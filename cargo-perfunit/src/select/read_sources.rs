@@ -2,11 +2,11 @@
 //!
 //! `include_bytes!("../src/lib.rs")` is a workload that grows with the library, whatever its speed.
 
+use super::source::is_rust;
 use super::target_files::TargetFiles;
 use crate::git::Versions;
-use crate::model::{TargetId, Warning};
-use std::collections::BTreeSet;
-use std::path::Path;
+use crate::model::{Side, TargetId, Warning};
+use std::collections::{BTreeMap, BTreeSet};
 
 const INCLUDING: [&str; 2] = ["include_bytes!", "include_str!"];
 
@@ -17,22 +17,27 @@ pub fn warnings<'a>(
     targets: impl Iterator<Item = &'a TargetId>,
 ) -> Vec<Warning> {
     let changed: BTreeSet<String> = versions.changed_paths().into_iter().filter(|path| is_rust(path)).collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    // A library's files are those of several targets.
+    let mut known: BTreeMap<(Side, &String), Vec<String>> = BTreeMap::new();
     let mut found = BTreeSet::new();
     for target in targets {
         let Some(sides) = files.get(target) else { continue };
-        for (files, known) in [(&versions.files.base, &sides.base), (&versions.files.head, &sides.head)] {
-            for path in known.keys() {
-                let Some(text) = versions.read_file(files, path) else { continue };
-                let read = included(path, &String::from_utf8_lossy(&text));
-                found.extend(read.into_iter().filter(|read| changed.contains(read)).map(|read| (target.clone(), read)));
+        for side in Side::BOTH {
+            for path in sides.get(side).keys() {
+                let read = known.entry((side, path)).or_insert_with(|| {
+                    let text = versions.read_file(versions.files.get(side), path).unwrap_or_default();
+                    let mut read = included(path, &String::from_utf8_lossy(&text));
+                    read.retain(|read| changed.contains(read));
+                    read
+                });
+                found.extend(read.iter().map(|read| (target.clone(), read.clone())));
             }
         }
     }
     found.into_iter().map(|(target, path)| Warning::SourceIsInput { target, path }).collect()
-}
-
-fn is_rust(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
 /// The files that this one includes as data, from the root of the repository.

@@ -29,6 +29,7 @@ pub use compare::diff;
 pub use items::{Item, items};
 pub use keys::changed_keys;
 pub use locked::{LockedChange, locked_changes, packages_with_path};
+pub(crate) use modules::is_rust;
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub(crate) use normalise::bare;

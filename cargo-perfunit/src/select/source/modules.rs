@@ -226,7 +226,7 @@ pub(super) fn without_first_line_script(text: &str) -> &str {
     text
 }
 
-fn is_rust(path: &str) -> bool {
+pub(crate) fn is_rust(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| extension == "rs")
 }
 

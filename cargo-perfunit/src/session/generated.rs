@@ -136,7 +136,7 @@ impl Ground {
         let Opened { context, versions, .. } = &self.opened;
         let store = Store::new(&context.ours);
         let build = &self.options.build;
-        let how = format!("{} {} {:?}", context.cargo.version, build.profile, build.arguments);
+        let how = format!("{}\n{}\n{}", context.cargo.version, build.profile, build.arguments.join("\n"));
         let key = generate::key(&versions.contents(), &how, functions);
         if let Some(known) = store.load(&key)? {
             return Ok(known);

@@ -27,6 +27,8 @@ pub struct Probed {
     pub without_probe: BTreeMap<String, usize>,
     /// Head's functions as they are written, by the keys of their sites.
     pub sites: BTreeMap<u64, Site>,
+    /// Files that do not compile with probes.
+    pub without: BTreeSet<String>,
 }
 
 /// Whether all packages of the project's own are members of the workspace. To cargo other ones with a path are the same
@@ -74,7 +76,8 @@ pub fn build(
             return Err(Stop::Because(inquiry.not_built(with, &failure)));
         }
     };
-    let Instrumentation { files, mut functions, without_probe, mut sites } = attempt.instrumented;
+    let WithProbes { without, instrumented, .. } = attempt;
+    let Instrumentation { files, mut functions, without_probe, mut sites } = instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.
     let data = files.get(inquiry.built.pairing.tests_of);
     builder.checkout(place, data, &inquiry.built.injections)?;
@@ -83,7 +86,7 @@ pub fn build(
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
         sites.remove(new).into_iter().for_each(|site| drop(sites.insert(*old, site)));
     }
-    Ok(Probed { sides, functions, renamed, without_probe, sites })
+    Ok(Probed { sides, functions, renamed, without_probe, sites, without })
 }
 
 impl Attempt for WithProbes<'_> {

@@ -4,15 +4,20 @@ use super::{Function, TargetId, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The modules that generated calls are in.
+pub const GENERATED_MODULE: &str = "perfunit_generated";
+
 /// A call of a function with arguments made up for it, as source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneratedCall {
     pub function: Function,
     /// Where it stands: private items of this module are in reach.
     pub module: ModulePlace,
-    /// A block that makes the arguments, `{ (first, second) }`. `n: usize` is the size asked for.
+    /// A block that makes the arguments, `{ ((first,), (second,)) }`: those that are given to the function, and those that
+    /// are lent to it. `n: usize` is the size asked for.
     pub setup: String,
-    /// The expression that is measured. `input` is what `setup` made, by value, and fresh for each call.
+    /// The expression that is measured. `input` are the arguments given, by value, and `lent` those that outlive the call;
+    /// all are fresh for each.
     pub call: String,
     /// Whether the arguments depend on `n`.
     pub is_sized: bool,
@@ -41,7 +46,7 @@ pub enum NotGenerated {
     NoValue { of: String },
     /// It is in no library or binary whose unit tests are built.
     NoTarget,
-    /// Its module is not in base.
+    /// It is new, or its module is.
     NotOnBase,
     /// None of the calls compiles with both versions.
     DoesNotCompile { error: String },

@@ -36,6 +36,7 @@ mod sides;
 mod test;
 mod threshold;
 mod uncovered;
+mod undecided;
 mod unexplained;
 mod unsteady;
 mod variant;
@@ -57,7 +58,8 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use generated::{
-    CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
+    CallFailure, GENERATED_MODULE, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall,
+    WithoutWorkload,
 };
 pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, UnseenBecause};
 pub use history::{
@@ -83,6 +85,7 @@ pub use sides::{FailedOn, Side, Sides};
 pub use test::{TargetId, TargetKind, TestId};
 pub use threshold::{InvalidThreshold, OF_PLACES, OF_PLACES_NS, Threshold, margin};
 pub use uncovered::{Uncovered, UncoveredBecause};
+pub use undecided::Undecided;
 pub use unexplained::{BuiltWith, Unexplained};
 pub use unsteady::Unsteady;
 pub use variant::variant_name;

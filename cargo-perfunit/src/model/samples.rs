@@ -2,11 +2,11 @@
 
 use crate::model::{
     Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
-    EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Function, Growth, GrowthFinding,
-    GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout,
-    NotCounted, NotMetered, Note, Outcome, Readings, Reason, Repeat, Run, Sample, Scaling, Selection, Sides, Stages,
-    Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnseenBecause, Verdict,
-    VersionName, Warning, Why,
+    EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Function, GeneratedCall,
+    GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric,
+    MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted, NotMetered, Note, Outcome, Readings,
+    Reason, Repeat, Run, Sample, Scaling, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold,
+    Uncovered, UncoveredBecause, UnseenBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -302,6 +302,22 @@ pub fn scaling() -> Scaling {
         largest: 4096,
         ratio: 310.0,
         ns: Sides { base: 9_000.0, head: 2_790_000.0 },
+    }
+}
+
+/// A generated call of a function `sum`.
+pub fn workload(name: &str) -> GeneratedWorkload {
+    let module = ModulePlace { file: "src/lib.rs".into(), inline: Vec::new() };
+    let function = Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: "sum".into() };
+    let (setup, call) = ("{ ((), (vec![1; n],)) }".into(), "sum(&lent.0)".into());
+    GeneratedWorkload {
+        call: GeneratedCall { function, module, setup, call, is_sized: true },
+        target: target(),
+        name: name.into(),
+        test: name.into(),
+        n: 256,
+        ns: 1000,
+        value: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a test is called, and the target that holds it.
 
+use super::GENERATED_MODULE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -86,6 +87,13 @@ pub struct TestId {
     pub target: TargetId,
     /// `module::path::name`, without the crate's name.
     pub name: String,
+}
+
+impl TestId {
+    /// Whether it is a call that the tool made up.
+    pub fn is_generated(&self) -> bool {
+        self.name.split("::").any(|segment| segment == GENERATED_MODULE)
+    }
 }
 
 impl fmt::Display for TestId {

@@ -9,7 +9,7 @@ use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
-use super::{blame, generated, growth as grown, metrics, ratchet, uncovered};
+use super::{blame, generated, growth as grown, metrics, ratchet, uncovered, undecided};
 use crate::model::{Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -30,7 +30,8 @@ pub fn render(run: &Run, denied: Denied) -> String {
             .chain(uncovered(run, denied))
             .chain(growth(run, denied))
             .chain(ratchet(run, denied))
-            .chain(generated(run, denied)),
+            .chain(generated(run, denied))
+            .chain(undecided(run, denied)),
     );
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
@@ -135,6 +136,18 @@ fn growth(run: &Run, denied: Denied) -> Option<TestSuite> {
     }
     suite.add_property(Property::new("growth", headline));
     Some(suite)
+}
+
+/// A case for each answer that was asked for and could not be had.
+fn undecided(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let lines = undecided::lines(run, denied);
+    let mut suite = TestSuite::new("undecided");
+    for line in &lines {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type("undecided").set_message(line.as_str());
+        suite.add_test_case(TestCase::new(line.as_str(), status));
+    }
+    (!lines.is_empty()).then_some(suite)
 }
 
 fn version(version: &VersionName) -> String {

@@ -17,6 +17,7 @@ use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold
 use super::growth;
 use super::rendering::{Rendering, WhenFine, is_fine};
 use super::uncovered;
+use super::undecided;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
 use crate::model::{
@@ -55,6 +56,9 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     }
     ratchet(run, &mut page);
     generated(run, &mut page);
+    for line in undecided::lines(run, rendering.denied) {
+        let _ = writeln!(page, "\n**Undecided**: {}.", plain(&line));
+    }
     details(run, &mut page);
     page
 }
@@ -295,6 +299,7 @@ fn details(run: &Run, page: &mut String) {
         let (rustc, profile, cpu) = (&environment.rustc, &environment.profile, &environment.cpu);
         let _ = writeln!(page, "- Both on one machine: {}", code(&format!("{rustc}, {profile} profile, {cpu}")));
         list("Changed", &run.selection.changes, page);
+        list("Growth not known", &run.growth.iter().flat_map(growth::unknown).collect::<Vec<_>>(), page);
         list("Note", &caveats::notes(run), page);
         list("Warning", &run.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), page);
         if let Some(repeat) = &run.repeat {

@@ -58,6 +58,7 @@ mod style;
 mod table;
 pub mod text;
 mod uncovered;
+mod undecided;
 mod unexplained;
 mod unmeasured;
 mod unsteady;
@@ -76,7 +77,7 @@ use crate::model::Run;
 /// The report of a run; text comes with ANSI colours.
 pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
-        Format::Text => text::render(run, &rendering.text),
+        Format::Text => text::render(run, &rendering.text) + &undecided::text(run, rendering),
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.denied),

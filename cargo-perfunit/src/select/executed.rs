@@ -6,7 +6,7 @@ use super::target_code::{Place, TargetCode};
 use super::trace::{self, Executed, Places, Program};
 use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
 use crate::error::Result;
-use crate::model::{Reason, Side, Sides, TargetId, Warning};
+use crate::model::{Reason, Side, Sides, TargetId, Untraceable, Warning};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -66,9 +66,11 @@ pub fn leave_out_unexecuted(
     // Half of what is left: the rest is for measuring.
     let deadline =
         tracing.deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
-    let mut idle = BTreeMap::new();
-    for (index, surroundings) in in_question {
+    let (mut idle, mut late) = (BTreeMap::new(), None);
+    let tests = in_question.len();
+    for (traced, (index, surroundings)) in in_question.into_iter().enumerate() {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            late = Some(Untraceable::OutOfTime { tests: tests - traced });
             break;
         }
         let candidate = &candidates.chosen[index];
@@ -94,7 +96,7 @@ pub fn leave_out_unexecuted(
     }
     remembered.save()?;
     candidates.leave_out(&idle);
-    Ok(None)
+    Ok(late.map(|why| Warning::NotTraced { why }))
 }
 
 /// Key of what the tests of a target can see, besides their code, when they run: environment, folder, and whose files are

@@ -32,6 +32,7 @@ mod unused_filters;
 mod wanted;
 
 pub use candidates::{Candidate, Candidates, candidates, not_measured};
+pub use changed_functions::changed_functions;
 pub use executed::{Tracing, leave_out_unexecuted};
 pub use functions::functions;
 pub use names::Names;

@@ -14,7 +14,7 @@ use crate::cargo::Context;
 use crate::error::Result;
 use crate::explain::parameters;
 use crate::git::Versions;
-use crate::model::{Run, Selection, Sides, Stages, Warning};
+use crate::model::{Generated, Run, Selection, Sides, Stages, Warning};
 use crate::select::{Names, Selected, select, uncovered, unused_filters};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
@@ -82,8 +82,11 @@ fn measure_all(
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
     run.selection = plan.describe(std::mem::take(&mut run.selection), session);
     run.warnings.extend(plan.warnings());
-    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests());
-    show(&unused, session.context.terminal);
+    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests(), session.options.generated);
+    // Names may yet be those of generated calls.
+    if session.options.generated == Generated::Never {
+        show(&unused, session.context.terminal);
+    }
     run.warnings.extend(unused);
     let dealt = plan.dealt();
     let measured = plan.measure(session, builder)?;

@@ -42,7 +42,16 @@ fn listing() -> Listing {
     ];
     let kept = Sides { base: "sides/1".into(), head: "sides/2".into() };
     let seconds = ListSeconds { prepare: 0.5, build: 12.0, select: 0.25 };
-    Listing { base: base(), head: head(), tests, selection, kept: Some(kept), seeds: None, seconds }
+    Listing {
+        base: base(),
+        head: head(),
+        tests,
+        selection,
+        without: Vec::new(),
+        kept: Some(kept),
+        seeds: None,
+        seconds,
+    }
 }
 
 #[track_caller]

@@ -16,7 +16,7 @@ const MOST_PARAMETERS: usize = 5;
 const MOST_ROOMS: usize = 19;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 24] = [
+const MAY_BE_UNSAFE: [&str; 25] = [
     "cargo-perfunit/src/select/trace/available.rs",
     "cargo-perfunit/src/select/trace/ptrace.rs",
     "cargo-perfunit/src/select/trace/run.rs",
@@ -37,6 +37,7 @@ const MAY_BE_UNSAFE: [&str; 24] = [
     "perfunit-runtime/src/probe/future.rs",
     "perfunit-runtime/src/probe/ticks.rs",
     "perfunit-runtime/src/serve.rs",
+    "perfunit-runtime/src/serve/seat.rs",
     "perfunit-runtime/src/streams.rs",
     "perfunit-runtime/src/sys.rs",
     "perfunit-runtime/stand-ins/divan/alloc.rs",

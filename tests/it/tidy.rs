@@ -95,7 +95,7 @@ fn rooms_are_few() {
 }
 
 #[test]
-fn files_of_a_room_lean_on_each_other_in_one_direction() {
+fn files_lean_on_each_other_in_one_direction() {
     let files = house().circles.into_iter().flatten();
     none(files, "a circle of files is one file that does not say so");
 }

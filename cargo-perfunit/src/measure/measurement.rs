@@ -1,20 +1,19 @@
 //! The pairs of one test until the rule is content or the budget used up, at one go or look by look.
 
 use super::bench::Config;
-use super::classify::{per_run, runs};
+use super::clock::{Clock, Limit};
 use super::failures::Failures;
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
-use super::secondary_metrics::{self, Beside, Rules};
+use super::pairs::{Pairs, Unit};
+use super::secondary_metrics::{self, Rules};
 use super::settled::{LEAST_NS, PROCESS_THRESHOLD, Settled};
 use super::subject::{Ended, Figures};
 use super::trial::Trial;
-use super::work::{Comparison, Work};
-use crate::decide::{self, Looks, Rule, Sequential, Step};
+use crate::decide::{self, Looks, Rule, Step};
 use crate::error::Result;
 use crate::model::{
-    Between, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sample, Side, Sides, Threshold,
-    Verdict,
+    Between, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Threshold, Verdict,
 };
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
@@ -26,25 +25,6 @@ const UNMATCHED_THRESHOLD: f64 = 0.15;
 /// What the place of the same code does to its time, in 99 of 100 cases: 2.6 standard deviations of the 3.3 % that were
 /// seen between layouts of one body.
 const LAYOUT_BIAS: f64 = 0.085;
-
-/// The unit of replication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    Pair,
-    /// A layout drawn at random, with the mean of so many pairs.
-    Layout {
-        pairs: usize,
-    },
-}
-
-impl Unit {
-    fn pairs(self) -> usize {
-        match self {
-            Unit::Pair => 1,
-            Unit::Layout { pairs } => pairs,
-        }
-    }
-}
 
 /// A test that is being measured.
 #[derive(Debug, Clone)]
@@ -75,6 +55,15 @@ enum End {
     /// The whole run's budget was used up.
     CutShort,
     Not(Reason),
+}
+
+impl From<Limit> for End {
+    fn from(limit: Limit) -> Self {
+        match limit {
+            Limit::OfTest => Self::Done,
+            Limit::OfRun => Self::CutShort,
+        }
+    }
 }
 
 impl Measurement {
@@ -166,13 +155,13 @@ impl Measurement {
             return Ok(Some(End::Done));
         }
         if clock.left().is_zero() {
-            return Ok(Some(clock.end()));
+            return Ok(Some(clock.limit().into()));
         }
         let mut trial = *trial;
         if let Some(layouts) = layouts {
             let started = Instant::now();
             let drawn = layouts.drawn(trial.programs.executables, self.pairs.units())?;
-            clock.linking += started.elapsed();
+            clock.leave_out(started.elapsed());
             let Some(executables) = drawn else { return Ok(Some(End::Done)) };
             trial.programs.executables = executables;
             if self.pairs.unit.is_empty() && self.settled.task == Task::Process {
@@ -199,7 +188,7 @@ impl Measurement {
         let beside = &mut self.pairs.beside;
         let (is_look, has_all) = (self.rule.looks.contains(units), units >= self.rule.looks.last());
         let others_are_over = beside.is_told(&rules) || is_look && beside.is_hopeless(&rules, affordable);
-        let end = if has_all { End::Done } else { clock.end() };
+        let end = if has_all { End::Done } else { clock.limit().into() };
         (matches!(step, Step::Ended(_)) && others_are_over).then_some(end)
     }
 
@@ -276,117 +265,12 @@ impl Measurement {
     }
 }
 
-/// The time of a test between two of its looks.
-#[derive(Debug)]
-struct Clock {
-    started: Instant,
-    spent_before: Duration,
-    budget: Duration,
-    /// When the whole run has to end.
-    deadline: Option<Instant>,
-    /// Time spent on linking since the start.
-    linking: Duration,
-}
-
-impl Clock {
-    fn start(spent_before: Duration, budget: Duration, deadline: Option<Instant>) -> Self {
-        Self { started: Instant::now(), spent_before, budget, deadline, linking: Duration::ZERO }
-    }
-
-    fn spent(&self) -> Duration {
-        self.spent_before + self.started.elapsed().saturating_sub(self.linking)
-    }
-
-    /// What is left to the test, and to the whole run.
-    fn left_of(&self) -> (Duration, Duration) {
-        let of_run = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        (self.budget.saturating_sub(self.spent()), of_run.unwrap_or(Duration::MAX))
-    }
-
-    fn left(&self) -> Duration {
-        let (of_test, of_run) = self.left_of();
-        of_test.min(of_run)
-    }
-
-    /// How a test ends that has no more time: by the limit that is the closer one.
-    fn end(&self) -> End {
-        let (of_test, of_run) = self.left_of();
-        if of_run < of_test { End::CutShort } else { End::Done }
-    }
-
-    /// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
-    fn affordable(&self, units: usize) -> usize {
-        decide::affordable(units, self.spent().as_secs_f64(), self.left().as_secs_f64())
-    }
-}
-
-/// The pairs of one test, one entry for each unit of replication.
-#[derive(Debug, Clone)]
-struct Pairs {
-    sequential: Sequential,
-    times: Sides<Vec<f64>>,
-    /// Time of one run in each batch, ns.
-    batches: Sides<Vec<f64>>,
-    /// The pairs of the unit at hand: log ratio, and logarithms of both times.
-    unit: Vec<(f64, Sides<f64>)>,
-    work: Work,
-    beside: Beside,
-}
-
-impl Pairs {
-    fn new(rule: Rule) -> Self {
-        let (times, batches, unit) = Default::default();
-        let (work, beside) = (Work::default(), Beside::default());
-        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside }
-    }
-
-    fn units(&self) -> usize {
-        self.sequential.log_ratios().len()
-    }
-
-    /// What can be plotted of so many units; the batches are those of all.
-    fn sample(&self, units: usize) -> Sample {
-        let steps = Sample::QUANTILES - 1;
-        let quantiles = |times: &Vec<f64>| {
-            let times = &mut times.clone();
-            let at = (0..=steps).map(|step| decide::quantile(times, step as f64 / steps as f64));
-            if self.units() == 0 { Vec::new() } else { at.collect() }
-        };
-        Sample {
-            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
-            batches: self.batches.as_ref().map(quantiles),
-        }
-    }
-
-    /// Adds a pair; the log ratio of the unit of so many that it completes.
-    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
-        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
-        for side in Side::BOTH {
-            self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
-        }
-        self.work.add(pair);
-        self.beside.add(pair, comparison);
-        self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
-        if self.unit.len() < per_unit {
-            return None;
-        }
-        let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
-            decide::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), decide::TRIMMING)
-        };
-        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
-        self.times.base.push(mean(|(_, ns)| ns.base).exp());
-        self.times.head.push(mean(|(_, ns)| ns.head).exp());
-        self.unit.clear();
-        self.beside.end_unit();
-        Some(log_ratio)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::bound::tests::{config, settled};
     use super::super::lockstep::{Shape, SideEnd};
     use super::*;
+    use crate::model::{Side, Sides};
     use perfunit_runtime::page::state;
 
     const HOUR: Duration = Duration::from_hours(1);
@@ -432,14 +316,14 @@ mod tests {
             // A pair is always added; the fewest for figures are 4.
             assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
             let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
-            by_run.end = Some(clock(HOUR, Duration::ZERO).end());
+            by_run.end = Some(clock(HOUR, Duration::ZERO).limit().into());
             check(by_run, Verdict::Inconclusive, Some(&Reason::BudgetUsedUp));
             let mut by_test = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
-            by_test.end = Some(clock(Duration::ZERO, HOUR).end());
+            by_test.end = Some(clock(Duration::ZERO, HOUR).limit().into());
             check(by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
             // What a look was clear about stays so.
             let mut clear = measured(unit, 8, 0.001, &clock(HOUR, HOUR));
-            clear.end = Some(clock(HOUR, Duration::ZERO).end());
+            clear.end = Some(clock(HOUR, Duration::ZERO).limit().into());
             check(clear, Verdict::Same, None);
         }
     }

@@ -19,9 +19,11 @@ mod options;
 mod pairings;
 mod partition;
 mod positionals;
+mod prepared;
 mod ratchet;
 mod repeat;
 pub mod runs;
+mod second_pairing;
 mod shared;
 mod summary;
 

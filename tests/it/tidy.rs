@@ -15,7 +15,7 @@ const LONGEST_FUNCTION: usize = 80;
 /// Besides `self`.
 const MOST_PARAMETERS: usize = 5;
 /// Folders below `src`.
-const MOST_ROOMS: usize = 19;
+const MOST_ROOMS: usize = 18;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
 const MAY_BE_UNSAFE: [&str; 25] = [

@@ -69,5 +69,9 @@ proc-macro2 = "1"
 quote = "1"
 syn = { version = "3", features = ["full", "visit-mut"] }
 
+# Half the time of the default, and expansion is no slower.
+[profile.release]
+opt-level = 1
+
 [workspace]
 "#;

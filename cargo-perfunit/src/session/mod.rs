@@ -23,6 +23,7 @@ mod prepared;
 mod ratchet;
 mod repeat;
 pub mod runs;
+mod second;
 mod second_pairing;
 mod shared;
 mod summary;
@@ -86,7 +87,7 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
         return compare_both(options, terminal, announce);
     }
     let started = Instant::now();
-    let mut compared = compare_both(&generated::of_tests(options), terminal, announce)?;
+    let mut compared = compare_both(&second::first(options), terminal, announce)?;
     let calls = generated::of_calls(options, started.elapsed());
     compared.run.generated = Some(generated::compare_calls(&calls, &compared, terminal, announce));
     Ok(compared)
@@ -102,7 +103,7 @@ fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -
     let mut first = compare_opened(opened, &options, started, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
         terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
-        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| ratchet::not_compared(&error))
+        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| second::not_compared(&error))
     });
     let comparison = match second {
         Ok(second) if second.contents.head != first.contents.head => Err(NotCompared::HeadChanged),

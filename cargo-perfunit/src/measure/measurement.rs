@@ -13,8 +13,8 @@ use super::work::{Comparison, Work};
 use crate::decide::{self, Looks, Rule, Sequential, Step};
 use crate::error::Result;
 use crate::model::{
-    Between, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sample, Side, Sides, Threshold,
-    Verdict,
+    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sample, Side, Sides,
+    Threshold, Verdict,
 };
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
@@ -222,7 +222,7 @@ impl Measurement {
         let (pairs, mode) = (&self.pairs, self.settled.task.mode());
         let used = decision.values.min(pairs.units());
         let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
-        let (base_ns, head_ns) = (decide::median(&mut base.to_vec()), decide::median(&mut head.to_vec()));
+        let Sides { base: base_ns, head: head_ns } = self.times(base, head, &decision.change);
         let measured = Measured {
             change: decision.change,
             base_ns,
@@ -248,6 +248,15 @@ impl Measurement {
             notes: self.notes(mode),
             metrics: self.metrics(),
         }
+    }
+
+    /// One time of each side, as far apart as the pairs say: where the machine's speed jumps, the medians of the sides can be
+    /// of different speeds.
+    fn times(&self, base: &[f64], head: &[f64], change: &Change) -> Sides<f64> {
+        let mut between: Vec<f64> = base.iter().zip(head).map(|(base, head)| (base * head).sqrt()).collect();
+        let between = decide::median(&mut between);
+        let half = ((1.0 + change.estimate) * self.accepted.exp()).sqrt();
+        Sides { base: between / half, head: between * half }
     }
 
     fn notes(&self, mode: Mode) -> Vec<Note> {
@@ -442,6 +451,26 @@ mod tests {
             clear.end = Some(clock(HOUR, Duration::ZERO).end());
             check(clear, Verdict::Same, None);
         }
+    }
+
+    #[test]
+    fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
+        let config = Config { metering: None, ..config() };
+        let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
+        let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+        let clock = Clock::start(Duration::ZERO, HOUR, None);
+        for number in 0..8 {
+            // Half of the pairs are slow; in one only base is.
+            let mut pair = pair(1.03);
+            for (side, slow_from) in [(Side::Base, 3), (Side::Head, 4)] {
+                let speed = if number < slow_from { 1.0 } else { 1.6 };
+                pair.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= speed);
+            }
+            measurement.add(&pair, &config, &clock);
+        }
+        let Measured { change, base_ns, head_ns, .. } = measurement.finish().result.unwrap().measured;
+        assert!((change.estimate - 0.03).abs() < 1e-3, "{}", change.estimate);
+        assert!((head_ns / base_ns - 1.0 - change.estimate).abs() < 1e-9, "{base_ns} {head_ns}");
     }
 
     #[test]

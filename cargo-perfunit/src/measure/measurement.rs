@@ -13,7 +13,7 @@ use super::trial::Trial;
 use crate::decide::{self, Looks, Rule, Step};
 use crate::error::Result;
 use crate::model::{
-    Between, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Threshold, Verdict,
+    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sides, Threshold, Verdict,
 };
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
@@ -31,7 +31,6 @@ const LAYOUT_BIAS: f64 = 0.085;
 pub struct Measurement {
     settled: Settled,
     unit: Unit,
-    rule: Rule,
     gates: Vec<Metric>,
     /// Whether anything but time is asked for.
     is_metered: bool,
@@ -73,7 +72,7 @@ impl Measurement {
         let threshold = match settled.task.mode() {
             Mode::Cold => asked.max(COLD_THRESHOLD),
             Mode::Process => asked.max(PROCESS_THRESHOLD),
-            Mode::FirstCall | Mode::Steady => asked.max(settled.least_change),
+            Mode::FirstCall | Mode::Steady => asked.max(settled.least_change(settled.ns.base)),
         };
         let looks = if unit == Unit::Pair { Looks::OF_PAIRS } else { Looks::of_layouts(alpha_of_change) };
         let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
@@ -86,7 +85,6 @@ impl Measurement {
         Self {
             settled,
             unit,
-            rule,
             gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
             is_metered: config.metering.is_some(),
             asked: config.threshold,
@@ -133,11 +131,15 @@ impl Measurement {
 
     /// The number of units at this look, the first being 0; none behind the last.
     pub fn units_at(&self, look: usize) -> Option<usize> {
-        self.rule.looks.all().nth(look)
+        self.rule().looks.all().nth(look)
     }
 
     pub fn is_over(&self) -> bool {
-        self.end.is_some() || self.pairs.units() >= self.rule.looks.last()
+        self.end.is_some() || self.pairs.units() >= self.rule().looks.last()
+    }
+
+    fn rule(&self) -> &Rule {
+        self.pairs.sequential.rule()
     }
 
     /// Runs a pair; tells if it was the last one.
@@ -151,7 +153,7 @@ impl Measurement {
         if interrupt::requested() {
             return Ok(Some(End::Not(Reason::Interrupted)));
         }
-        if self.pairs.units() >= self.rule.looks.last() {
+        if self.pairs.units() >= self.rule().looks.last() {
             return Ok(Some(End::Done));
         }
         if clock.left().is_zero() {
@@ -181,12 +183,15 @@ impl Measurement {
             return self.failures.add(pair, config.timeout).map(End::Not);
         }
         let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs())?;
+        // The pilot may have met the machine at half its speed.
+        self.pairs.sequential.raise_threshold(self.settled.least_change(self.pairs.fastest()));
         let units = self.pairs.units() + 1;
         let affordable = clock.affordable(units);
         let step = self.pairs.sequential.push(log_ratio - self.accepted, affordable);
-        let rules = Rules { time: self.rule, gates: &self.gates };
+        let rule = *self.rule();
+        let rules = Rules { time: rule, gates: &self.gates };
         let beside = &mut self.pairs.beside;
-        let (is_look, has_all) = (self.rule.looks.contains(units), units >= self.rule.looks.last());
+        let (is_look, has_all) = (rule.looks.contains(units), units >= rule.looks.last());
         let others_are_over = beside.is_told(&rules) || is_look && beside.is_hopeless(&rules, affordable);
         let end = if has_all { End::Done } else { clock.limit().into() };
         (matches!(step, Step::Ended(_)) && others_are_over).then_some(end)
@@ -211,7 +216,7 @@ impl Measurement {
         let (pairs, mode) = (&self.pairs, self.settled.task.mode());
         let used = decision.values.min(pairs.units());
         let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
-        let (base_ns, head_ns) = (decide::median(&mut base.to_vec()), decide::median(&mut head.to_vec()));
+        let Sides { base: base_ns, head: head_ns } = self.times(base, head, &decision.change);
         let measured = Measured {
             change: decision.change,
             base_ns,
@@ -223,7 +228,7 @@ impl Measurement {
             // Without any spread d is infinite or undefined; the interval says it all.
             effect: decide::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
             mode,
-            threshold: self.rule.threshold,
+            threshold: self.rule().threshold,
             asked: self.asked,
             sample: pairs.sample(used),
             bound: None,
@@ -239,9 +244,18 @@ impl Measurement {
         }
     }
 
+    /// One time of each side, as far apart as the pairs say: where the machine's speed jumps, the medians of the sides can be
+    /// of different speeds.
+    fn times(&self, base: &[f64], head: &[f64], change: &Change) -> Sides<f64> {
+        let mut between: Vec<f64> = base.iter().zip(head).map(|(base, head)| (base * head).sqrt()).collect();
+        let between = decide::median(&mut between);
+        let half = ((1.0 + change.estimate) * self.accepted.exp()).sqrt();
+        Sides { base: between / half, head: between * half }
+    }
+
     fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
-        if mode == Mode::Steady && self.settled.least_change > self.asked.fraction() {
+        if mode == Mode::Steady && self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
             notes.push(Note::LeastDifference { ns: LEAST_NS });
         }
         // With a layout of its own each process differs from the others for that alone.
@@ -257,7 +271,7 @@ impl Measurement {
         if !self.is_metered {
             return Metrics::new();
         }
-        let mut metrics = self.pairs.beside.metrics(&Rules { time: self.rule, gates: &self.gates });
+        let mut metrics = self.pairs.beside.metrics(&Rules { time: *self.rule(), gates: &self.gates });
         if self.settled.task == Task::Process {
             secondary_metrics::withhold(&mut metrics);
         }
@@ -326,6 +340,46 @@ mod tests {
             clear.end = Some(clock(HOUR, Duration::ZERO).limit().into());
             check(clear, Verdict::Same, None);
         }
+    }
+
+    #[test]
+    fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
+        let config = Config { metering: None, ..config() };
+        let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
+        let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+        let clock = Clock::start(Duration::ZERO, HOUR, None);
+        for number in 0..8 {
+            // Half of the pairs are slow; in one only base is.
+            let mut pair = pair(1.03);
+            for (side, slow_from) in [(Side::Base, 3), (Side::Head, 4)] {
+                let speed = if number < slow_from { 1.0 } else { 1.6 };
+                pair.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= speed);
+            }
+            measurement.add(&pair, &config, &clock);
+        }
+        let Measured { change, base_ns, head_ns, .. } = measurement.finish().result.unwrap().measured;
+        assert!((change.estimate - 0.03).abs() < 1e-3, "{}", change.estimate);
+        assert!((head_ns / base_ns - 1.0 - change.estimate).abs() < 1e-9, "{base_ns} {head_ns}");
+    }
+
+    #[test]
+    fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
+        let config = Config { metering: None, ..config() };
+        // The pilot met it at three fifths of its speed.
+        let settled = Settled { task: Task::Steady(pair(1.0).shape), least_ns: 1.0, ..settled(32.0 / 0.6, 32.0 / 0.6) };
+        let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+        let clock = Clock::start(Duration::ZERO, HOUR, None);
+        for _ in 0..16 {
+            let mut pair = pair(0.973);
+            for side in Side::BOTH {
+                pair.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= 32.0 / 1e4);
+            }
+            measurement.add(&pair, &config, &clock);
+        }
+        let figures = measurement.finish().result.unwrap();
+        assert_eq!(figures.verdict, Verdict::ChangedBelowThreshold);
+        assert!((figures.measured.threshold - 1.0 / 32.0).abs() < 1e-6, "{}", figures.measured.threshold);
+        assert_eq!(figures.notes, [Note::LeastDifference { ns: LEAST_NS }]);
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Pairs {
         self.sequential.log_ratios().len()
     }
 
+    /// Time of a run on base where the machine was at its fastest, ns.
+    pub fn fastest(&self) -> f64 {
+        self.times.base.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     /// What can be plotted of so many units; the batches are those of all.
     pub fn sample(&self, units: usize) -> Sample {
         let steps = Sample::QUANTILES - 1;

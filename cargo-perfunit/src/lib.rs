@@ -16,8 +16,6 @@ pub mod config;
 
 pub mod hook;
 
-pub mod ci;
-
 pub mod build;
 
 pub mod select;

@@ -102,23 +102,32 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
-        compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
-        // Without it pairs are noisier, and nothing else.
-        let _ = compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS);
-        // Without it the allocator's figures are not available, and nothing else.
-        let _ = compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER);
-        if variant.runner {
-            // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
-            let _ = make_runner(cargo, draft);
-        }
-        make_growth(cargo, draft)?;
-        make_macros(cargo, draft)?;
+        // What takes longest, beside the others.
+        std::thread::scope(|scope| {
+            let macros = scope.spawn(|| make_macros(cargo, draft));
+            let others = make_libraries(cargo, draft, variant);
+            let macros = macros.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            others.and(macros)
+        })?;
         for (name, sources) in STAND_INS {
             // Without it targets that use that harness keep their own.
             let _ = make_stand_in(cargo, draft, name, sources);
         }
         Ok(())
     })
+}
+
+fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
+    compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
+    // Without it pairs are noisier, and nothing else.
+    let _ = compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS);
+    // Without it the allocator's figures are not available, and nothing else.
+    let _ = compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER);
+    if variant.runner {
+        // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
+        let _ = make_runner(cargo, draft);
+    }
+    make_growth(cargo, draft)
 }
 
 fn sources_key() -> KeyBuilder {

@@ -1,7 +1,7 @@
 //! That command lines are understood.
 
+use super::ci::{Job, Service};
 use super::*;
-use crate::ci::{Job, Service};
 use crate::hook::{OnFailure, Stored, words_of};
 use std::num::NonZeroUsize;
 

@@ -7,7 +7,7 @@ use super::news::Announce;
 use super::open::{Lock, Opened, open};
 use super::options::Options;
 use super::pairings;
-use super::ratchet::not_compared;
+use super::second::{self, not_compared};
 use super::shared::Session;
 use crate::build::Builder;
 use crate::config::Rules;
@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::generate::{self, CrateSources, Placing, Sources, Store, Trials};
 use crate::git::{Entry, Versions};
 use crate::model::{
-    Capture, Function, Generated, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared,
-    NotGenerated, Run, Side, Sides, TargetKind, Uncovered, Unused, Warning, WithoutWorkload,
+    Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
+    Side, Sides, TargetKind, Uncovered, Unused, Warning, WithoutWorkload,
 };
 use crate::select::{Filter, Names, Scope, Selected, select, uncovered};
 use crate::system::interrupt;
@@ -24,9 +24,6 @@ use crate::system::term::Terminal;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// Comparisons of a run with generated calls.
-const COMPARISONS: u32 = 2;
 
 /// Refuses what does not go together.
 pub fn check(options: &Options) -> Result<()> {
@@ -41,22 +38,10 @@ pub fn check(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// How to compare the tests: both comparisons share one error rate and the time.
-pub fn of_tests(options: &Options) -> Options {
-    let mut options = options.clone();
-    options.measuring.family *= COMPARISONS as usize;
-    options.measuring.budget = options.measuring.budget.map(|whole| whole / COMPARISONS);
-    options
-}
-
 /// How to compare generated calls in the time that is left. What is said of tests means none of them; which calls are
 /// compared is for [`only`] to say.
 fn of_calls(options: &Options, elapsed: Duration) -> Options {
-    let mut calls = of_tests(options);
-    calls.measuring.budget = options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
-    calls.ratchet = None;
-    calls.generated = Generated::Never;
-    calls.growth = false;
+    let mut calls = second::second(options, elapsed);
     calls.all_tests = false;
     calls.filter = Filter::default();
     calls.rules = Rules { accepted: Vec::new(), default_filter: None, ..calls.rules };
@@ -333,7 +318,7 @@ pub fn lay_over(versions: &mut Versions, workspace: &crate::cargo::Workspace, wo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Partition;
+    use crate::model::{Generated, Partition};
 
     fn options() -> Options {
         let mut options = Options { generated: Generated::Uncovered, all_tests: true, ..Options::default() };
@@ -343,13 +328,10 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_calls_share_the_error_rate_and_the_time() {
-        let options = options();
-        let (tests, calls) = (of_tests(&options), of_calls(&options, Duration::from_mins(2)));
-        assert_eq!((tests.measuring.family, calls.measuring.family), (2, 2));
-        let minutes = |minutes| Some(Duration::from_mins(minutes));
-        assert_eq!((tests.measuring.budget, calls.measuring.budget), (minutes(5), minutes(8)));
+    fn what_is_said_of_tests_means_no_call() {
+        let calls = of_calls(&options(), Duration::from_mins(2));
         assert!(calls.filter.names.is_empty() && !calls.all_tests && calls.generated == Generated::Never);
+        assert_eq!(calls.measuring.budget, Some(Duration::from_mins(8)));
     }
 
     #[test]

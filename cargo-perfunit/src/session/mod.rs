@@ -21,9 +21,12 @@ mod options;
 mod pairings;
 mod partition;
 mod positionals;
+mod prepared;
 mod ratchet;
 mod repeat;
 pub mod runs;
+mod second;
+mod second_pairing;
 mod shared;
 mod summary;
 
@@ -84,7 +87,7 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
         return compare_both(options, terminal, announce);
     }
     let started = Instant::now();
-    let mut compared = compare_both(&generated::of_tests(options), terminal, announce)?;
+    let mut compared = compare_both(&second::first(options), terminal, announce)?;
     let calls = generated::compare_calls(options, started.elapsed(), &compared, terminal, announce);
     compared.run.warnings.retain(|warning| !generated::is_settled(warning, &calls));
     compared.run.generated = Some(calls);
@@ -101,7 +104,7 @@ fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -
     let mut first = compare_opened(opened, &options, started, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
         terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
-        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| ratchet::not_compared(&error))
+        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| second::not_compared(&error))
     });
     let comparison = match second {
         Ok(second) if second.contents.head != first.contents.head => Err(NotCompared::HeadChanged),

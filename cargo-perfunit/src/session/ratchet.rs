@@ -1,16 +1,11 @@
-//! The second comparison of a run: head with an older version, so that small losses that add up are found.
-//!
-//! It is made as the first, with the same options; both share one family-wise error rate.
+//! The comparison of head with an older version, after that with base, so that small losses that add up are found.
 
 use super::options::Options;
+use super::second;
 use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
-use crate::system::interrupt;
 use std::time::Duration;
-
-/// Comparisons of a run with a ratchet.
-const COMPARISONS: u32 = 2;
 
 /// The ratchet's version, found.
 pub struct OlderVersion<'a> {
@@ -45,14 +40,7 @@ impl<'a> OlderVersion<'a> {
 
     /// How to compare with base, this commit. If it is the version, there is no second comparison to share with.
     pub fn first(&self, base: &str) -> Options {
-        if base == self.version.commit { self.options.clone() } else { self.shared() }
-    }
-
-    fn shared(&self) -> Options {
-        let mut options = self.options.clone();
-        options.measuring.family *= COMPARISONS as usize;
-        options.measuring.budget = options.measuring.budget.map(|whole| whole / COMPARISONS);
-        options
+        if base == self.version.commit { self.options.clone() } else { second::first(self.options) }
     }
 
     /// How to compare with the version in the time that is left, after a comparison with base.
@@ -60,34 +48,11 @@ impl<'a> OlderVersion<'a> {
         if first.base.commit == self.version.commit {
             return Err(NotCompared::IsBase);
         }
-        stopped()?;
-        let mut options = self.shared();
-        options.measuring.budget = self.options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
+        second::stopped()?;
+        let mut options = second::second(self.options, elapsed);
         options.request = options.request.since(&self.version.commit);
-        options.ratchet = None;
-        options.growth = false;
         options.rules.accepted = self.accepted.to_vec();
         Ok(options)
-    }
-}
-
-fn stopped() -> std::result::Result<(), NotCompared> {
-    match (interrupt::requested(), interrupt::by_clock()) {
-        (false, _) => Ok(()),
-        (true, true) => Err(NotCompared::BudgetUsedUp),
-        (true, false) => Err(NotCompared::Interrupted),
-    }
-}
-
-/// Why the second comparison ended with an error.
-pub fn not_compared(error: &Error) -> NotCompared {
-    // Whatever failed then failed because it was stopped.
-    if let Err(stopped) = stopped() {
-        return stopped;
-    }
-    match error.as_broken() {
-        Some(broken) => NotCompared::DoesNotBuild { side: broken.side, error: broken.first_error().to_owned() },
-        None => NotCompared::Failed { why: error.to_string() },
     }
 }
 
@@ -111,17 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn both_comparisons_share_the_error_rate_and_the_time() {
-        let minutes = |minutes| Some(Duration::from_mins(minutes));
-        let (asked, run) = (options(minutes(10)), samples::run(Vec::new()));
-        let against = older(&asked, "1f", &[]);
-        let (first, second) = (against.first("2e"), against.second(&run, Duration::from_mins(2)).unwrap());
-        assert_eq!((first.measuring.family, second.measuring.family), (2, 2));
-        assert_eq!((first.measuring.budget, second.measuring.budget), (minutes(5), minutes(8)));
+    fn the_second_comparison_begins_at_the_version() {
+        let (asked, run) = (options(Some(Duration::from_mins(10))), samples::run(Vec::new()));
+        let second = older(&asked, "1f", &[]).second(&run, Duration::from_mins(2)).unwrap();
         assert_eq!(second.request, Request::Range { base: "1f".to_owned(), head: None });
-        let late = against.second(&run, Duration::from_mins(20)).unwrap();
-        assert_eq!(late.measuring.budget, Some(Duration::ZERO));
-        assert!(second.ratchet.is_none() && first.rules.accepted.is_empty());
+        assert_eq!(second.measuring.budget, Some(Duration::from_mins(8)));
+        assert!(second.ratchet.is_none());
     }
 
     #[test]
@@ -131,15 +91,6 @@ mod tests {
         assert_eq!(against.second(&run, Duration::ZERO).err(), Some(NotCompared::IsBase));
         let first = against.first(&run.base.commit).measuring;
         assert_eq!((first.family, first.budget), (1, asked.measuring.budget));
-    }
-
-    #[test]
-    fn what_does_not_build_is_told_from_what_fails() {
-        let error = Error::setup("no way").hint("another one");
-        assert_eq!(not_compared(&error), NotCompared::Failed { why: "no way\nhint: another one".to_owned() });
-        let broken = error.broken(crate::model::Side::Base, "error: no\nmore");
-        let expected = NotCompared::DoesNotBuild { side: crate::model::Side::Base, error: "error: no".to_owned() };
-        assert_eq!(not_compared(&broken), expected);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::source_files::sources;
 use super::with_probes::{self, Probed};
 use crate::build::{Builder, InPlace, Probes, Seeds};
 use crate::decide::{self, Growing};
-use crate::error::{Result, apart};
+use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::{Bench, Config, CountedWork, Subject, WorkTables, counted};
 use crate::model::{
     BuiltWith, Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, Side, Sides, TargetId, TestId, Unexplained,
@@ -53,13 +53,16 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
         Counter { bench: &bench, config: inquiry.config(Duration::MAX, inquiry.end()), probed: &probed, inquiry };
     let progress = Progress::bar(context.terminal, "Counting", tests.len());
     let mut random = fastrand::Rng::with_seed(inquiry.measuring.seed);
-    let (seen, not_counted) = counter.count(tests, &[], &mut random, &progress)?;
+    let (seen, mut not_counted) = counter.count(tests, &[], &mut random, &progress)?;
     let suspects: BTreeSet<Place> = seen.faster(Which::Whole).into_keys().collect();
     let again: Vec<TestId> = seen.tests_of(&suspects);
     let confirmed = if again.is_empty() {
         Seen::default()
     } else {
-        counter.count(&again, &counter.keys(&suspects), &mut random, &progress)?.0
+        let (confirmed, not_again) = counter.count(&again, &counter.keys(&suspects), &mut random, &progress)?;
+        // Without that nothing says whether they are findings.
+        not_counted.extend(not_again);
+        confirmed
     };
     let findings = counter.findings(&confirmed, &suspects);
     let unseen = counter.unseen(&seen);
@@ -87,7 +90,7 @@ impl Counter<'_> {
         let (mut seen, mut not_counted) = (Seen::default(), Vec::new());
         for test in tests {
             progress.message(test.to_string());
-            match self.one(test, random)? {
+            match apart(self.one(test, random))? {
                 Ok(work) => seen.add(test, &work, &self.probed.renamed),
                 Err(why) => not_counted.push((test.clone(), why)),
             }
@@ -96,16 +99,12 @@ impl Counter<'_> {
         Ok((seen, not_counted))
     }
 
-    fn one(
-        &self,
-        test: &TestId,
-        random: &mut fastrand::Rng,
-    ) -> Result<std::result::Result<Sides<Vec<CountedWork>>, NotCounted>> {
+    fn one(&self, test: &TestId, random: &mut fastrand::Rng) -> Tried<Sides<Vec<CountedWork>>, NotCounted> {
         if interrupt::requested() {
-            return Ok(Err(NotCounted::Because(Unexplained::NotReached)));
+            return Err(Stop::Because(NotCounted::Because(Unexplained::NotReached)));
         }
         if let Some(why) = self.inquiry.over() {
-            return Ok(Err(NotCounted::Because(why)));
+            return Err(Stop::Because(NotCounted::Because(why)));
         }
         let executable = |side: Side| {
             let mut executables = self.probed.sides.get(side).executables.iter();
@@ -113,11 +112,11 @@ impl Counter<'_> {
         };
         let (Some(base), Some(head)) = (executable(Side::Base), executable(Side::Head)) else {
             let with = BuiltWith::Counters;
-            return Ok(Err(NotCounted::Because(Unexplained::TargetNotBuilt { with })));
+            return Err(Stop::Because(NotCounted::Because(Unexplained::TargetNotBuilt { with })));
         };
         let executables = Sides { base, head };
         let subject = Subject { test: test.clone(), executables, terms: None, ignored: false };
-        apart(counted(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random))
+        counted(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random)
     }
 
     /// The keys by which both sides know these functions, sorted.

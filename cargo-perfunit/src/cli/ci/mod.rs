@@ -1,14 +1,17 @@
 //! `cargo perfunit ci`.
 
+mod job;
+
+pub use job::{Job, Service};
+
 use super::arguments::place;
 use crate::cargo::{self, Cargo};
-use crate::ci::{Job, Service};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::Repository;
 use crate::hook::manifests;
 use crate::system::fs;
 use crate::system::term::{self, Terminal};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +49,7 @@ pub enum CiCommand {
 pub struct InitArguments {
     /// The service that runs it.
     #[arg(value_enum)]
-    pub service: CiService,
+    pub service: Service,
     /// Split the tests among N machines, and merge their results.
     #[arg(long, value_name = "N")]
     pub shards: Option<NonZeroUsize>,
@@ -59,17 +62,6 @@ pub struct InitArguments {
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
-}
-
-/// Services that run jobs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CiService {
-    /// GitHub Actions: `.github/workflows/perfunit.yml`.
-    Github,
-    /// GitLab CI: `.gitlab-ci.yml`, or a file to include there.
-    Gitlab,
-    /// Any other: a shell script, `ci/perfunit.sh`.
-    Generic,
 }
 
 impl CiArguments {
@@ -87,7 +79,7 @@ impl InitArguments {
         let (folder, manifest) = place(self.manifest_path.as_deref())?;
         let repository = Repository::discover(&folder)?;
         let root = repository.root();
-        let service = self.service.service();
+        let service = self.service;
         let shards = self.shards.filter(|shards| shards.get() > 1);
         let branch = repository.default_branch_name().unwrap_or_else(|| "main".to_owned());
         let text = Job { service, shards, branch, folder: project(&folder, manifest.as_deref(), root)? }.render();
@@ -120,16 +112,6 @@ impl InitArguments {
             term::print(&format!("include:\n  - local: {GITLAB_INCLUDED}\n"));
         }
         Ok(ExitCode::Success)
-    }
-}
-
-impl CiService {
-    fn service(self) -> Service {
-        match self {
-            Self::Github => Service::Github,
-            Self::Gitlab => Service::Gitlab,
-            Self::Generic => Service::Generic,
-        }
     }
 }
 

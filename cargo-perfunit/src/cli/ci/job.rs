@@ -1,15 +1,19 @@
 //! Ready jobs for continuous integration: the text of the file that a service reads.
 //!
-//! Data in, `String` out. All jobs have in common that base and head are measured by the same job, that only commits are
+//! All jobs have in common that base and head are measured by the same job, that only commits are
 //! compared, and that what they say is said by the exit code as well.
 
+use clap::ValueEnum;
 use std::num::NonZeroUsize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Services that run jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Service {
+    /// GitHub Actions: `.github/workflows/perfunit.yml`.
     Github,
+    /// GitLab CI: `.gitlab-ci.yml`, or a file to include there.
     Gitlab,
-    /// Any: a shell script.
+    /// Any other: a shell script, `ci/perfunit.sh`.
     Generic,
 }
 

@@ -17,7 +17,7 @@ use crate::model::{
     Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, NotCompared, NotGenerated, Run, Side, Sides,
     TargetKind, VersionName,
 };
-use crate::select::{Filter, Names, Scope, Selected, select, uncovered};
+use crate::select::{Filter, Names, Scope, Selected, select, unseen};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
@@ -249,7 +249,7 @@ fn functions(opened: &Opened, request: &GenerateRequest) -> Result<Vec<Function>
         return crate::select::functions(&versions, &selected, names);
     }
     let found = if selected.targets.is_empty() {
-        uncovered(&selected, &Names::of_versions(&versions, &selected), &[])
+        unseen(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
     } else {
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let session = Session::new(context, &versions, &selected, &options);

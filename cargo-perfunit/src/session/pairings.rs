@@ -13,7 +13,7 @@ use crate::explain::{Answers, Question, explain};
 use crate::model::{Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TargetKind, TestId, Verdict, Warning};
 use crate::select::reach::Files;
 use crate::select::source::{ChangeKind, ChangedItem, ItemKind};
-use crate::select::{Candidate, Candidates, Names, Selected, candidates, leave_out_unexecuted, uncovered};
+use crate::select::{Candidate, Candidates, Names, Selected, Unseen, candidates, leave_out_unexecuted, unseen};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -141,7 +141,8 @@ impl Plan {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
-        selection.uncovered = uncovered(selected, names, &self.candidates().collect::<Vec<_>>());
+        let Unseen { uncovered, not_compiled } = unseen(selected, names, &self.candidates().collect::<Vec<_>>());
+        (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
         selection
     }
 

@@ -179,7 +179,7 @@ pub fn generated(run: &Run) -> Markup {
     }
 }
 
-/// Changed functions that no test executes; nothing where there is none.
+/// Changed functions that no test executes, and those that are not compiled; nothing where there is none.
 pub fn uncovered(run: &Run) -> Markup {
     html! {
         @if let Some(headline) = uncovered::headline(&run.selection) {
@@ -189,8 +189,19 @@ pub fn uncovered(run: &Run) -> Markup {
                     @for function in &run.selection.uncovered {
                         li {
                             code { (one_line(&function.function.name)) } " ("
-                            code { (uncovered::place(function)) } "): " (uncovered::because(function))
+                            code { (growth::place(&function.function)) } "): " (uncovered::because(function))
                         }
+                    }
+                }
+            }
+            "\n"
+        }
+        @if let Some(headline) = uncovered::not_compiled(&run.selection) {
+            section.remarks aria-labelledby="not-compiled-title" {
+                h2 id="not-compiled-title" { (headline) }
+                ul {
+                    @for function in &run.selection.not_compiled {
+                        li { code { (one_line(&function.name)) } " (" code { (growth::place(function)) } ")" }
                     }
                 }
             }

@@ -52,7 +52,7 @@ fn rows(house: &House) -> Vec<(&'static str, String)> {
         ("files of the tool", house.product.keys().filter(of_tool).count().to_string()),
         ("arrows between rooms", house.arrows.len().to_string()),
         ("arrows upwards", house.upwards().len().to_string()),
-        ("circles inside rooms", house.circles.len().to_string()),
+        ("circles of files", house.circles.len().to_string()),
         ("files in circles", house.circles.iter().map(std::collections::BTreeSet::len).sum::<usize>().to_string()),
         ("lines of the tool", tool.to_string()),
         ("lines of what goes into tests", others.to_string()),

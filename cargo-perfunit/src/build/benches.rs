@@ -6,7 +6,7 @@
 use super::kept::TestExecutable;
 use super::listing::{self, Found};
 use super::own_harness::Unlisted;
-use crate::error::Result;
+use crate::error::{Stop, Tried};
 use crate::model::Capture;
 use crate::system::cache;
 use crate::system::fs;
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 const ARGUMENT: &str = "--bench";
 
 /// What an executable lists; or why it does not. `scratch` is a folder of ours.
-pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
+pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
     process::spare_children();
     let temporary = scratch.join("tmp").join("listed");
     fs::remove_dir_all(&temporary)?;
@@ -35,12 +35,13 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::r
     let text = fs::read_if_exists(&list)?;
     fs::remove_dir_all(&temporary)?;
     let arguments = ARGUMENT.to_owned();
-    Ok(match (status, text) {
+    let found = match (status, text) {
         (None, _) => Err(Unlisted::TimedOut { arguments, seconds: LONGEST.as_secs() }),
         (Some(status), _) if !status.success() => Err(Unlisted::Failed { arguments, status }),
         (Some(_), None) => Err(Unlisted::NoBenchmark),
         (Some(_), Some(text)) => Ok(found(&String::from_utf8_lossy(&text))),
-    })
+    };
+    found.map_err(Stop::Because)
 }
 
 fn found(list: &str) -> Vec<Found> {

@@ -1,12 +1,12 @@
 //! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
 
-use super::invoke::{self, BuildFailure, Built, Watch};
+use super::invoke::{self, BuildFailure, Watch};
 use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
 use super::toolchain::{self, Toolchain, Variant};
 use crate::cargo::{self, Context, Location, Package, Target, Workspace};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop, Tried};
 use crate::git::{Entry, FileSet, Repository, Versions};
 use crate::model::{Side, Sides, TargetId};
 use crate::system::cache::{self, KeyBuilder};
@@ -172,11 +172,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds both versions, again and again while the attempt knows something to try.
-    pub fn both_sides(
-        &mut self,
-        job: &Job<'_>,
-        attempt: &mut dyn Attempt,
-    ) -> Result<std::result::Result<Both, BuildFailure>> {
+    pub fn both_sides(&mut self, job: &Job<'_>, attempt: &mut dyn Attempt) -> Tried<Both, BuildFailure> {
         'again: loop {
             let toolchains = self.toolchains(attempt.variant())?;
             let mut built: Sides<Option<SideBuild>> = Sides::default();
@@ -185,25 +181,26 @@ impl<'a> Builder<'a> {
                     interrupt::check()?;
                     // Both sides have the doc tests of that which is built first.
                     let texts = built.get(side.other()).as_ref().map(SideBuild::doctests);
-                    let failure = match self.one_side(job, attempt, (side, texts), toolchains.get(side))? {
-                        Built::Done(done) => {
+                    let failure = match self.one_side(job, attempt, (side, texts), toolchains.get(side)) {
+                        Ok(done) => {
                             *built.get_mut(side) = Some(done);
                             continue;
                         }
-                        Built::Failed(failure) => failure,
+                        Err(Stop::Because(failure)) => failure,
+                        Err(failed) => return Err(failed),
                     };
                     let tree = self.root(attempt.place())?;
                     match attempt.after(side, &failure, &tree)? {
                         Next::SameSide => {}
                         Next::BothSides => continue 'again,
-                        Next::Stop => return Ok(Err(failure)),
+                        Next::Stop => return Err(Stop::Because(failure)),
                     }
                 }
             }
             let (Some(base), Some(head)) = (built.base, built.head) else {
-                return Err(Error::setup("a side was not built"));
+                return Err(Error::setup("a side was not built").into());
             };
-            return Ok(Ok(Both { sides: Sides { base, head }, toolchains }));
+            return Ok(Both { sides: Sides { base, head }, toolchains });
         }
     }
 
@@ -222,7 +219,7 @@ impl<'a> Builder<'a> {
         attempt: &dyn Attempt,
         (side, texts): (Side, Option<PathBuf>),
         toolchain: &Toolchain,
-    ) -> Result<Built> {
+    ) -> Tried<SideBuild, BuildFailure> {
         let Context { location, ours, terminal, .. } = self.context;
         let (files, injections) = (attempt.files(side), attempt.injections());
         let progress = Progress::spinner(*terminal, "Building");
@@ -230,7 +227,7 @@ impl<'a> Builder<'a> {
             job.targets.iter().filter(|target| !attempt.is_left_out(target)).cloned().collect();
         let there = there(files, job, &wanted);
         if there.is_empty() {
-            return Ok(Built::Done(SideBuild::empty(ours)));
+            return Ok(SideBuild::empty(ours));
         }
         self.checkout(attempt.place(), files, injections)?;
         let target_dir = ours.join(match attempt.place() {

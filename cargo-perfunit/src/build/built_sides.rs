@@ -9,7 +9,7 @@ use super::kept::SideBuild;
 use super::pairing::Pairing;
 use super::shadow::{Injected, Injections};
 use super::toolchain::Variant;
-use crate::error::{Error, ExitCode, Result};
+use crate::error::{Error, ExitCode, Result, apart};
 use crate::git::FileSet;
 use crate::model::{NoBench, Side, Sides, TargetId, TestCodeDifference, Warning};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,10 +84,8 @@ impl Builder<'_> {
             warnings: Vec::new(),
             names: self.names().clone(),
         };
-        let Both { sides, toolchains } = match self.both_sides(job, &mut attempt)? {
-            Ok(both) => both,
-            Err(failure) => return Err(Error::new(ExitCode::BuildFailed, failure.output)),
-        };
+        let both = apart(self.both_sides(job, &mut attempt))?;
+        let Both { sides, toolchains } = both.map_err(|failure| Error::new(ExitCode::BuildFailed, failure.output))?;
         Ok(BuiltSides {
             sides,
             pairing: attempt.pairing,

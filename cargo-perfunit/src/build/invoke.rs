@@ -9,10 +9,10 @@ use super::kept::{self, Artifacts, SideBuild};
 use super::key::side_key;
 use super::request::{Options, Request};
 use super::toolchain::Toolchain;
-use super::unify;
+use super::unify::{self, Flags};
 use crate::cargo;
 use crate::cargo::Cargo;
-use crate::error::{Error, ExitCode, Result};
+use crate::error::{Error, ExitCode, Result, Stop, Tried};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -39,16 +39,7 @@ pub struct Watch<'a> {
     pub name: String,
 }
 
-/// The end of a build.
-#[derive(Debug)]
-pub enum Built {
-    /// All executables are there.
-    Done(SideBuild),
-    /// rustc or cargo refused.
-    Failed(BuildFailure),
-}
-
-/// Why a side does not build.
+/// Why a side does not build: rustc or cargo refused.
 #[derive(Debug, Default)]
 pub struct BuildFailure {
     /// Root files (in the tree) of the targets with errors, with the first error of each.
@@ -80,7 +71,12 @@ impl BuildFailure {
 }
 
 /// Builds a side, or returns it from an earlier run.
-pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch: &Watch<'_>) -> Result<Built> {
+pub fn build(
+    cargo: &Cargo,
+    toolchain: &Toolchain,
+    request: &Request<'_>,
+    watch: &Watch<'_>,
+) -> Tried<SideBuild, BuildFailure> {
     let _span = tracing::info_span!("build").entered();
     let sides = request.ours.join("sides");
     let key = side_key(toolchain, request)?;
@@ -88,7 +84,7 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch:
         && let Some(build) = kept::load(&sides, &read.key(&key))
     {
         tracing::info!(folder = %build.folder.display(), "kept side reused");
-        return Ok(Built::Done(build));
+        return Ok(build);
     }
     if !request.target_dir.exists() {
         let profile = &request.options.profile;
@@ -104,35 +100,31 @@ pub fn build(cargo: &Cargo, toolchain: &Toolchain, request: &Request<'_>, watch:
     let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
     let flags = unify::selection(cargo, request)?;
     let call = Call { cargo, toolchain, request, notes: &notes };
-    let mut end = Ok(Artifacts::default());
-    if let Some(tests) = &flags.tests {
-        end = call.run(Artifacts::default(), tests, None, watch.progress)?;
-    }
     let answers = request.ours.join("doctests");
-    if let (Ok(artifacts), Some(flags)) = (&mut end, &flags.doctests) {
-        let rustdoc = call.order_doctests(&answers)?;
-        end = call.run(std::mem::take(artifacts), flags, Some((&rustdoc, &answers)), watch.progress)?;
+    let mut artifacts = call.both(&flags, &answers, watch.progress).map_err(|stop| unless_full(request.ours, stop))?;
+    let extracted = doctests::collect(&answers, &request.doctests())?;
+    artifacts.add_doctests(&extracted);
+    let invocations = capture_role::collect(&notes)?;
+    if invocations.is_empty() && !artifacts.tests.is_empty() {
+        let error = Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host));
+        return Err(error
+            .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target")
+            .into());
     }
-    match end {
-        Ok(mut artifacts) => {
-            let extracted = doctests::collect(&answers, &request.doctests())?;
-            artifacts.add_doctests(&extracted);
-            let invocations = capture_role::collect(&notes)?;
-            if invocations.is_empty() && !artifacts.tests.is_empty() {
-                return Err(Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host))
-                    .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target"));
-            }
-            let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
-            read.save(request.ours, &key)?;
-            kept::keep(&sides, &read.key(&key), &artifacts, &invocations, &extracted).map(Built::Done)
-        }
-        Err(failure) if is_full(request.ours, &failure.output) => {
+    let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
+    read.save(request.ours, &key)?;
+    Ok(kept::keep(&sides, &read.key(&key), &artifacts, &invocations, &extracted)?)
+}
+
+/// A side that does not build because the disk is full says nothing about the side.
+fn unless_full(ours: &Path, stop: Stop<BuildFailure>) -> Stop<BuildFailure> {
+    match stop {
+        Stop::Because(failure) if is_full(ours, &failure.output) => {
             term::eprint(&failure.output);
-            let target = request.ours.display();
-            Err(Error::setup(format!("the disk that holds {target} is full"))
-                .hint("free some disk space; `cargo perfunit clean` removes what the tool keeps"))
+            let error = Error::setup(format!("the disk that holds {} is full", ours.display()));
+            error.hint("free some disk space; `cargo perfunit clean` removes what the tool keeps").into()
         }
-        Err(failure) => Ok(Built::Failed(failure)),
+        stop => stop,
     }
 }
 
@@ -149,7 +141,7 @@ fn run(
     workspace: &Path,
     progress: &Progress,
     artifacts: Artifacts,
-) -> Result<std::result::Result<Artifacts, BuildFailure>> {
+) -> Tried<Artifacts, BuildFailure> {
     let mut child = process::spawn(command)?;
     let stderr = child.stderr.take();
     let id = child.id();
@@ -164,21 +156,21 @@ fn run(
     });
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
     if interrupt::requested() {
-        return Err(Error::new(ExitCode::Interrupted, "interrupted while building"));
+        return Err(Error::new(ExitCode::Interrupted, "interrupted while building").into());
     }
     if stopped {
-        return Ok(Err(BuildFailure { stopped, output, ..BuildFailure::default() }));
+        return Err(Stop::Because(BuildFailure { stopped, output, ..BuildFailure::default() }));
     }
     let Messages { mut artifacts, roots, places, errors } = messages?;
-    Ok(if status.success() {
-        workspace.clone_into(&mut artifacts.reported.workspace);
-        Ok(artifacts)
-    } else {
+    if !status.success() {
         let in_tree = |place: ErrorPlace| ErrorPlace { file: workspace.join(&place.file), ..place };
         let places = places.into_iter().map(in_tree).collect();
         let only_tests = only_tests(&output);
-        Err(BuildFailure { roots, places, only_tests, stopped: false, output: errors + &output })
-    })
+        let output = errors + &output;
+        return Err(Stop::Because(BuildFailure { roots, places, only_tests, stopped: false, output }));
+    }
+    workspace.clone_into(&mut artifacts.reported.workspace);
+    Ok(artifacts)
 }
 
 /// Stops a process at a deadline unless it ends before; whether it did not. The compilers that it started end with it.
@@ -221,6 +213,19 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Runs cargo for the tests that are targets, then for doc tests.
+    fn both(&self, flags: &Flags, answers: &Path, progress: &Progress) -> Tried<Artifacts, BuildFailure> {
+        let mut artifacts = Artifacts::default();
+        if let Some(tests) = &flags.tests {
+            artifacts = self.run(artifacts, tests, None, progress)?;
+        }
+        if let Some(doctests) = &flags.doctests {
+            let rustdoc = self.order_doctests(answers)?;
+            artifacts = self.run(artifacts, doctests, Some((&rustdoc, answers)), progress)?;
+        }
+        Ok(artifacts)
+    }
+
     /// Runs cargo, in the form of runner that goes with the project's own.
     fn run(
         &self,
@@ -228,16 +233,17 @@ impl Call<'_> {
         flags: &[String],
         rustdoc: Option<(&Path, &Path)>,
         progress: &Progress,
-    ) -> Result<std::result::Result<Artifacts, BuildFailure>> {
+    ) -> Tried<Artifacts, BuildFailure> {
         let workspace = self.request.manifest.parent().unwrap_or(Path::new("/"));
         let deadline = self.request.deadline;
         let attempt =
             |form, artifacts| run(&mut self.command(flags, rustdoc, form), deadline, workspace, progress, artifacts);
-        let end = attempt(RunnerForm::Text, artifacts.clone())?;
-        if matches!(&end, Err(failure) if failure.output.contains("failed to merge key `runner`")) {
-            return attempt(RunnerForm::List, artifacts);
+        match attempt(RunnerForm::Text, artifacts.clone()) {
+            Err(Stop::Because(failure)) if failure.output.contains("failed to merge key `runner`") => {
+                attempt(RunnerForm::List, artifacts)
+            }
+            end => end,
         }
-        Ok(end)
     }
 
     /// Writes down what our role as rustdoc is to do, and says where it is.

@@ -28,6 +28,7 @@ mod made;
 mod own_harness;
 mod pairing;
 mod request;
+mod rustc_call;
 mod rustc_role;
 mod seeds;
 pub mod shadow;

@@ -7,7 +7,7 @@
 use super::bytes::contains;
 use super::kept::TestExecutable;
 use super::listing::Found;
-use crate::error::Result;
+use crate::error::{Stop, Tried};
 use crate::model::Capture;
 use crate::system::cache;
 use crate::system::fs;
@@ -39,23 +39,17 @@ pub enum Unlisted {
 }
 
 /// What an executable with a harness of its own lists; or why it does not. `scratch` is a folder of ours.
-pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
+pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
     if contains(&fs::read(&executable.path)?, HARNESS_MARKER.as_bytes()) {
         // Its tests are our answers about the others.
-        return Ok(Ok(Vec::new()));
+        return Ok(Vec::new());
     }
     process::spare_children();
-    let all = match ask(executable, scratch, &["--list", "--format", "terse"])? {
-        Ok(names) if names.is_empty() => {
-            return Ok(Err(Unlisted::Nothing));
-        }
-        Ok(names) => names,
-        Err(why) => return Ok(Err(why)),
-    };
-    let ignored = match ask(executable, scratch, &["--list", "--format", "terse", "--ignored"])? {
-        Ok(names) => names,
-        Err(why) => return Ok(Err(why)),
-    };
+    let all = ask(executable, scratch, &["--list", "--format", "terse"])?;
+    if all.is_empty() {
+        return Err(Stop::Because(Unlisted::Nothing));
+    }
+    let ignored = ask(executable, scratch, &["--list", "--format", "terse", "--ignored"])?;
     let found = |name: String| Found {
         ignored: ignored.contains(&name),
         name,
@@ -63,14 +57,10 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Result<std::r
         capture: Some(Capture::Process),
         obstacle: None,
     };
-    Ok(Ok(all.into_iter().map(found).collect()))
+    Ok(all.into_iter().map(found).collect())
 }
 
-fn ask(
-    executable: &TestExecutable,
-    scratch: &Path,
-    arguments: &[&str],
-) -> Result<std::result::Result<BTreeSet<String>, Unlisted>> {
+fn ask(executable: &TestExecutable, scratch: &Path, arguments: &[&str]) -> Tried<BTreeSet<String>, Unlisted> {
     // What runs all its tests instead shall find what tests find.
     let temporary = scratch.join("tmp").join("listed");
     fs::remove_dir_all(&temporary)?;
@@ -80,15 +70,16 @@ fn ask(
     command.env("TMPDIR", &temporary);
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
     fs::remove_dir_all(&temporary)?;
-    Ok(match output.status {
+    let names = match output.status {
         None => Err(Unlisted::TimedOut { arguments: arguments.join(" "), seconds: LONGEST.as_secs() }),
         Some(status) if !status.success() => Err(Unlisted::Failed { arguments: arguments.join(" "), status }),
         Some(_) => names(&output.text),
-    })
+    };
+    names.map_err(Stop::Because)
 }
 
 /// The names in a list, which holds nothing else.
-fn names(list: &str) -> std::result::Result<BTreeSet<String>, Unlisted> {
+fn names(list: &str) -> Result<BTreeSet<String>, Unlisted> {
     let name = |line: &str| {
         let name = [": test", ": benchmark", ": bench"].into_iter().find_map(|end| line.strip_suffix(end));
         name.filter(|name| !name.is_empty())

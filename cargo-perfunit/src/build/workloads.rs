@@ -5,23 +5,23 @@ use super::doctests::Doctests;
 use super::kept::TestExecutable;
 use super::listing::{self, Found};
 use super::own_harness::{self, Unlisted};
-use crate::error::Result;
+use crate::error::Tried;
 use crate::model::{Harness, NoDoctest, NotCaptured};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Lists the tests of an executable; or why a harness of its own does not. `scratch` is a folder of ours.
-pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Result<std::result::Result<Vec<Found>, Unlisted>> {
+pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
     let found = match executable.harness {
         Harness::Runner => listing::by_runner(executable, scratch)?,
         Harness::Libtest => listing::by_libtest(executable)?,
         Harness::Own => return own_harness::list(executable, scratch),
         Harness::Bench => return benches::list(executable, scratch),
     };
-    Ok(Ok(match &executable.doctests {
+    Ok(match &executable.doctests {
         Some(doctests) => named(doctests, &found),
         None => found,
-    }))
+    })
 }
 
 /// Doc tests by their names. What else libtest finds is a test that stands in one of them.

@@ -79,6 +79,11 @@ impl Sequential {
         &self.rule
     }
 
+    /// What is smaller counts no longer, from the next look on.
+    pub fn raise_threshold(&mut self, threshold: f64) {
+        self.rule.threshold = self.rule.threshold.max(threshold);
+    }
+
     /// The values so far, in the order measured.
     pub fn log_ratios(&self) -> &[f64] {
         &self.log_ratios

@@ -1,6 +1,6 @@
 //! Which functions to time, by the tree of calls: the fewer, the less the probes disturb what they measure.
 
-use super::blame::Charges;
+use super::charges::Charges;
 use super::merge::Merged;
 use crate::measure::{ROOT, THREADS};
 use std::collections::BTreeSet;

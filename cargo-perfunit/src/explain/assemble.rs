@@ -1,6 +1,6 @@
 //! From figures by key to an [`Explanation`] in words that people know.
 
-use super::blame::{Charge, Charges};
+use super::charges::{Charge, Charges};
 use super::differences::Differences;
 use super::merge::{Merged, MergedNode};
 use crate::measure::{ROOT, THREADS};

@@ -16,6 +16,7 @@
 //! its caller, and of how many times as often it calls itself, directly or not; the second term is divided among them by
 //! the logarithms of these. All charges of all nodes add up to the difference of the whole test.
 
+use super::charges::{Charge, Charges};
 use super::differences::{difference, medians};
 use super::merge::{Merged, MergedNode};
 use crate::measure::{ROOT, THREADS};
@@ -24,60 +25,6 @@ use std::collections::BTreeMap;
 
 /// Calls that differ by less than this fraction are equal: what differs from run to run is not a change.
 const EQUAL_CALLS: f64 = 1e-3;
-
-/// What a function is charged with.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Charge {
-    /// The site's key; of the root for what nobody with a probe did.
-    pub key: u64,
-    /// All of it, per run.
-    pub change: Difference,
-    /// Unchanged callers whose own cost is part of its own, because the two cannot be told apart.
-    pub not_apart: Vec<u64>,
-    /// Of this what its own calls take more or less, per run.
-    pub own_cost: f64,
-    /// Of this what calling others more or less often costs, per run, by the key of what is called.
-    pub calling_cost: BTreeMap<u64, f64>,
-}
-
-impl Charge {
-    /// What is called more or less often, if that is most of the charge: of several functions the one that costs most.
-    pub fn called_otherwise(&self) -> Option<u64> {
-        let direction = self.change.estimate.signum();
-        let calls: f64 = self.calling_cost.values().sum();
-        let costliest = self.calling_cost.iter().max_by(|a, b| (direction * a.1).total_cmp(&(direction * b.1)));
-        costliest.filter(|_| direction * calls > direction * self.own_cost).map(|(callee, _)| *callee)
-    }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Charges {
-    /// The largest first, in the direction of the test's difference.
-    pub charges: Vec<Charge>,
-    /// The test's difference.
-    pub whole: Difference,
-}
-
-/// Whoever pays less than this part of the test's difference is not named.
-const LEAST_SHARE: f64 = 0.05;
-
-impl Charges {
-    /// Those who certainly pay a part worth naming, in the direction of the whole.
-    pub fn payers(&self) -> impl Iterator<Item = &Charge> {
-        self.charges
-            .iter()
-            .filter(|charge| self.whole.is_certain() && charge.change.is_certain() && self.share(charge) >= LEAST_SHARE)
-    }
-
-    /// What somebody pays, as a fraction of the whole; of all that certainly adds to it, where something else takes away
-    /// from it.
-    pub fn share(&self, charge: &Charge) -> f64 {
-        let direction = self.whole.estimate.signum();
-        let certain = self.charges.iter().filter(|charge| charge.change.is_certain());
-        let adding: f64 = certain.map(|charge| (direction * charge.change.estimate).max(0.0)).sum();
-        direction * charge.change.estimate / adding.max(self.whole.estimate.abs())
-    }
-}
 
 /// How often a node is called in one run, medians over pairs.
 struct Counts {

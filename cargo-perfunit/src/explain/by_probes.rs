@@ -2,8 +2,9 @@
 
 use super::active::{Keys, all_calls, closer, first_level, ways_to};
 use super::assemble::{Known, told};
-use super::blame::{Charges, charges, charges_joined};
+use super::blame::{charges, charges_joined};
 use super::causes::{Facts, add_causes};
+use super::charges::Charges;
 use super::differences::{Differences, differences};
 use super::leaks::{PROBE_NS, leaks};
 use super::merge::Merged;

@@ -4,7 +4,7 @@
 //! without a probe. Which of these it was the figures cannot tell; which of them can reach the payer, the packages can.
 
 use super::assemble::Known;
-use super::blame::{Charge, Charges};
+use super::charges::{Charge, Charges};
 use crate::measure::ROOT;
 use crate::model::{Cause, Changed, Explanation, Function, Side};
 use std::collections::BTreeSet;

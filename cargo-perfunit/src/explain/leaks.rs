@@ -5,7 +5,8 @@
 //! charged with, and it calls one that changed, the two cannot be told apart by time, and what they are charged with
 //! together is the changed one's.
 
-use super::blame::{Charges, Joined};
+use super::blame::Joined;
+use super::charges::Charges;
 use super::differences::medians;
 use super::merge::{Merged, MergedNode};
 

@@ -12,7 +12,7 @@ use crate::build::{
     self, Attempt, BuildFailure, Builder, Next, Place, SideBuild, TestExecutable, Variant,
     relink_with_debug_information,
 };
-use crate::error::{Result, Stop, Tried, apart};
+use crate::error::{Result, Tried, apart};
 use crate::git::FileSet;
 use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::Selected;
@@ -126,10 +126,9 @@ pub fn build<'a>(
     inquiry: &Inquiry<'a>,
     targets: &BTreeSet<TargetId>,
 ) -> Tried<Lined<'a>, Unexplained> {
-    let sides = match builder.both_sides(&inquiry.job(targets), &mut WithLines(inquiry))? {
-        Ok(both) => both.sides,
-        Err(failure) => return Err(Stop::Because(inquiry.not_built(BuiltWith::DebugInformation, &failure))),
-    };
+    let both = builder.both_sides(&inquiry.job(targets), &mut WithLines(inquiry));
+    let not_built = |failure| inquiry.not_built(BuiltWith::DebugInformation, &failure);
+    let sides = both.map_err(|stop| stop.map(not_built))?.sides;
     // Tests find the data files of the version that they are from, as when they were measured.
     builder.checkout(Place::Measured, inquiry.built.pairing.data(), &inquiry.built.injections)?;
     let tree = builder.root(Place::Measured)?;

@@ -8,7 +8,7 @@ use super::renamed::renamed;
 use super::source_files::{sources, text};
 use crate::build::shadow::{self, Injections};
 use crate::build::{Attempt, BuildFailure, Builder, Next, Place, Probes, SideBuild, Variant};
-use crate::error::{Error, Result, Stop, Tried};
+use crate::error::{Error, Result, Tried};
 use crate::git::{Entry, FileSet, Mode};
 use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::source::{LeftOut, Site, instrument, packages_with_path};
@@ -67,13 +67,9 @@ pub fn build(
     let without = BTreeSet::new();
     let instrumented = instrumented(inquiry, &builder.root(place)?, &without)?;
     let mut attempt = WithProbes { inquiry, place, probes, without, instrumented };
-    let sides = match builder.both_sides(&inquiry.job(targets), &mut attempt)? {
-        Ok(both) => both.sides,
-        Err(failure) => {
-            let with = if probes == Probes::Counting { BuiltWith::Counters } else { BuiltWith::Probes };
-            return Err(Stop::Because(inquiry.not_built(with, &failure)));
-        }
-    };
+    let with = if probes == Probes::Counting { BuiltWith::Counters } else { BuiltWith::Probes };
+    let both = builder.both_sides(&inquiry.job(targets), &mut attempt);
+    let sides = both.map_err(|stop| stop.map(|failure| inquiry.not_built(with, &failure)))?.sides;
     let Instrumentation { files, mut functions, without_probe, mut sites } = attempt.instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.
     let data = files.get(inquiry.built.pairing.tests_of);

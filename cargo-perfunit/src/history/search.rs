@@ -8,6 +8,7 @@
 
 use crate::error::Result;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 /// Efforts for one question: as usual, and more.
 const EFFORTS: [u32; 2] = [1, 4];
@@ -96,8 +97,8 @@ pub struct Searched {
 /// Searches the largest step up between 0 and `last`.
 pub fn largest(last: usize, compare: &mut impl Compare) -> Result<Found> {
     let mut whole = match ends(last, compare)? {
-        Ok(whole) => whole,
-        Err(found) => return Ok(found),
+        ControlFlow::Continue(whole) => whole,
+        ControlFlow::Break(found) => return Ok(found),
     };
     let mut searched = Searched::default();
     let mut cannot: BTreeSet<usize> = BTreeSet::new();
@@ -129,8 +130,8 @@ pub fn largest(last: usize, compare: &mut impl Compare) -> Result<Found> {
 /// Searches each step beyond the threshold, up or down: until every part that is left changed by less.
 pub fn all(last: usize, threshold: f64, compare: &mut impl Compare) -> Result<Found> {
     let whole = match ends(last, compare)? {
-        Ok(whole) => whole,
-        Err(found) => return Ok(found),
+        ControlFlow::Continue(whole) => whole,
+        ControlFlow::Break(found) => return Ok(found),
     };
     let mut searched = Searched::default();
     let mut cannot: BTreeSet<usize> = BTreeSet::new();
@@ -191,15 +192,15 @@ fn parts(whole: Stretch, middle: usize, threshold: f64, compare: &mut impl Compa
 }
 
 /// The whole line, unless it did not go up or cannot be compared.
-fn ends(last: usize, compare: &mut impl Compare) -> Result<std::result::Result<Stretch, Found>> {
+fn ends(last: usize, compare: &mut impl Compare) -> Result<ControlFlow<Found, Stretch>> {
     let whole = |change| Stretch { before: 0, after: last, change };
     Ok(match compare.compare(0, last, EFFORTS[0])? {
-        Answer::Change(change) if change.low > 0.0 => Ok(whole(change)),
-        Answer::Change(change) => Err(Found::NoChange(change)),
-        Answer::Cannot(end) => Err(Found::EndCannot(end)),
+        Answer::Change(change) if change.low > 0.0 => ControlFlow::Continue(whole(change)),
+        Answer::Change(change) => ControlFlow::Break(Found::NoChange(change)),
+        Answer::Cannot(end) => ControlFlow::Break(Found::EndCannot(end)),
         Answer::Stop => {
             let left = vec![(whole(LogChange::NONE), Left::Stopped)];
-            Err(Found::Searched(Searched { left, ..Searched::default() }))
+            ControlFlow::Break(Found::Searched(Searched { left, ..Searched::default() }))
         }
     })
 }

@@ -3,7 +3,8 @@
 use super::bench::Config;
 use super::fork_pilot::Pilot;
 use super::lockstep::Task;
-use super::measurement::{Measurement, Unit};
+use super::measurement::Measurement;
+use super::pairs::Unit;
 use super::settled::Settled;
 use super::subject::{Ended, Figures};
 use super::trial::Trial;

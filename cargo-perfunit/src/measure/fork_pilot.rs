@@ -4,7 +4,6 @@
 //! finds the same memory and caches as the one before. Where that cannot be done a call costs a process.
 
 use super::bench::Config;
-use super::classify::per_run;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::Pads;
 use super::settled::Settled;
@@ -78,7 +77,7 @@ impl Pilot {
             equal_seeds: self.equal_seeds,
             comparison: Comparison::for_pilot(&self.end),
             clock_bias: clock_bias(&self.end),
-            least_change: LEAST_NS / per_run(&self.end.sides.base, self.end.shape).max(LEAST_NS),
+            least_ns: LEAST_NS,
             ns: self.end.sides.as_ref().map(|side| side.first_ns),
         }
     }

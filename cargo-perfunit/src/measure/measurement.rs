@@ -1,20 +1,19 @@
 //! The pairs of one test until the rule is content or the budget used up, at one go or look by look.
 
 use super::bench::Config;
-use super::classify::{per_run, runs};
+use super::clock::{Clock, Limit};
 use super::failures::Failures;
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
-use super::secondary_metrics::{self, Beside, Rules};
+use super::pairs::{Pairs, Unit};
+use super::secondary_metrics::{self, Rules};
 use super::settled::{LEAST_NS, PROCESS_THRESHOLD, Settled};
 use super::subject::{Ended, Figures};
 use super::trial::Trial;
-use super::work::{Comparison, Work};
-use crate::decide::{self, Looks, Rule, Sequential, Step};
+use crate::decide::{self, Looks, Rule, Step};
 use crate::error::Result;
 use crate::model::{
-    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sample, Side, Sides,
-    Threshold, Verdict,
+    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sides, Threshold, Verdict,
 };
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
@@ -27,31 +26,11 @@ const UNMATCHED_THRESHOLD: f64 = 0.15;
 /// seen between layouts of one body.
 const LAYOUT_BIAS: f64 = 0.085;
 
-/// The unit of replication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    Pair,
-    /// A layout drawn at random, with the mean of so many pairs.
-    Layout {
-        pairs: usize,
-    },
-}
-
-impl Unit {
-    fn pairs(self) -> usize {
-        match self {
-            Unit::Pair => 1,
-            Unit::Layout { pairs } => pairs,
-        }
-    }
-}
-
 /// A test that is being measured.
 #[derive(Debug, Clone)]
 pub struct Measurement {
     settled: Settled,
     unit: Unit,
-    rule: Rule,
     gates: Vec<Metric>,
     /// Whether anything but time is asked for.
     is_metered: bool,
@@ -77,6 +56,15 @@ enum End {
     Not(Reason),
 }
 
+impl From<Limit> for End {
+    fn from(limit: Limit) -> Self {
+        match limit {
+            Limit::OfTest => Self::Done,
+            Limit::OfRun => Self::CutShort,
+        }
+    }
+}
+
 impl Measurement {
     /// A change is claimed at this level: the stricter, the longer it may take.
     pub fn new(config: &Config, settled: Settled, unit: Unit, alpha_of_change: f64) -> Self {
@@ -84,7 +72,7 @@ impl Measurement {
         let threshold = match settled.task.mode() {
             Mode::Cold => asked.max(COLD_THRESHOLD),
             Mode::Process => asked.max(PROCESS_THRESHOLD),
-            Mode::FirstCall | Mode::Steady => asked.max(settled.least_change),
+            Mode::FirstCall | Mode::Steady => asked.max(settled.least_change(settled.ns.base)),
         };
         let looks = if unit == Unit::Pair { Looks::OF_PAIRS } else { Looks::of_layouts(alpha_of_change) };
         let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
@@ -97,7 +85,6 @@ impl Measurement {
         Self {
             settled,
             unit,
-            rule,
             gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
             is_metered: config.metering.is_some(),
             asked: config.threshold,
@@ -144,11 +131,15 @@ impl Measurement {
 
     /// The number of units at this look, the first being 0; none behind the last.
     pub fn units_at(&self, look: usize) -> Option<usize> {
-        self.rule.looks.all().nth(look)
+        self.rule().looks.all().nth(look)
     }
 
     pub fn is_over(&self) -> bool {
-        self.end.is_some() || self.pairs.units() >= self.rule.looks.last()
+        self.end.is_some() || self.pairs.units() >= self.rule().looks.last()
+    }
+
+    fn rule(&self) -> &Rule {
+        self.pairs.sequential.rule()
     }
 
     /// Runs a pair; tells if it was the last one.
@@ -162,17 +153,17 @@ impl Measurement {
         if interrupt::requested() {
             return Ok(Some(End::Not(Reason::Interrupted)));
         }
-        if self.pairs.units() >= self.rule.looks.last() {
+        if self.pairs.units() >= self.rule().looks.last() {
             return Ok(Some(End::Done));
         }
         if clock.left().is_zero() {
-            return Ok(Some(clock.end()));
+            return Ok(Some(clock.limit().into()));
         }
         let mut trial = *trial;
         if let Some(layouts) = layouts {
             let started = Instant::now();
             let drawn = layouts.drawn(trial.programs.executables, self.pairs.units())?;
-            clock.linking += started.elapsed();
+            clock.leave_out(started.elapsed());
             let Some(executables) = drawn else { return Ok(Some(End::Done)) };
             trial.programs.executables = executables;
             if self.pairs.unit.is_empty() && self.settled.task == Task::Process {
@@ -192,14 +183,17 @@ impl Measurement {
             return self.failures.add(pair, config.timeout).map(End::Not);
         }
         let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs())?;
+        // The pilot may have met the machine at half its speed.
+        self.pairs.sequential.raise_threshold(self.settled.least_change(self.pairs.fastest()));
         let units = self.pairs.units() + 1;
         let affordable = clock.affordable(units);
         let step = self.pairs.sequential.push(log_ratio - self.accepted, affordable);
-        let rules = Rules { time: self.rule, gates: &self.gates };
+        let rule = *self.rule();
+        let rules = Rules { time: rule, gates: &self.gates };
         let beside = &mut self.pairs.beside;
-        let (is_look, has_all) = (self.rule.looks.contains(units), units >= self.rule.looks.last());
+        let (is_look, has_all) = (rule.looks.contains(units), units >= rule.looks.last());
         let others_are_over = beside.is_told(&rules) || is_look && beside.is_hopeless(&rules, affordable);
-        let end = if has_all { End::Done } else { clock.end() };
+        let end = if has_all { End::Done } else { clock.limit().into() };
         (matches!(step, Step::Ended(_)) && others_are_over).then_some(end)
     }
 
@@ -234,7 +228,7 @@ impl Measurement {
             // Without any spread d is infinite or undefined; the interval says it all.
             effect: decide::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
             mode,
-            threshold: self.rule.threshold,
+            threshold: self.rule().threshold,
             asked: self.asked,
             sample: pairs.sample(used),
             bound: None,
@@ -261,7 +255,7 @@ impl Measurement {
 
     fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
-        if mode == Mode::Steady && self.settled.least_change > self.asked.fraction() {
+        if mode == Mode::Steady && self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
             notes.push(Note::LeastDifference { ns: LEAST_NS });
         }
         // With a layout of its own each process differs from the others for that alone.
@@ -277,117 +271,11 @@ impl Measurement {
         if !self.is_metered {
             return Metrics::new();
         }
-        let mut metrics = self.pairs.beside.metrics(&Rules { time: self.rule, gates: &self.gates });
+        let mut metrics = self.pairs.beside.metrics(&Rules { time: *self.rule(), gates: &self.gates });
         if self.settled.task == Task::Process {
             secondary_metrics::withhold(&mut metrics);
         }
         metrics
-    }
-}
-
-/// The time of a test between two of its looks.
-#[derive(Debug)]
-struct Clock {
-    started: Instant,
-    spent_before: Duration,
-    budget: Duration,
-    /// When the whole run has to end.
-    deadline: Option<Instant>,
-    /// Time spent on linking since the start.
-    linking: Duration,
-}
-
-impl Clock {
-    fn start(spent_before: Duration, budget: Duration, deadline: Option<Instant>) -> Self {
-        Self { started: Instant::now(), spent_before, budget, deadline, linking: Duration::ZERO }
-    }
-
-    fn spent(&self) -> Duration {
-        self.spent_before + self.started.elapsed().saturating_sub(self.linking)
-    }
-
-    /// What is left to the test, and to the whole run.
-    fn left_of(&self) -> (Duration, Duration) {
-        let of_run = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        (self.budget.saturating_sub(self.spent()), of_run.unwrap_or(Duration::MAX))
-    }
-
-    fn left(&self) -> Duration {
-        let (of_test, of_run) = self.left_of();
-        of_test.min(of_run)
-    }
-
-    /// How a test ends that has no more time: by the limit that is the closer one.
-    fn end(&self) -> End {
-        let (of_test, of_run) = self.left_of();
-        if of_run < of_test { End::CutShort } else { End::Done }
-    }
-
-    /// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
-    fn affordable(&self, units: usize) -> usize {
-        decide::affordable(units, self.spent().as_secs_f64(), self.left().as_secs_f64())
-    }
-}
-
-/// The pairs of one test, one entry for each unit of replication.
-#[derive(Debug, Clone)]
-struct Pairs {
-    sequential: Sequential,
-    times: Sides<Vec<f64>>,
-    /// Time of one run in each batch, ns.
-    batches: Sides<Vec<f64>>,
-    /// The pairs of the unit at hand: log ratio, and logarithms of both times.
-    unit: Vec<(f64, Sides<f64>)>,
-    work: Work,
-    beside: Beside,
-}
-
-impl Pairs {
-    fn new(rule: Rule) -> Self {
-        let (times, batches, unit) = Default::default();
-        let (work, beside) = (Work::default(), Beside::default());
-        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside }
-    }
-
-    fn units(&self) -> usize {
-        self.sequential.log_ratios().len()
-    }
-
-    /// What can be plotted of so many units; the batches are those of all.
-    fn sample(&self, units: usize) -> Sample {
-        let steps = Sample::QUANTILES - 1;
-        let quantiles = |times: &Vec<f64>| {
-            let times = &mut times.clone();
-            let at = (0..=steps).map(|step| decide::quantile(times, step as f64 / steps as f64));
-            if self.units() == 0 { Vec::new() } else { at.collect() }
-        };
-        Sample {
-            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
-            batches: self.batches.as_ref().map(quantiles),
-        }
-    }
-
-    /// Adds a pair; the log ratio of the unit of so many that it completes.
-    fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
-        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
-        for side in Side::BOTH {
-            self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
-        }
-        self.work.add(pair);
-        self.beside.add(pair, comparison);
-        self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
-        if self.unit.len() < per_unit {
-            return None;
-        }
-        let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
-            decide::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), decide::TRIMMING)
-        };
-        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
-        self.times.base.push(mean(|(_, ns)| ns.base).exp());
-        self.times.head.push(mean(|(_, ns)| ns.head).exp());
-        self.unit.clear();
-        self.beside.end_unit();
-        Some(log_ratio)
     }
 }
 
@@ -396,6 +284,7 @@ mod tests {
     use super::super::bound::tests::{config, settled};
     use super::super::lockstep::{Shape, SideEnd};
     use super::*;
+    use crate::model::{Side, Sides};
     use perfunit_runtime::page::state;
 
     const HOUR: Duration = Duration::from_hours(1);
@@ -441,14 +330,14 @@ mod tests {
             // A pair is always added; the fewest for figures are 4.
             assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
             let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
-            by_run.end = Some(clock(HOUR, Duration::ZERO).end());
+            by_run.end = Some(clock(HOUR, Duration::ZERO).limit().into());
             check(by_run, Verdict::Inconclusive, Some(&Reason::BudgetUsedUp));
             let mut by_test = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
-            by_test.end = Some(clock(Duration::ZERO, HOUR).end());
+            by_test.end = Some(clock(Duration::ZERO, HOUR).limit().into());
             check(by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
             // What a look was clear about stays so.
             let mut clear = measured(unit, 8, 0.001, &clock(HOUR, HOUR));
-            clear.end = Some(clock(HOUR, Duration::ZERO).end());
+            clear.end = Some(clock(HOUR, Duration::ZERO).limit().into());
             check(clear, Verdict::Same, None);
         }
     }
@@ -471,6 +360,26 @@ mod tests {
         let Measured { change, base_ns, head_ns, .. } = measurement.finish().result.unwrap().measured;
         assert!((change.estimate - 0.03).abs() < 1e-3, "{}", change.estimate);
         assert!((head_ns / base_ns - 1.0 - change.estimate).abs() < 1e-9, "{base_ns} {head_ns}");
+    }
+
+    #[test]
+    fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
+        let config = Config { metering: None, ..config() };
+        // The pilot met it at three fifths of its speed.
+        let settled = Settled { task: Task::Steady(pair(1.0).shape), least_ns: 1.0, ..settled(32.0 / 0.6, 32.0 / 0.6) };
+        let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+        let clock = Clock::start(Duration::ZERO, HOUR, None);
+        for _ in 0..16 {
+            let mut pair = pair(0.973);
+            for side in Side::BOTH {
+                pair.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= 32.0 / 1e4);
+            }
+            measurement.add(&pair, &config, &clock);
+        }
+        let figures = measurement.finish().result.unwrap();
+        assert_eq!(figures.verdict, Verdict::ChangedBelowThreshold);
+        assert!((figures.measured.threshold - 1.0 / 32.0).abs() < 1e-6, "{}", figures.measured.threshold);
+        assert_eq!(figures.notes, [Note::LeastDifference { ns: LEAST_NS }]);
     }
 
     #[test]

@@ -27,7 +27,6 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
     };
     let equal_seeds = equal_seeds && trial.bench.seeds.are_given();
     let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
-    let least_change = LEAST_NS / per_run(&end.sides.base, end.shape).max(LEAST_NS);
     match class {
         Class::Steady(shape) => {
             let (matched, notes, task) = (true, apart, Task::Steady(shape));
@@ -39,7 +38,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
                 equal_seeds,
                 comparison,
                 clock_bias,
-                least_change,
+                least_ns: LEAST_NS,
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             })
         }

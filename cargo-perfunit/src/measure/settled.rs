@@ -27,13 +27,18 @@ pub struct Settled {
     pub comparison: Comparison,
     /// What reading the clock can do to a pair's log ratio.
     pub clock_bias: f64,
-    /// The smallest change that counts of so short a test, as a fraction of base.
-    pub least_change: f64,
+    /// The smallest difference that counts, ns.
+    pub least_ns: f64,
     /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
     pub ns: Sides<f64>,
 }
 
 impl Settled {
+    /// The smallest change that counts where a run takes so long on base, as a fraction.
+    pub fn least_change(&self, base_ns: f64) -> f64 {
+        self.least_ns / base_ns.max(self.least_ns).max(f64::MIN_POSITIVE)
+    }
+
     /// Draws what the next pair has in common.
     pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
         let pads = Pads::draw(random);

@@ -66,7 +66,7 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
         equal_seeds: bench.seeds.are_given(),
         comparison: Comparison::Quantiles,
         clock_bias: 0.0,
-        least_change: 0.0,
+        least_ns: 0.0,
         ns,
     })
 }

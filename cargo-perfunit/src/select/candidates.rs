@@ -188,13 +188,12 @@ fn tests_of(ours: &Path, executables: Sides<Option<&TestExecutable>>) -> Tried<S
     let mut tests = Sides::<Tests>::default();
     for side in [Side::Head, Side::Base] {
         let Some(executable) = *executables.get(side) else { continue };
-        let found = match list_tests(executable, ours)? {
-            Ok(found) => found,
-            Err(why) if executable.harness == Harness::Bench => {
-                return Err(Stop::Because(NoTests::NoBenchmarks { why, side }));
-            }
-            Err(why) => return Err(Stop::Because(NoTests::Unlisted { why, side })),
-        };
+        let found = list_tests(executable, ours).map_err(|stop| {
+            stop.map(|why| match executable.harness {
+                Harness::Bench => NoTests::NoBenchmarks { why, side },
+                _ => NoTests::Unlisted { why, side },
+            })
+        })?;
         *tests.get_mut(side) = found.into_iter().map(|test| (test.name.clone(), test)).collect();
     }
     Ok(tests)

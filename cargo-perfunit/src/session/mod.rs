@@ -19,10 +19,12 @@ mod options;
 mod pairings;
 mod partition;
 mod positionals;
+mod prepared;
 mod ratchet;
 mod repeat;
 pub mod runs;
 mod second;
+mod second_pairing;
 mod shared;
 mod summary;
 

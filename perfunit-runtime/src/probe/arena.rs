@@ -1,13 +1,12 @@
-//! The tree's file in this process: the request, room for nodes, and the figures of a batch.
+//! The tree's file in this process: the request, and room for nodes and for the figures of batches.
 
-use super::cost::Costs;
-use super::{home, ticks};
+use super::ticks;
 use crate::sys;
 use crate::tree::{mode, Figures, Header, Layout, Node, MAGIC, MOST_NODES, NEVER, NO_BATCH};
 use std::slice::from_raw_parts;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// A mapped tree.
@@ -19,11 +18,8 @@ pub struct Tree {
     pub(super) rows: &'static [Figures],
     /// The first root that no thread has; 0 for none.
     free: Mutex<u32>,
-    /// How to measure what probes cost, from the first probe that is met. Named nowhere else: a program without probes is
-    /// linked without what they need, in particular the memory of each of its threads.
-    pub(super) measure: OnceLock<fn() -> Costs>,
     /// The two clocks when the serve began.
-    opened: (Instant, u64),
+    pub(super) opened: (Instant, u64),
 }
 
 /// Adds without a locked instruction: nobody else writes the field.
@@ -71,7 +67,7 @@ impl Tree {
         header.used.store(1, Relaxed);
         header.begun.store(NO_BATCH, Relaxed);
         let opened = (Instant::now(), ticks::now());
-        Self { header, keys, nodes, rows, free: Mutex::new(0), measure: OnceLock::new(), opened }
+        Self { header, keys, nodes, rows, free: Mutex::new(0), opened }
     }
 
     /// What a site is asked to do.
@@ -130,53 +126,4 @@ impl Tree {
         node.shortest.store(NEVER, Relaxed);
         Some(index)
     }
-
-    /// Measures what the probes cost, for the header, if any was met.
-    pub fn measure_costs(&self) {
-        let Some(measure) = self.measure.get() else { return };
-        let costs = measure();
-        let fields = [&self.header.inside, &self.header.outside, &self.header.counting];
-        for (field, ticks) in fields.into_iter().zip([costs.inside, costs.outside, costs.counting]) {
-            field.store(ticks.to_bits(), Relaxed);
-        }
-    }
-
-    /// Whether no batch has been recorded yet.
-    pub fn is_empty(&self) -> bool {
-        self.header.batches.load(Relaxed) == 0
-    }
-
-    /// From now on figures are taken. Only this thread is told to forget the ticks before; the others compare with the
-    /// beginning.
-    pub fn begin_batch(&'static self) {
-        // Its root must be there: whatever runs outside of any probe is the root's.
-        home::settle_in(self);
-        self.header.begun.store(ticks::now(), Relaxed);
-    }
-
-    /// From now on no figures are taken; row `index` gets those of the batch. Other threads that still run keep what they
-    /// have not passed on since their last probe.
-    pub fn end_batch(&self, index: usize) {
-        let now = ticks::now();
-        home::pass_until(now);
-        self.header.begun.store(NO_BATCH, Relaxed);
-        let used = (self.header.used.load(Relaxed) as usize).min(self.nodes.len());
-        let capacity = self.nodes.len();
-        let row = self.rows.get(index * capacity..index * capacity + used).unwrap_or_default();
-        for (figures, node) in row.iter().zip(self.nodes) {
-            figures.calls.store(since(&node.calls, &node.calls_before), Relaxed);
-            figures.self_ticks.store(since(&node.self_ticks, &node.self_before), Relaxed);
-            figures.recursions.store(since(&node.recursions, &node.recursions_before), Relaxed);
-        }
-        self.header.batches.store(index as u32 + 1, Relaxed);
-        let ticks = now.saturating_sub(self.opened.1);
-        let per_second = ticks as f64 / self.opened.0.elapsed().as_secs_f64();
-        self.header.ticks_per_second.store(per_second.to_bits(), Relaxed);
-    }
-}
-
-/// What a sum has grown by since it was asked last.
-fn since(sum: &AtomicU64, before: &AtomicU64) -> u64 {
-    let now = sum.load(Relaxed);
-    now.wrapping_sub(before.swap(now, Relaxed))
 }

@@ -1,8 +1,7 @@
 //! What probes cost where they cost least: a function that does nothing, called in a row.
 
-use super::site::Site;
-use super::{home, ticks};
-use crate::tree::{mode, Node, NEVER};
+use super::{place, ticks};
+use crate::tree::{Node, NEVER};
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,28 +23,28 @@ pub struct Costs {
     pub counting: f64,
 }
 
-static TIMED: Site = Site::with_mode(1, mode::TIMING);
-static COUNTED: Site = Site::with_mode(1, mode::COUNTING);
+/// How to measure, from the first probe that is met. Named nowhere else: a program without probes is linked without what they
+/// need, in particular the memory of each of its threads.
+static MEASURE: OnceLock<fn() -> Costs> = OnceLock::new();
+
+/// Says how to measure; the first call counts.
+pub fn set(measure: fn() -> Costs) {
+    MEASURE.get_or_init(|| measure);
+}
+
+/// Measures what probes cost here; `None` in a program that met none.
+pub fn measured() -> Option<Costs> {
+    MEASURE.get().map(|measure| measure())
+}
 
 #[inline(never)]
 fn plain() {
     black_box(());
 }
 
-#[inline(never)]
-fn timed() {
-    let _guard = TIMED.enter();
-    black_box(());
-}
-
-#[inline(never)]
-fn counted() {
-    let _guard = COUNTED.enter();
-    black_box(());
-}
-
-/// Measures all three, in this thread.
-pub fn measure() -> Costs {
+/// Measures all three, in this thread, by functions that do nothing and have a probe: a timing and a counting one, whose key
+/// is 1.
+pub fn measure(timed: fn(), counted: fn()) -> Costs {
     let shortest = |measure: &dyn Fn() -> (u64, u64)| {
         (0..ROUNDS).map(|_| measure()).min_by_key(|(inside, outside)| inside + outside).unwrap_or_default()
     };
@@ -93,6 +92,6 @@ fn at_scratch_node(run: impl FnOnce()) -> &'static [Node] {
     }
     nodes[0].hot.store(1, Relaxed);
     nodes[1].key.store(1, Relaxed);
-    home::elsewhere(nodes, &BEGUN, run);
+    place::elsewhere(nodes, &BEGUN, run);
     nodes
 }

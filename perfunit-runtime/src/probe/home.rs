@@ -1,11 +1,10 @@
 //! A thread's root in the tree: had from its first active probe to its end, then left to another thread.
 
 use super::arena::Tree;
-use super::thread::{end_all, THREAD};
-use super::{lookup, ticks, tree};
-use crate::tree::Node;
+use super::place::{end_all, THREAD};
+use super::process::tree;
+use super::{lookup, ticks};
 use std::cell::OnceCell;
-use std::sync::atomic::AtomicU64;
 
 thread_local! {
     /// What the thread gives back when it ends. Calls do not touch it: it has a destructor.
@@ -65,27 +64,4 @@ pub fn settle_in(tree: &'static Tree) -> bool {
 #[cold]
 pub fn add(from: u32, key: u64) -> Option<u32> {
     HOME.try_with(|home| home.get().and_then(|home| home.tree.add(from, key))).ok()?
-}
-
-/// Gives this thread's ticks up to `now` to its current node.
-pub fn pass_until(now: u64) {
-    THREAD.with(|thread| {
-        if let Some(current) = thread.nodes.get().get(thread.current.get() as usize) {
-            thread.pass(current, now);
-        }
-    });
-}
-
-/// Runs something as if this thread stood at the first of these nodes, in a batch that began at `begun`.
-pub fn elsewhere(nodes: &'static [Node], begun: &'static AtomicU64, run: impl FnOnce()) {
-    THREAD.with(|thread| {
-        let place = (thread.nodes.replace(nodes), thread.begun.replace(Some(begun)), thread.current.replace(0));
-        let last = thread.last.replace(ticks::now());
-        run();
-        pass_until(ticks::now());
-        thread.nodes.set(place.0);
-        thread.begun.set(place.1);
-        thread.current.set(place.2);
-        thread.last.set(last);
-    });
 }

@@ -11,48 +11,23 @@
 // A call more would be much of what a probe costs. (Lints have reasons from Rust 1.81 on.)
 #![allow(clippy::inline_always, clippy::allow_attributes_without_reason)]
 
+mod activation;
 mod arena;
+mod batch;
 mod cost;
 mod future;
 mod home;
 mod lookup;
+mod place;
+mod process;
 mod site;
-mod thread;
 mod ticks;
 
 #[cfg(test)]
 mod tests;
 
+pub use activation::Guard;
 pub use arena::Tree;
 pub use future::probed;
-pub use site::{Guard, Site};
-
-use crate::page::SERVE_VARIABLE;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::OnceLock;
-
-/// The tree of this process; empty until it is known whether there is one.
-static TREE: OnceLock<Option<Tree>> = OnceLock::new();
-/// True once it is known that the process will serve.
-static WILL_SERVE: AtomicBool = AtomicBool::new(false);
-
-/// Maps the tree that the tool shares, or, without a descriptor, switches all probes off. The first call counts.
-pub fn open(descriptor: Option<i32>) -> Option<&'static Tree> {
-    TREE.get_or_init(|| descriptor.and_then(Tree::open)).as_ref()
-}
-
-/// The tree; `Err` as long as the process may yet get one: the test's own probe is met before the page is mapped.
-fn tree() -> Result<Option<&'static Tree>, NotYet> {
-    if let Some(tree) = TREE.get() {
-        return Ok(tree.as_ref());
-    }
-    if WILL_SERVE.load(Relaxed) || std::env::var_os(SERVE_VARIABLE).is_some() {
-        WILL_SERVE.store(true, Relaxed);
-        return Err(NotYet);
-    }
-    Ok(open(None))
-}
-
-/// The request has not been read yet.
-struct NotYet;
+pub use process::open;
+pub use site::Site;

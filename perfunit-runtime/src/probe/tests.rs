@@ -1,9 +1,7 @@
 //! Trees of small programs, by a clock that they move themselves.
 
-use super::arena::Tree;
-use super::site::{Guard, Site};
 use super::ticks::set_by_test::{pass, start};
-use super::{cost, home, probed};
+use super::{activation, home, probed, Guard, Site, Tree};
 use crate::tree::{mode, Figures, Header, Node, NEVER};
 use std::future::Future;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -459,7 +457,7 @@ fn measuring_costs_leaves_a_thread_where_it_was() {
             a,
             1,
             || {
-                let costs = cost::measure();
+                let costs = activation::measure();
                 // The clock stood still.
                 assert_eq!((costs.inside, costs.outside, costs.counting), (0.0, 0.0, 0.0));
                 run(b, 2, || (), 0);

@@ -5,7 +5,9 @@
 //! done nothing of the test, so that the next child finds what this one found. The first child also notes which pages the
 //! body needs, for all later ones to have them before their clocks start (see [`Pages`]).
 
-use super::{begin, call, has_few_batches, leave, Body, Seat};
+use super::batch::{call, has_few_batches, Body};
+use super::begin::{begin, lock_in};
+use super::seat::{leave, Seat};
 use crate::calibrate;
 use crate::clock::Clock;
 use crate::gauges;
@@ -18,13 +20,13 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Instant;
 
 /// Whether the tool asks for first calls in children, and for those of the whole function if it was not captured.
-pub(super) fn is_asked(seat: &Seat, whole_function: bool) -> bool {
+pub fn is_asked(seat: &Seat, whole_function: bool) -> bool {
     let flags = seat.page.flags.load(Relaxed);
     flags & FORK != 0 && (flags & WHOLE != 0) == whole_function
 }
 
 /// The whole service, with `body` as what a child calls.
-pub(super) fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
+pub fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
     begin(seat);
     let area = seat.area();
     if has_other_threads() {
@@ -116,7 +118,7 @@ impl Children<'_> {
             streams.restart(self.forked);
         }
         self.pages.populate();
-        super::lock_in(self.seat);
+        lock_in(self.seat);
         let area = self.seat.area();
         let (passed, (ns, cpu_ns)) = timed(self.seat, body);
         self.pages.note();

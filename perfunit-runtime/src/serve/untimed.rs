@@ -1,7 +1,7 @@
 //! What of a benchmark's body is not measured: making its inputs, dropping its outputs, and the difference between our clock
 //! and one of its own.
 
-use super::armed_seat;
+use super::seat::armed_seat;
 use crate::left_out::{signed, CPU_NS, DELAY_NS, WALL_NS};
 use crate::page::FEW_BATCHES;
 use crate::sys;

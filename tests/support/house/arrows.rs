@@ -1,4 +1,4 @@
-//! Who uses whom: the paths of each file, followed through re-exports to the file that defines what is used.
+//! Who uses whom: the paths of each file, followed through imports and re-exports to the file that defines what is used.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ const MOST_STEPS: usize = 16;
 /// A path as it is written, without arguments: `crate`, `report`, `Style`.
 type Written = Vec<String>;
 
-/// A file of the tool as a module.
+/// A file as a module of its crate.
 #[derive(Debug)]
 pub struct Module {
     /// From the root of the checkout.
@@ -23,6 +23,8 @@ pub struct Module {
     items: BTreeSet<String>,
     /// Names that stand for something else, and whole modules (`*`).
     imports: Vec<(String, Written)>,
+    /// Modules without a file around what is being read.
+    inline: usize,
 }
 
 impl Module {
@@ -30,8 +32,14 @@ impl Module {
     pub fn new(file: &str, inside: &str, content: &syn::File) -> Self {
         let mut path: Written = inside.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         path.pop_if(|last| last == "mod" || last == "lib");
-        let mut module =
-            Self { file: file.to_owned(), path, uses: Vec::new(), items: BTreeSet::new(), imports: Vec::new() };
+        let mut module = Self {
+            file: file.to_owned(),
+            path,
+            uses: Vec::new(),
+            items: BTreeSet::new(),
+            imports: Vec::new(),
+            inline: 0,
+        };
         module.visit_file(content);
         module
     }
@@ -39,6 +47,16 @@ impl Module {
     /// The first module of its path; empty for the crate's root.
     pub fn room(&self) -> String {
         self.path.first().cloned().unwrap_or_default()
+    }
+
+    /// A path as it would be written outside of modules without a file.
+    fn outwards(&self, path: Written) -> Written {
+        let inner = path.iter().take(self.inline).take_while(|name| *name == "super").count();
+        match path.get(inner) {
+            _ if inner == 0 => path,
+            Some(next) if next == "super" => path[inner..].to_vec(),
+            _ => std::iter::once("self".to_owned()).chain(path[inner..].iter().cloned()).collect(),
+        }
     }
 
     fn import(&mut self, tree: &syn::UseTree, before: &Written, arrow: bool) {
@@ -55,6 +73,7 @@ impl Module {
             syn::UseTree::Rename(rename) => (rename.rename.to_string(), with(&rename.ident)),
             syn::UseTree::Glob(_) => ("*".to_owned(), before.clone()),
         };
+        let path = self.outwards(path);
         if arrow {
             self.uses.push(path.clone());
         }
@@ -106,15 +125,23 @@ impl<'ast> Visit<'ast> for Module {
         visit::visit_item(self, item);
     }
 
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        self.inline += 1;
+        visit::visit_item_mod(self, module);
+        self.inline -= 1;
+    }
+
+    // Who may see something is no use of it.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         // Who only hands a name on does not need it.
         self.import(&item.tree, &Written::new(), matches!(item.vis, syn::Visibility::Inherited));
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        if path.segments.len() > 1 {
-            self.uses.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
-        }
+        let written = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.uses.push(self.outwards(written));
         visit::visit_path(self, path);
     }
 
@@ -123,7 +150,7 @@ impl<'ast> Visit<'ast> for Module {
     }
 }
 
-/// The modules by their paths.
+/// The modules of a crate by their paths.
 pub struct Graph<'a> {
     modules: BTreeMap<&'a [String], &'a Module>,
 }
@@ -154,7 +181,11 @@ impl<'a> Graph<'a> {
             child if self.modules.contains_key([at.as_slice(), &[child.to_owned()]].concat().as_slice()) => {
                 return self.follow(at, path.to_vec(), steps);
             }
-            _ => return None,
+            import => {
+                let (_, target) = from.imports.iter().find(|(name, _)| steps <= MOST_STEPS && name == import)?;
+                let whole: Written = target.iter().chain(&path[1..]).cloned().collect();
+                return self.resolve(from, &whole, steps + 1);
+            }
         }
         self.follow(at, path[1..].to_vec(), steps)
     }
@@ -185,7 +216,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Files of one room that reach each other.
+    /// Files that reach each other.
     pub fn circles(&self) -> Vec<BTreeSet<String>> {
         let arrows: BTreeMap<&str, BTreeSet<&str>> =
             self.modules.values().map(|module| self.leading_from(module)).collect();
@@ -200,8 +231,7 @@ impl<'a> Graph<'a> {
 
     fn leading_from(&self, module: &'a Module) -> (&'a str, BTreeSet<&'a str>) {
         let others = module.uses.iter().filter_map(|used| self.resolve(module, used, 0));
-        let near = others.filter(|other| other.room() == module.room() && other.file != module.file);
-        (&module.file, near.map(|other| other.file.as_str()).collect())
+        (&module.file, others.map(|other| other.file.as_str()).filter(|other| *other != module.file).collect())
     }
 }
 

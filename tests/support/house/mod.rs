@@ -37,7 +37,7 @@ pub struct House {
     pub arrows: BTreeMap<(String, String), usize>,
     /// By file of the tool and room: how often it uses that room.
     pub uses: BTreeMap<(String, String), usize>,
-    /// Files of one room that reach each other, each group once.
+    /// Files of one crate that reach each other, each group once.
     pub circles: Vec<BTreeSet<String>>,
     /// Words of the documents.
     pub words: usize,
@@ -47,35 +47,44 @@ impl House {
     /// Reads a checkout.
     pub fn read(root: &Path) -> Self {
         let mut house = Self::default();
-        let mut modules = Vec::new();
+        let mut crates: BTreeMap<&str, Vec<Module>> = BTreeMap::new();
         let paths = files(root, Path::new(""));
+        let roots: Vec<&str> = paths.iter().filter_map(|path| path.strip_suffix("lib.rs")).collect();
         let only_tested: Vec<String> = paths.iter().flat_map(|path| modules_of_tests(root, path)).collect();
         let is_test = |path: &str| {
             let is_below =
                 |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with(['.', '/']));
             is_test(path) || only_tested.iter().any(is_below)
         };
-        for path in paths {
-            let ending = Path::new(&path).extension().and_then(|ending| ending.to_str());
+        for path in &paths {
+            let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
             let is_document = ending == Some("md") && (path.starts_with("docs/") || !path.contains('/'));
             if !is_document && ending != Some("rs") {
                 continue;
             }
-            let Ok(text) = fs::read_to_string(root.join(&path)) else { continue };
+            let Ok(text) = fs::read_to_string(root.join(path)) else { continue };
             if is_document {
                 house.words += text.split_whitespace().count();
-            } else if is_test(&path) {
+            } else if is_test(path) {
                 house.test_lines += text.lines().count();
             } else if path.starts_with(TOOL) || OTHER_CRATES.iter().any(|folder| path.starts_with(folder)) {
-                modules.extend(house.enter(&path, &text));
+                let content = house.enter(path, &text);
+                // The executable is a crate of its own, and a module by `#[path]` has no crate here.
+                if let Some(crate_root) =
+                    roots.iter().find(|root| path.starts_with(**root)).filter(|_| !path.ends_with("/main.rs"))
+                {
+                    let inside = &path[crate_root.len()..];
+                    crates.entry(*crate_root).or_default().push(Module::new(path, inside, &content));
+                }
             }
         }
-        house.connect(&modules);
+        house.connect(crates.get(TOOL).map(Vec::as_slice).unwrap_or_default());
+        house.circles = crates.values().flat_map(|modules| arrows::Graph::new(modules).circles()).collect();
         house
     }
 
-    /// Reads a file of product code; its module, if it is one of the tool.
-    fn enter(&mut self, path: &str, text: &str) -> Option<Module> {
+    /// Reads a file of product code; returns its content without tests.
+    fn enter(&mut self, path: &str, text: &str) -> syn::File {
         let mut file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let lines = text.lines().count();
         let tests = functions::remove_tests(&mut file.items);
@@ -84,15 +93,14 @@ impl House {
         let (functions, text_errors) = functions::find(path, &file);
         self.functions.extend(functions);
         self.text_errors.extend(text_errors);
-        let inside = path.strip_prefix(TOOL)?;
-        if inside == "lib.rs" {
+        if path.strip_prefix(TOOL) == Some("lib.rs") {
             let modules = file.items.iter().filter_map(|item| match item {
                 syn::Item::Mod(module) => Some(module.ident.to_string()),
                 _ => None,
             });
             self.rooms = modules.collect();
         }
-        (inside != "main.rs").then(|| Module::new(path, inside, &file))
+        file
     }
 
     fn connect(&mut self, modules: &[Module]) {
@@ -107,7 +115,6 @@ impl House {
                 }
             }
         }
-        self.circles = graph.circles();
     }
 
     /// Arrows to rooms that stand lower in `lib.rs`.

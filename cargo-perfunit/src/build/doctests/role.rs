@@ -5,7 +5,7 @@ use super::extracted::{self, DocTest};
 use super::order::{Bundled, Doctests, Extracted, Order, RUSTDOC_NAME};
 use super::rustc;
 use crate::build::capture_role;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Stop, Tried, apart};
 use crate::model::{NoDoctest, NotExtracted};
 use crate::system::cache;
 use crate::system::fs;
@@ -32,10 +32,7 @@ pub fn rustdoc(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         return Ok(());
     }
     let library = Library::parse(&arguments)?;
-    let bundled = match library.extract(&order)? {
-        Ok(own) => library.bundle(&order, &package, own)?,
-        Err(why) => Err(why),
-    };
+    let bundled = apart(library.extract(&order).and_then(|own| library.bundle(&order, &package, own)))?;
     if let Ok(bundled) = &bundled {
         capture_role::note(&bundled.executable, &library.folder)?;
     }
@@ -105,26 +102,21 @@ impl Library {
     }
 
     /// The doc tests of this version, or why rustdoc does not name them.
-    fn extract(&self, order: &Order) -> Result<std::result::Result<Vec<DocTest>, NotExtracted>> {
+    fn extract(&self, order: &Order) -> Tried<Vec<DocTest>, NotExtracted> {
         let mut command = Command::new(&order.rustdoc);
         command.args(&self.arguments).args(["-Zunstable-options", "--output-format=doctest"]);
         // For this process alone.
         let output = run(command.env("RUSTC_BOOTSTRAP", "1"))?;
         if !output.status.success() {
-            return Ok(Err(NotExtracted::Refused { error: first_error(&output) }));
+            return Err(Stop::Because(NotExtracted::Refused { error: first_error(&output) }));
         }
         let triple = self.target.as_deref().unwrap_or(&order.host);
-        Ok(extracted::read(&String::from_utf8_lossy(&output.stdout), &self.edition, triple))
+        extracted::read(&String::from_utf8_lossy(&output.stdout), &self.edition, triple).map_err(Stop::Because)
     }
 
     /// Compiles the doc tests of the version whose they shall be, all that compile.
-    fn bundle(
-        &self,
-        order: &Order,
-        package: &str,
-        own: Vec<DocTest>,
-    ) -> Result<std::result::Result<Bundled, NotExtracted>> {
-        let Some(options) = rustc::options_of(&self.file)? else { return Ok(Err(NotExtracted::NotRun)) };
+    fn bundle(&self, order: &Order, package: &str, own: Vec<DocTest>) -> Tried<Bundled, NotExtracted> {
+        let options = rustc::options_of(&self.file)?.ok_or(Stop::Because(NotExtracted::NotRun))?;
         let texts = order.texts(package)?.unwrap_or_else(|| own.clone());
         let (mut modules, mut doctests) = (BTreeSet::new(), Doctests::default());
         let mut parts = Vec::new();
@@ -143,9 +135,11 @@ impl Library {
         let executable = loop {
             let source: Vec<Part<'_>> = parts.iter().map(|(_, part)| part.clone()).collect();
             let bundle = Bundle::new(&source, &self.name, &self.edition);
-            let blamed = match compiler.compile(&bundle)? {
+            let blamed = match apart(compiler.compile(&bundle))? {
                 Ok(executable) => break executable,
-                Err(error) if parts.is_empty() => return Ok(Err(NotExtracted::Refused { error: error.first })),
+                Err(error) if parts.is_empty() => {
+                    return Err(Stop::Because(NotExtracted::Refused { error: error.first }));
+                }
                 Err(error) if error.parts.is_empty() => {
                     (0..parts.len()).map(|part| (part, error.first.clone())).collect()
                 }
@@ -169,7 +163,7 @@ impl Library {
         };
         let others = own.iter().filter(|test| !texts.iter().any(|known| known.name == test.name));
         doctests.left_out.extend(others.map(|test| (test.name.clone(), None)));
-        Ok(Ok(Bundled { executable, own, doctests }))
+        Ok(Bundled { executable, own, doctests })
     }
 }
 
@@ -208,7 +202,7 @@ impl<'a> Compiler<'a> {
         Ok(Self { library, order, options, source, name, suffix })
     }
 
-    fn compile(&self, bundle: &Bundle) -> Result<std::result::Result<PathBuf, BundleError>> {
+    fn compile(&self, bundle: &Bundle) -> Tried<PathBuf, BundleError> {
         fs::write(&self.source, &bundle.text)?;
         let mut command = Command::new(&self.order.wrapper);
         command.arg(&self.order.rustc).args(["--crate-name", &self.name, "--edition", &self.library.edition]);
@@ -219,7 +213,7 @@ impl<'a> Compiler<'a> {
         command.args(&self.library.dependencies);
         let output = run(&mut command)?;
         if output.status.success() {
-            return Ok(Ok(self.order.bundles.join(format!("{}{}", self.name, self.suffix))));
+            return Ok(self.order.bundles.join(format!("{}{}", self.name, self.suffix)));
         }
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         let diagnostics = text.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
@@ -236,7 +230,7 @@ impl<'a> Compiler<'a> {
         if error.first.is_empty() {
             error.first = first_error(&output);
         }
-        Ok(Err(error))
+        Err(Stop::Because(error))
     }
 
     /// The lines of the bundle that an error is about.

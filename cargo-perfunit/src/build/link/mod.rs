@@ -8,6 +8,7 @@
 
 mod arguments;
 mod carry;
+mod comparable;
 mod inputs;
 mod place;
 mod record;

@@ -13,7 +13,7 @@ use super::question::Inquiry;
 use super::with_probes::{self, Probed};
 use crate::build::{Builder, InPlace, Probes, Seeds};
 use crate::decide::{self, Growing};
-use crate::error::{Result, apart};
+use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::{Bench, Config, CountedWork, Subject, WorkTables, counted};
 use crate::model::{
     BuiltWith, Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, Side, Sides, TargetId, TestId, Unexplained,
@@ -85,7 +85,7 @@ impl Counter<'_> {
         let (mut seen, mut not_counted) = (Seen::default(), Vec::new());
         for test in tests {
             progress.message(test.to_string());
-            match self.one(test, random)? {
+            match apart(self.one(test, random))? {
                 Ok(work) => seen.add(test, &work, &self.probed.renamed),
                 Err(why) => not_counted.push((test.clone(), why)),
             }
@@ -94,16 +94,12 @@ impl Counter<'_> {
         Ok((seen, not_counted))
     }
 
-    fn one(
-        &self,
-        test: &TestId,
-        random: &mut fastrand::Rng,
-    ) -> Result<std::result::Result<Sides<Vec<CountedWork>>, NotCounted>> {
+    fn one(&self, test: &TestId, random: &mut fastrand::Rng) -> Tried<Sides<Vec<CountedWork>>, NotCounted> {
         if interrupt::requested() {
-            return Ok(Err(NotCounted::Because(Unexplained::NotReached)));
+            return Err(Stop::Because(NotCounted::Because(Unexplained::NotReached)));
         }
         if let Some(why) = self.inquiry.over() {
-            return Ok(Err(NotCounted::Because(why)));
+            return Err(Stop::Because(NotCounted::Because(why)));
         }
         let executable = |side: Side| {
             let mut executables = self.probed.sides.get(side).executables.iter();
@@ -111,11 +107,11 @@ impl Counter<'_> {
         };
         let (Some(base), Some(head)) = (executable(Side::Base), executable(Side::Head)) else {
             let with = BuiltWith::Counters;
-            return Ok(Err(NotCounted::Because(Unexplained::TargetNotBuilt { with })));
+            return Err(Stop::Because(NotCounted::Because(Unexplained::TargetNotBuilt { with })));
         };
         let executables = Sides { base, head };
         let subject = Subject { test: test.clone(), executables, terms: None, ignored: false };
-        apart(counted(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random))
+        counted(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random)
     }
 
     /// The keys by which both sides know these functions, sorted.

@@ -4,7 +4,7 @@ use super::candidate::{Candidate, Trials};
 use super::counter::counted;
 use crate::build::shadow::Injections;
 use crate::build::{Attempt, Both, BuildFailure, Builder, Inlining, Job, Next, Place, Probes, SideBuild, Variant};
-use crate::error::{Error, ExitCode, Result};
+use crate::error::{Error, ExitCode, Result, apart};
 use crate::generate::place::{self, Lines, Placing};
 use crate::git::{Entry, FileSet};
 use crate::model::{NotGenerated, Side, Sides, TargetId};
@@ -31,7 +31,7 @@ pub fn compile(builder: &mut Builder<'_>, trials: &Trials<'_>, candidates: &[Can
         targets: &targets,
         deadline: trials.deadline,
     };
-    match builder.both_sides(&job, &mut attempt)? {
+    match apart(builder.both_sides(&job, &mut attempt))? {
         Ok(Both { sides, .. }) => Ok(Some(Compiled { sides, dropped: attempt.dropped, counted: attempt.counted })),
         Err(failure) if failure.stopped => Ok(None),
         Err(failure) => {

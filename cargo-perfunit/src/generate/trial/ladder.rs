@@ -3,7 +3,7 @@
 use super::candidate::Candidate;
 use super::one;
 use crate::build::{SideBuild, TestExecutable};
-use crate::error::Result;
+use crate::error::{Stop, Tried, apart};
 use crate::model::{NotGenerated, Side, Sides};
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub struct Ladder<'a> {
 impl Ladder<'_> {
     /// The sizes with which a candidate is a workload; or why it is none with the smallest. `counts` says whether its
     /// function counts its calls.
-    pub fn climb(&self, candidate: &Candidate, counts: bool) -> Result<std::result::Result<Vec<Rung>, NotGenerated>> {
+    pub fn climb(&self, candidate: &Candidate, counts: bool) -> Tried<Vec<Rung>, NotGenerated> {
         let mut rungs: Vec<Rung> = Vec::new();
         let sizes = if candidate.call.is_sized { &SIZES[..] } else { &SIZES[..1] };
         for n in sizes {
@@ -52,41 +52,39 @@ impl Ladder<'_> {
             if rungs.last().is_some_and(is_enough) {
                 break;
             }
-            match self.rung(candidate, *n, counts)? {
+            match self.rung(candidate, *n, counts) {
                 Ok(rung) => rungs.push(rung),
-                Err(why) if rungs.is_empty() => return Ok(Err(why)),
-                Err(_) => break,
+                Err(Stop::Because(_)) if !rungs.is_empty() => break,
+                Err(stop) => return Err(stop),
             }
         }
-        Ok(Ok(rungs))
+        Ok(rungs)
     }
 
-    fn rung(&self, candidate: &Candidate, n: usize, counts: bool) -> Result<std::result::Result<Rung, NotGenerated>> {
+    fn rung(&self, candidate: &Candidate, n: usize, counts: bool) -> Tried<Rung, NotGenerated> {
         let run = |side: Side| {
             let is_it = |executable: &&TestExecutable| executable.target == candidate.target;
             let executable = self.sides.get(side).executables.iter().find(is_it);
-            executable.map(|executable| one::run(executable, candidate, n, &self.temporary)).transpose()
+            let executable = executable.ok_or(Stop::Because(NotGenerated::NoTarget))?;
+            one::run(executable, candidate, n, &self.temporary)
+                .map_err(|stop| stop.map(|how| NotGenerated::Fails { how }))
         };
-        let mut on_base = Vec::new();
-        for _ in 0..2 {
-            match run(Side::Base)? {
-                None => return Ok(Err(NotGenerated::NoTarget)),
-                Some(Ok(passed)) => on_base.push(passed),
-                Some(Err(how)) => return Ok(Err(NotGenerated::Fails { how })),
-            }
-        }
-        let Some(on_head) = run(Side::Head)? else { return Ok(Err(NotGenerated::NoTarget)) };
-        if on_head.as_ref().is_ok_and(|passed| counts && passed.executed == 0) {
-            return Ok(Err(NotGenerated::NotExecuted));
+        let on_base = [run(Side::Base)?, run(Side::Base)?];
+        let on_head = match apart(run(Side::Head))? {
+            Err(NotGenerated::NoTarget) => return Err(Stop::Because(NotGenerated::NoTarget)),
+            on_head => on_head.ok(),
+        };
+        if on_head.as_ref().is_some_and(|passed| counts && passed.executed == 0) {
+            return Err(Stop::Because(NotGenerated::NotExecuted));
         }
         let same = on_base[0].fingerprint == on_base[1].fingerprint;
         if !same || on_base.iter().chain(&on_head).any(|passed| !passed.repeats) {
-            return Ok(Err(NotGenerated::NotRepeatable));
+            return Err(Stop::Because(NotGenerated::NotRepeatable));
         }
         let ns = on_base.iter().map(|passed| passed.ns).min().unwrap_or_default();
         // Words in another order are one fingerprint, and two values.
         let value = (on_base[0].text == on_base[1].text).then(|| on_base[0].text.clone()).flatten();
-        Ok(Ok(Rung { n, ns, value, passes_on_head: on_head.is_ok() }))
+        Ok(Rung { n, ns, value, passes_on_head: on_head.is_some() })
     }
 }
 

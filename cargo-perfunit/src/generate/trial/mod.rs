@@ -10,7 +10,7 @@ mod one;
 pub use candidate::Trials;
 
 use crate::build::Builder;
-use crate::error::Result;
+use crate::error::{Result, apart};
 use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, WithoutWorkload};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -59,7 +59,7 @@ pub fn try_calls(
         }
         let mut climbed = Vec::new();
         for candidate in candidates {
-            match ladder.climb(&candidate, counted.contains(&candidate.number))? {
+            match apart(ladder.climb(&candidate, counted.contains(&candidate.number)))? {
                 Ok(rungs) => climbed.push((candidate, rungs)),
                 Err(why) => failures.push((function.clone(), why)),
             }

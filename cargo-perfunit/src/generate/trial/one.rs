@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use crate::build::TestExecutable;
-use crate::error::{Error, Result};
+use crate::error::{Error, Stop, Tried};
 use crate::model::{CallFailure, SystemCall};
 use crate::system::cache;
 use crate::system::fs;
@@ -35,7 +35,7 @@ pub fn run(
     candidate: &Candidate,
     n: usize,
     temporary: &Path,
-) -> Result<std::result::Result<Passed, CallFailure>> {
+) -> Tried<Passed, CallFailure> {
     process::spare_children();
     cache::private_dir(temporary)?;
     let mut command = Command::new(&executable.path);
@@ -49,7 +49,7 @@ pub fn run(
     read(&output)
 }
 
-fn read(output: &Output) -> Result<std::result::Result<Passed, CallFailure>> {
+fn read(output: &Output) -> Tried<Passed, CallFailure> {
     let report = output.text.lines().rev().find_map(|line| line.strip_prefix(TRIAL_REPORT));
     let fields: Vec<&str> = report.unwrap_or_default().split('\t').collect();
     let passed = |ns: &str, executed: &str, repeats: &str, fingerprint: &str, text: &str| {
@@ -61,18 +61,19 @@ fn read(output: &Output) -> Result<std::result::Result<Passed, CallFailure>> {
             text: (!text.is_empty()).then(|| unescaped(text)),
         })
     };
-    Ok(match fields[..] {
-        ["uncaged"] => return Err(no_cage()),
+    let failure = match fields[..] {
+        ["uncaged"] => return Err(no_cage().into()),
         ["passed", ns, executed, repeats, fingerprint, text] => {
-            passed(ns, executed, repeats, fingerprint, text).ok_or_else(|| ended(output))
+            return passed(ns, executed, repeats, fingerprint, text).ok_or_else(|| Stop::Because(ended(output)));
         }
-        ["panicked", message] => Err(CallFailure::Panics { message: unescaped(message) }),
+        ["panicked", message] => CallFailure::Panics { message: unescaped(message) },
         ["left", number] => {
             let system_call = number.parse().map_or(SystemCall::Other { number: u32::MAX }, os::system_call);
-            Err(CallFailure::LeavesCage { system_call })
+            CallFailure::LeavesCage { system_call }
         }
-        _ => Err(ended(output)),
-    })
+        _ => ended(output),
+    };
+    Err(Stop::Because(failure))
 }
 
 fn no_cage() -> Error {
@@ -101,11 +102,12 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::apart;
 
     #[track_caller]
-    fn check(text: &str, expected: &std::result::Result<Passed, CallFailure>) {
+    fn check(text: &str, expected: &Result<Passed, CallFailure>) {
         let output = Output { status: None, text: format!("running 1 test\n{text}\n") };
-        assert_eq!(&read(&output).unwrap(), expected);
+        assert_eq!(&apart(read(&output)).unwrap(), expected);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn settled(base: f64, head: f64) -> Settled {
         equal_seeds: true,
         comparison: Comparison::Quantiles,
         clock_bias: 0.0,
-        least_change: 0.0,
+        least_ns: 0.0,
         ns: Sides { base, head },
     }
 }

@@ -1,5 +1,6 @@
 //! Direct comparisons over several commits, below the course of their test.
 
+use super::commit::name;
 use crate::model::{Anchor, Course, Verdict, variant_name};
 use crate::report::format::{self, interval};
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, Text, WARN};
@@ -27,7 +28,7 @@ pub fn text(anchor: &Anchor) -> Text {
     let change = format::percent(anchor.direct.estimate);
     let text = Text::new(style, format!("{change}{word}"))
         .with(DIM, format!(" {}", interval(anchor.direct)))
-        .and(format!(" since {}, compared directly", super::name(&anchor.since)));
+        .and(format!(" since {}, compared directly", name(&anchor.since)));
     let product = format!("{} {}", format::percent(anchor.product.estimate), interval(anchor.product));
     if anchor.is_contradiction() {
         return text.with(WARN, format!("; the steps give {product} and contradict it"));

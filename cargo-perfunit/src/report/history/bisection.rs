@@ -1,6 +1,7 @@
 //! Where a search for commits ended.
 
-use super::{commit, entry, skipped};
+use super::commit::{commit, skipped};
+use super::entry;
 use crate::model::{
     Bisection, Change, Commit, Direction, FoundStep, FoundTest, ReasonKind, SourceChange, StepTest, Unresolved,
     Unsearched, variant_name,

@@ -1,7 +1,7 @@
 //! Where a search for commits ended, as text to paste into an issue.
 
 use super::bisection::{direction, explained, notes, place, plain_line, without_figures};
-use super::skipped;
+use super::commit::skipped;
 use crate::model::{Bisection, Change, Commit, FoundStep, FoundTest, SourceChange, Unresolved, Unsearched};
 use crate::report::format::{self, Glyphs, count, percent, short_commit};
 use crate::report::markdown::{code, plain};

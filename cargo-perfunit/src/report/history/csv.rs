@@ -1,7 +1,7 @@
 //! A history as a table: a row for each test of each step and of each direct comparison over several commits, and one for a
 //! commit without any.
 
-use super::skipped;
+use super::commit::skipped;
 use crate::model::{History, StepOutcome, StepTest, variant_name};
 
 const HEADING: &str =

@@ -1,5 +1,6 @@
 //! Histories and searches as JSON.
 
+use super::commit::skipped;
 use crate::model::{
     self, Bisection, Course, EffectClass, History, Mode, Point, ReasonKind, Side, Skipped, StepOutcome, StepTest,
     Verdict,
@@ -245,7 +246,7 @@ pub fn log_json(history: &History, courses: &[Course]) -> String {
 
 /// A search for programs.
 pub fn bisect_json(bisection: &Bisection) -> String {
-    let skipped = bisection.skipped.iter();
+    let not_compared = bisection.skipped.iter();
     let others = bisection.others.iter();
     let unresolved = bisection.unresolved.iter();
     pretty(&BisectDocument {
@@ -264,8 +265,8 @@ pub fn bisect_json(bisection: &Bisection) -> String {
             .collect(),
         further: bisection.further,
         rest: bisection.rest.map(Interval::from),
-        skipped: skipped
-            .map(|(commit, why)| SkippedCommit { commit: commit.clone(), why: super::skipped(why) })
+        skipped: not_compared
+            .map(|(commit, why)| SkippedCommit { commit: commit.clone(), why: skipped(why) })
             .collect(),
     })
 }

@@ -1,6 +1,6 @@
 //! A commit of a history, as soon as it is known.
 
-use super::{commit, skipped};
+use super::commit::{commit, skipped};
 use crate::model::{Entry, Step, StepOutcome, StepTest, Verdict};
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, count, one_line};

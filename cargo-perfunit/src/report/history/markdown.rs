@@ -1,11 +1,11 @@
 //! A history for an issue or for release notes: the tests that moved, and the commits that moved them.
 
 use super::anchors;
-use super::entry::moved;
+use super::commit::{name, skipped};
+use super::entry::{moved, worst};
 use super::moves::Moves;
 use super::sparkline::sparkline;
 use super::summary::{Counts, error_rate, notes};
-use super::{name, skipped, worst};
 use crate::model::{Course, Entry, History, StepOutcome, Verdict, variant_name};
 use crate::report::format::{Glyphs, count, percent, short_commit};
 use crate::report::markdown::{code, plain};

@@ -1,5 +1,6 @@
 //! How far a log is, in words.
 
+use super::commit::{name, skipped};
 use crate::model::{Commit, Joined, Skipped};
 use crate::report::format::{self, count};
 use std::time::Duration;
@@ -25,13 +26,13 @@ pub fn joined(joined: Joined) -> String {
 
 /// Which tests are compared next, over several commits.
 pub fn anchoring(base: &Commit, head: &Commit, tests: usize) -> String {
-    format!("{} directly, {} against {}", count(tests, "test"), super::name(head), super::name(base))
+    format!("{} directly, {} against {}", count(tests, "test"), name(head), name(base))
 }
 
 /// Why tests are not compared over several commits.
 pub fn not_anchored(base: &Commit, head: &Commit, why: &Skipped) -> String {
-    let [base, head] = [base, head].map(super::name);
-    format!("{head} and {base} are not compared directly: {}", super::skipped(why))
+    let [base, head] = [base, head].map(name);
+    format!("{head} and {base} are not compared directly: {}", skipped(why))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What got slower and faster from release to release.
 
-use super::{commit, entry, name, skipped};
+use super::commit::{commit, name, skipped};
+use super::entry;
 use crate::model::{Release, Releases, Step, StepOutcome, StepTest, Verdict, variant_name};
 use crate::report::figures;
 use crate::report::format::{self, count, short_commit};

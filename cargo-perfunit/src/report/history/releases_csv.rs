@@ -1,8 +1,8 @@
 //! Releases as a table: a row for each test of each comparison, and one for a comparison without any.
 
+use super::commit::{name_in_full, skipped};
 use super::csv::quoted;
 use super::releases::test_code;
-use super::skipped;
 use crate::model::{Release, Releases, StepOutcome, StepTest, variant_name};
 
 const HEADING: &str = "release,against,outcome,package,target,test,test_code,metrics,estimate,low,high,effect,verdict,\
@@ -14,7 +14,7 @@ pub fn render(releases: &Releases) -> String {
     let mut text = HEADING.to_owned();
     for release in &releases.releases {
         let mut row = |outcome: &str, cells: [String; 13]| {
-            let ends = [&release.head, &release.base].map(|commit| super::name_in_full(commit).to_owned());
+            let ends = [&release.head, &release.base].map(|commit| name_in_full(commit).to_owned());
             let fields = ends.into_iter().chain([outcome.to_owned()]).chain(cells);
             text.push_str(&fields.map(|field| quoted(&field)).collect::<Vec<_>>().join(","));
             text.push('\n');

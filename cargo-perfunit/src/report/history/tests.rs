@@ -2,8 +2,8 @@ use super::*;
 use crate::decide;
 use crate::model::samples::explanation;
 use crate::model::{
-    Anchor, Bisection, Change, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode, Point,
-    ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest,
+    Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode,
+    Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest,
     TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
 };
 use crate::report::format::without_escapes;

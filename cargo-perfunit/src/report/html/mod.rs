@@ -4,6 +4,7 @@
 //! come from foreign code: the templates (maud's `html!`) escape whatever is not a literal of ours, and
 //! [`page::render`] replaces characters that could hide or reorder text.
 
+mod about;
 mod axis;
 mod batches;
 mod calls;
@@ -18,6 +19,7 @@ mod interval;
 mod metrics;
 mod page;
 mod rows;
+mod sections;
 mod strip;
 
 pub use history::render as history;

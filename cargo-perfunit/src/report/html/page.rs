@@ -1,6 +1,6 @@
 //! The page as a whole.
 
-use super::{head, rows};
+use super::{about, head, rows, sections};
 use crate::model::Run;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -26,10 +26,7 @@ impl Default for HtmlOptions {
 /// The page of a run.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
     let header = head::header(run);
-    let remarks = html! {
-        (head::failing(run)) (head::ratchet(run)) (head::generated(run)) (head::uncovered(run)) (head::growth(run))
-        (head::remarks(run))
-    };
+    let remarks = sections::remarks(run);
     let filter = head::filter(run);
     let above = STYLE.len() + header.0.len() + remarks.0.len() + filter.0.len();
     let early = html! { script { "\n" (PreEscaped(EARLY)) } "\n" };
@@ -46,8 +43,8 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
                     script { "\n" (PreEscaped(SCRIPT)) } "\n"
                 }
             }
-            (head::unmeasured(run))
-            (head::about(run))
+            (sections::unmeasured(run))
+            (about::about(run))
         }
     };
     document(&head::title(run), &early, &body)

@@ -1,13 +1,17 @@
 //! How a pairing was built, so that the same executables are found again without building.
 
-use super::{Archive, METER, PARTS, SEEDS};
 use crate::build::shadow::Injections;
 use crate::build::{BuiltSides, Pairing, SideBuild, Variant};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{NoBench, Side, Sides, TargetId, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+/// The libraries that measured processes load, below our folder and in archives.
+pub const PARTS: &str = "parts";
+pub const SEEDS: &str = "libperfunit_seeds.so";
+pub const METER: &str = "libperfunit_meter.so";
 
 /// One pairing as it was built in the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,28 +77,13 @@ impl Recipe {
         })
     }
 
+    /// Whether it is that of a pairing.
+    pub fn is_of(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> bool {
+        self.tests_of == tests_of && self.targets == *targets
+    }
+
     /// The folders below `sides` that it needs.
     pub fn sides(&self) -> impl Iterator<Item = &str> {
         Side::BOTH.into_iter().filter_map(|side| self.sides.get(side).as_deref())
     }
-}
-
-impl Archive {
-    /// The recipe for a pairing; none if builds are made. An archive without it is an error.
-    pub fn recipe(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Result<Option<Recipe>> {
-        let Self::Using { file, recipes } = self else { return Ok(None) };
-        let found = recipes.iter().find(|recipe| recipe.tests_of == tests_of && recipe.targets == *targets);
-        found.cloned().map(Some).ok_or_else(|| missing(file, targets))
-    }
-
-    /// True if both pairings are to be ready before anything is measured.
-    pub fn is_in_use(&self) -> bool {
-        !matches!(self, Self::None)
-    }
-}
-
-fn missing(file: &Path, targets: &BTreeSet<TargetId>) -> Error {
-    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
-    Error::setup(format!("{} holds no build of exactly {}", file.display(), names.join(", ")))
-        .hint("leave out --use-archive to build here, or make the archive anew with the same options")
 }

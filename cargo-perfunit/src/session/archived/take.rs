@@ -1,6 +1,7 @@
 //! `diff --use-archive`: sees that an archive is of what is asked for, and puts its files where `diff` looks for them.
 
-use super::{Archive, Asked, Manifest, compilers};
+use super::manifest::{Asked, Manifest, compilers};
+use super::usage::Archive;
 use crate::build::{self, SideBuild};
 use crate::cargo::Context;
 use crate::error::{Error, Result};

@@ -1,18 +1,20 @@
-//! Where a thread is in its tree: entering and leaving nodes.
+//! Activations: a thread enters a function with a probe and leaves it again.
 //!
 //! This is the timed path. It touches the thread's own memory, lines of the tree that only this thread writes, and when the
 //! batch began, which nobody writes meanwhile. Atomics are loaded and stored and never modified in place: a locked
 //! instruction would cost as much as the clock.
 
 use super::arena::bump;
+use super::cost::{self, Costs};
 use super::home::{add, settle};
 use super::lookup::{self, Recent};
-use super::site::{Guard, Site};
+use super::place::{end, end_all, Thread, THREAD};
+use super::process::{tree, NotYet};
+use super::site::Site;
 use super::ticks;
 use crate::tree::{mode, Node, MOST_NODES, NO_BATCH};
-use std::cell::Cell;
+use std::hint::black_box;
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// In [`Guard::node`]: the node was not active before.
@@ -22,55 +24,63 @@ const COUNTED: u32 = 1 << 30;
 /// In [`Guard::node`]: the index itself.
 const INDEX: u32 = MOST_NODES - 1;
 
-/// A thread's place in a tree.
-pub struct Thread {
-    /// When the running batch began, ticks, or [`NO_BATCH`].
-    pub begun: Cell<Option<&'static AtomicU64>>,
-    /// None before the thread's first active probe and after its end.
-    pub nodes: Cell<&'static [Node]>,
-    /// Index of the node whose time is running.
-    pub current: Cell<u32>,
-    /// The last clock reading, ticks.
-    pub last: Cell<u64>,
-    /// True while a root is being fetched, which allocates: the allocator may have a probe.
-    pub settling: Cell<bool>,
-}
-
 thread_local! {
-    // Constant and without a destructor, so that reaching it takes an addition and no question.
-    pub static THREAD: Thread = const {
-        Thread {
-            begun: Cell::new(None),
-            nodes: Cell::new(&[]),
-            current: Cell::new(0),
-            last: Cell::new(0),
-            settling: Cell::new(false),
-        }
-    };
     /// By itself, because it is zeros and large.
     static RECENT: Recent = const { Recent::new() };
 }
 
-impl Thread {
-    /// When the batch began, ticks; [`NO_BATCH`] between batches and without a tree.
+/// An activation of a function. Dropping it leaves the function, also when a panic unwinds it.
+///
+/// Two halves of a register; it stays in the thread that made it.
+pub struct Guard {
+    /// Index of the node that was entered, with marks in its highest bits; 0 if none was.
+    pub(super) node: u32,
+    /// Index of the node to go back to.
+    back: u32,
+    stays: PhantomData<*const ()>,
+}
+
+impl Guard {
+    /// Nothing was entered.
+    const NONE: Self = Self { node: 0, back: 0, stays: PhantomData };
+}
+
+impl Drop for Guard {
     #[inline(always)]
-    fn begun(&self) -> u64 {
-        self.begun.get().map_or(NO_BATCH, |begun| begun.load(Relaxed))
+    fn drop(&mut self) {
+        if self.node != 0 {
+            leave(self.node, self.back);
+        }
+    }
+}
+
+impl Site {
+    /// Enters the function until the guard is dropped.
+    // In the function itself stand only a load, a comparison and two calls that an inactive probe jumps over: it shall still
+    // be small enough to be inlined where it was without a probe.
+    #[inline(always)]
+    pub fn enter(&'static self) -> Guard {
+        if self.mode() == mode::INACTIVE {
+            Guard::NONE
+        } else {
+            enter(self, 1)
+        }
     }
 
-    /// Gives the ticks since the last clock reading, as far as they are in the batch, to the node that is current.
+    /// Enters it once more for a call that has been counted.
     #[inline(always)]
-    pub fn pass(&self, current: &Node, now: u64) {
-        let since = self.last.get().max(self.begun());
-        // Between batches nothing is later than the beginning; nor is another core's clock, if it is a little behind.
-        bump(&current.self_ticks, now.saturating_sub(since));
-        self.last.set(now);
+    pub(super) fn resume(&'static self) -> Guard {
+        if self.mode() == mode::INACTIVE {
+            Guard::NONE
+        } else {
+            enter(self, 0)
+        }
     }
 }
 
 /// Enters a site, whose `calls` go up by 1 or 0.
 #[inline(never)]
-pub fn enter(site: &'static Site, calls: u64) -> Guard {
+fn enter(site: &'static Site, calls: u64) -> Guard {
     // `with` is inlined only if little is in it: what it calls is called last, which is a jump.
     THREAD.with(|thread| enter_from(thread, site, calls))
 }
@@ -139,7 +149,7 @@ fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls:
 #[inline(never)]
 fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let mode = match site.mode() {
-        mode::UNRESOLVED => site.resolve(),
+        mode::UNRESOLVED => resolve(site),
         known => known,
     };
     if !matches!(mode, mode::COUNTING | mode::TIMING) || (thread.nodes.get().is_empty() && !settle()) {
@@ -156,7 +166,7 @@ fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
 
 /// Leaves a node and goes back to another one; both are of a [`Guard`].
 #[inline(never)]
-pub fn leave(node: u32, back: u32) {
+fn leave(node: u32, back: u32) {
     if node & COUNTED != 0 {
         THREAD.with(|thread| thread.current.set(back));
     } else {
@@ -188,24 +198,6 @@ fn leave_at(thread: &Thread, node: u32, back: u32, now: u64) {
     thread.current.set(back);
 }
 
-/// Ends the outermost activation of a node.
-#[inline(always)]
-fn end(node: &Node, begun: u64, now: u64) {
-    let started = node.started.load(Relaxed).max(begun);
-    node.started.store(0, Relaxed);
-    if begun == NO_BATCH {
-        return;
-    }
-    let ticks = now.saturating_sub(started);
-    bump(&node.total_ticks, ticks);
-    if ticks < node.shortest.load(Relaxed) {
-        node.shortest.store(ticks, Relaxed);
-    }
-    let squares = f64::from_bits(node.squares.load(Relaxed));
-    let ticks = ticks as f64;
-    node.squares.store((squares + ticks * ticks).to_bits(), Relaxed);
-}
-
 /// The node that is left is not the current one: ends what was entered below it and never left.
 #[cold]
 #[inline(never)]
@@ -216,9 +208,40 @@ fn leave_out_of_order(thread: &Thread, nodes: &[Node], left: u32, now: u64) {
     }
 }
 
-/// Ends the activations of these nodes.
-pub fn end_all(thread: &Thread, nodes: &[Node], indices: impl Iterator<Item = u32>, now: u64) {
-    for node in indices.map(|index| &nodes[index as usize]).filter(|node| node.started.load(Relaxed) != 0) {
-        end(node, thread.begun(), now);
-    }
+/// Looks up in the request what a site is to do, and returns it; [`mode::UNRESOLVED`] before there is a request.
+#[cold]
+#[inline(never)]
+fn resolve(site: &Site) -> u32 {
+    // Looking up allocates, and the allocator may have this very probe.
+    site.mode.store(mode::INACTIVE, Relaxed);
+    let mode = match tree() {
+        Err(NotYet) => mode::UNRESOLVED,
+        Ok(Some(tree)) if site.key != 0 => {
+            cost::set(measure);
+            tree.mode_of(site.key)
+        }
+        Ok(_) => mode::INACTIVE,
+    };
+    site.mode.store(mode, Relaxed);
+    mode
+}
+
+static TIMED: Site = Site::with_mode(1, mode::TIMING);
+static COUNTED_ONLY: Site = Site::with_mode(1, mode::COUNTING);
+
+#[inline(never)]
+fn timed() {
+    let _guard = TIMED.enter();
+    black_box(());
+}
+
+#[inline(never)]
+fn counted() {
+    let _guard = COUNTED_ONLY.enter();
+    black_box(());
+}
+
+/// What probes cost here.
+pub(super) fn measure() -> Costs {
+    cost::measure(timed, counted)
 }

@@ -1,0 +1,131 @@
+//! Runs of a body between two readings of the clock: a call, a batch of calls, and what goes before it.
+
+use super::seat::Seat;
+use crate::clock::Clock;
+use crate::left_out::LeftOut;
+use crate::page::{Page, COLD, FEW_BATCHES, FIRST};
+use crate::probe::Tree;
+use crate::sys;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+/// Runs a body so many times; true if every run passed. A panic is the caller's to catch.
+pub type Body<'a> = &'a dyn Fn(u64) -> bool;
+
+/// The first call, in which much happens that no later one does: whether it passed, and its time, ns.
+pub fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
+    if let Some(gauges) = seat.gauges.get() {
+        return (gauges.read(seat.area(), FIRST, &mut || call(seat, body)), 0);
+    }
+    let row = seat.tree.filter(|_| is_one_call(seat.page)).map(|tree| Row { tree, at: 0 });
+    let timed = || {
+        let clock = Clock::start();
+        let passed = call(seat, body);
+        (passed, clock.stop())
+    };
+    let (passed, (first_ns, cpu_ns)) = match row {
+        None => timed(),
+        Some(row) => row.record(timed),
+    };
+    seat.area().first_cpu_ns.store(cpu_ns, Relaxed);
+    (passed, first_ns)
+}
+
+/// Whether the first call is all that is measured: it is so long that a process has time for no other.
+pub fn is_one_call(page: &Page) -> bool {
+    page.batches.load(Relaxed) == 1
+        && page.flags.load(Relaxed) & COLD == 0
+        && page.repetitions.load(Relaxed) == 1
+        && page.warm.load(Relaxed) == 0
+}
+
+/// Where the tree keeps the figures of a batch.
+pub struct Row {
+    pub tree: &'static Tree,
+    pub at: usize,
+}
+
+impl Row {
+    /// Runs a batch, whose clock readings are in `run`: what the tree does before and after is not in its time.
+    fn record<T>(&self, run: impl FnOnce() -> T) -> T {
+        self.tree.begin_batch();
+        let result = run();
+        self.tree.end_batch(self.at);
+        result
+    }
+}
+
+/// The untimed runs, then a batch: its time and the processor's, ns. The latter includes the untimed runs where batches are
+/// short: the processor's clock is a system call, and must not stand between them and the batch.
+pub fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Option<(u64, u64)> {
+    if has_few_batches(seat) {
+        batch(seat, body, warm)?;
+        return long_batch(seat, body, repetitions);
+    }
+    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
+    let ns = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions))?;
+    Some((ns, before.since().of_cpu(sys::process_cpu_ns() - cpu_ns)))
+}
+
+/// As [`warm_batch`], in an instrumented program: the untimed runs are not in the tree.
+pub fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, row: &Row) -> Option<(u64, u64)> {
+    if has_few_batches(seat) {
+        batch(seat, body, warm)?;
+        return row.record(|| long_batch(seat, body, repetitions));
+    }
+    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
+    batch(seat, body, warm)?;
+    let ns = row.record(|| batch(seat, body, repetitions))?;
+    Some((ns, before.since().of_cpu(sys::process_cpu_ns() - cpu_ns)))
+}
+
+/// Whether each batch counts; none are planned yet while base calibrates.
+pub fn has_few_batches(seat: &Seat) -> bool {
+    (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed))
+}
+
+/// A batch of which what others did to it is told apart: its time and the processor's, ns.
+fn long_batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<(u64, u64)> {
+    let clock = Clock::start();
+    let passed = (0..repetitions).all(|_| call(seat, body));
+    let times = clock.stop();
+    passed.then_some(times)
+}
+
+/// Runs the body `repetitions` times between two clock readings; ns, or `None` if a run failed.
+pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
+    if has_few_batches(seat) {
+        return long_batch(seat, body, repetitions).map(|(ns, _)| ns);
+    }
+    if seat.should_panic {
+        // Each run ends in a panic, so each needs its own landing.
+        let started = Instant::now();
+        for _ in 0..repetitions {
+            if !call(seat, body) {
+                return None;
+            }
+        }
+        return Some(started.elapsed().as_nanos() as u64);
+    }
+    catch_unwind(AssertUnwindSafe(|| {
+        let before = LeftOut::so_far();
+        let started = Instant::now();
+        let passed = body(repetitions);
+        let ns = started.elapsed().as_nanos() as u64;
+        passed.then_some(before.since().of_wall(ns))
+    }))
+    .unwrap_or(None)
+}
+
+/// One run: true if it ended as the test demands.
+pub fn call(seat: &Seat, body: Body<'_>) -> bool {
+    match catch_unwind(AssertUnwindSafe(|| body(1))) {
+        Ok(passed) => passed && !seat.should_panic,
+        Err(payload) => {
+            // A payload's Drop may panic again: leave it.
+            std::mem::forget(payload);
+            seat.should_panic
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What comes before a body's first call: pads, the panic hook, page faults, the turn, and the cage.
+
+use super::batch::call;
+use super::seat::{keep_message, leave, Seat};
+use crate::cage::{self, Time};
+use crate::page::{state, COLD, METER, NOTHING};
+use crate::readings::Gauges;
+use crate::{maps, sys};
+use std::hint::black_box;
+use std::panic::set_hook;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// True if the body is a generated call.
+static CAGED: AtomicBool = AtomicBool::new(false);
+
+/// Says that the body is a generated call.
+pub fn cage() {
+    CAGED.store(true, Relaxed);
+}
+
+/// Everything before the first call: pads, hook, page faults, turn.
+pub fn begin(seat: &'static Seat) {
+    let area = seat.area();
+    if area.state.load(Relaxed) != state::STARTING {
+        return;
+    }
+    install_hook(seat);
+    // In the thread that runs the test, whose malloc arena it shifts.
+    std::mem::forget(black_box(Vec::<u8>::with_capacity(seat.page.heap_pad.load(Relaxed) as usize)));
+    for time in &area.times {
+        time.store(0, Relaxed);
+    }
+    if seat.page.flags.load(Relaxed) & COLD != 0 {
+        maps::populate_files();
+    }
+    if seat.page.flags.load(Relaxed) & METER == 0 {
+        seat.wait_turn();
+    } else {
+        // Nobody times it: if both sides count, they do so side by side.
+        let gauges = seat.gauges.get_or_init(|| Gauges::open(seat.page, area, seat.counters));
+        // Twice, because the first time touches what is never touched again.
+        for _ in 0..2 {
+            gauges.read(area, NOTHING, &mut || call(seat, &|_| true));
+        }
+    }
+    area.state.store(state::FIRST_CALL, Release);
+}
+
+/// Before the body's first call: locks it in, if it belongs into the cage. Not where calls are counted, for which files of
+/// the kernel are read around each.
+pub fn lock_in(seat: &Seat) {
+    if !CAGED.load(Relaxed) || seat.page.flags.load(Relaxed) & METER != 0 {
+        return;
+    }
+    sys::keep_files_open();
+    if !cage::enter(Time::Open) {
+        keep_message(seat.area(), "the kernel refuses to restrict the process");
+        leave(seat, state::FAILED_FIRST);
+    }
+}
+
+/// Replaces the default hook, whose printing would be most of a panicking test's time, by one that keeps the message.
+fn install_hook(seat: &'static Seat) {
+    let expected = seat.should_panic;
+    let area = seat.area();
+    set_hook(Box::new(move |info| {
+        if expected || area.message_len.load(Relaxed) != 0 {
+            return;
+        }
+        let payload = info.payload();
+        let message = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("panicked with a value that is no text");
+        let place = info.location().map_or(String::new(), |l| format!(" ({}:{})", l.file(), l.line()));
+        keep_message(area, &format!("{message}{place}"));
+    }));
+}

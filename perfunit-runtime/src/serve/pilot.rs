@@ -1,0 +1,57 @@
+//! The turn before the batches: in a pilot, the shape of a pair is settled; everyone warms up.
+
+use super::batch::{batch, Body};
+use super::seat::Seat;
+use crate::calibrate::{self, calibrate, Plan};
+use crate::left_out::LeftOut;
+use crate::page::PILOT;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// From this factor on head settles the shape of a pilot.
+const MUCH_SLOWER: f64 = 20.0;
+/// A first call as long as this need not be repeated to see how long the body takes.
+const FIRST_CALL_TELLS_NS: f64 = 50e6;
+
+/// The turn before the batches: base calibrates in a pilot; everyone warms up.
+pub fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
+    let page = seat.page;
+    let pilot = page.flags.load(Relaxed) & PILOT != 0;
+    if pilot && (seat.side == 0 || much_slower(seat, body, first_ns)?) {
+        let plan = plan(seat, body, first_ns)?;
+        page.repetitions.store(plan.repetitions, Relaxed);
+        page.warm.store(plan.warm, Relaxed);
+        page.plan(plan.batches, 0);
+        seat.area().prepared_ns.store(plan.shortest_ns.to_bits(), Relaxed);
+    } else if page.warm.load(Relaxed) != 0 {
+        let ns = batch(seat, body, 1)?;
+        seat.area().prepared_ns.store((ns as f64).to_bits(), Relaxed);
+    } else if pilot && page.batches.load(Relaxed) > 1 {
+        // Repeatability must show on this side too.
+        batch(seat, body, 1)?;
+    }
+    Some(())
+}
+
+/// Base's shape of a pair. Where most of a run is not timed, it is as if a tenth of that were: else pairs would take too long.
+fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
+    let goal_ns = seat.page.batch_ns.load(Relaxed);
+    let mut untimed_ns = 0.0;
+    let plan = calibrate(first_ns, goal_ns, |n| {
+        let before = LeftOut::so_far();
+        let ns = batch(seat, body, n)?;
+        untimed_ns = before.since().wall.max(0) as f64 / n as f64;
+        Some(ns)
+    })?;
+    let weight_ns = plan.shortest_ns.max((plan.shortest_ns + untimed_ns) / 10.0);
+    Some(Plan { shortest_ns: plan.shortest_ns, ..calibrate::shape(weight_ns, goal_ns) })
+}
+
+/// Whether base's repetitions would make this side's batches so long that the pilot might not end in time: then this
+/// side, head, settles the shape for both.
+fn much_slower(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<bool> {
+    let repetitions = seat.page.repetitions.load(Relaxed);
+    let one_ns = if first_ns as f64 > FIRST_CALL_TELLS_NS { first_ns } else { batch(seat, body, 1)? };
+    let base_ns = f64::from_bits(seat.page.sides[0].prepared_ns.load(Relaxed));
+    let batch_ns = one_ns as f64 * repetitions as f64;
+    Some(one_ns as f64 > MUCH_SLOWER * base_ns && batch_ns > MUCH_SLOWER * seat.page.batch_ns.load(Relaxed) as f64)
+}

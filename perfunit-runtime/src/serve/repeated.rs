@@ -1,0 +1,70 @@
+//! Calls that are repeated in this process: batches in lockstep with the other side, or readings of gauges.
+
+use super::batch::{call, first_call, is_one_call, recorded_batch, warm_batch, Body, Row};
+use super::begin::{begin, lock_in};
+use super::pilot::prepare;
+use super::seat::{leave, Seat};
+use crate::gauges;
+use crate::page::{state, COLD, FIRST, MAX_BATCHES, MAX_READINGS, SETTLING_CALLS};
+use crate::probe::Tree;
+use crate::readings::Gauges;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// The whole service; `first` is given if the first call already happened.
+pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
+    let (page, area) = (seat.page, seat.area());
+    begin(seat);
+    lock_in(seat);
+    let (passed, first_ns) = first.unwrap_or_else(|| first_call(seat, body));
+    area.first_ns.store(first_ns, Relaxed);
+    if !passed {
+        leave(seat, state::FAILED_FIRST);
+    }
+    area.state.store(state::REPEATING, Release);
+    if let Some(gauges) = seat.gauges.get() {
+        read_later_calls(seat, gauges, body);
+    }
+    if page.flags.load(Relaxed) & COLD == 0 && prepare(seat, body, first_ns).is_none() {
+        leave(seat, state::FAILED_LATER);
+    }
+    if let Some(tree) = seat.tree {
+        tree.measure_costs();
+    }
+    seat.end_turn();
+    let repetitions = page.repetitions.load(Relaxed);
+    let mut done = 0;
+    while seat.wait_turn() {
+        let warm = u64::from(page.warm.load(Relaxed));
+        if done == 0 && is_one_call(page) && !seat.tree.is_some_and(Tree::is_empty) {
+            // The first call was the measurement.
+            area.times[0].store(first_ns, Relaxed);
+            area.cpu_times[0].store(area.first_cpu_ns.load(Relaxed), Relaxed);
+        } else {
+            let at = done.min(MAX_BATCHES - 1);
+            let times = match seat.tree {
+                None => warm_batch(seat, body, warm, repetitions),
+                Some(tree) => recorded_batch(seat, body, warm, repetitions, &Row { tree, at }),
+            };
+            let Some((ns, cpu_ns)) = times else { leave(seat, state::FAILED_LATER) };
+            area.times[at].store(ns, Relaxed);
+            area.cpu_times[at].store(cpu_ns, Relaxed);
+        }
+        done += 1;
+        seat.end_turn();
+    }
+    area.peak_rss.store(gauges::peak_rss().unwrap_or(0), Relaxed);
+    leave(seat, state::DONE)
+}
+
+/// What is asked of a process that counts besides the first call; ends it.
+fn read_later_calls(seat: &Seat, gauges: &Gauges, body: Body<'_>) -> ! {
+    let wanted = (seat.page.repetitions.load(Relaxed) as usize).min(MAX_READINGS - 1 - FIRST);
+    if seat.page.flags.load(Relaxed) & COLD == 0 {
+        let settled = (0..SETTLING_CALLS).all(|_| call(seat, body));
+        let mut later = FIRST + 1..=FIRST + wanted;
+        if !settled || !later.all(|at| gauges.read(seat.area(), at, &mut || call(seat, body))) {
+            leave(seat, state::FAILED_LATER);
+        }
+    }
+    leave(seat, state::DONE)
+}

@@ -214,7 +214,7 @@ pub mod tests {
     #[test]
     fn what_places_can_do_counts_only_with_other_work() {
         use MetricVerdict::{ChangedBelowThreshold, Less, More, Same};
-        let check = |first: Verdict, instructions, verdict: Verdict| {
+        let check = |first: Verdict, instructions: Result<_, _>, verdict: Verdict| {
             let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
             let fresh = ended(Ok(figures(first, estimate)));
             assert!(is_as_places_do(&fresh, Placed::Matched));

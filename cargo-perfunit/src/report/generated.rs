@@ -67,7 +67,8 @@ pub fn headline(run: &Run) -> Option<String> {
         Some(Ok(compared)) => compared,
         None if run.selection.uncovered.is_empty() => {
             return Some(
-                "nothing to generate: tests execute all changed functions, as far as that is known".to_owned(),
+                "nothing to generate: tests execute all changed functions of the build, as far as that is known"
+                    .to_owned(),
             );
         }
         None => return Some(format!("no calls found for {}", functions(without(generated)))),
@@ -223,7 +224,10 @@ mod tests {
         check(&with(interrupted), "no generated calls were compared: interrupted");
         check(&with(None), "no calls found for 1 function");
         let covered = Run { selection: Selection::default(), ..with(None) };
-        check(&covered, "nothing to generate: tests execute all changed functions, as far as that is known");
+        check(
+            &covered,
+            "nothing to generate: tests execute all changed functions of the build, as far as that is known",
+        );
         assert_eq!(headline(&run(Vec::new())), None);
     }
 

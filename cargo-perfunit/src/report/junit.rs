@@ -106,7 +106,7 @@ fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
         status.set_message(format!(
             "executed by no test: {} ({})",
             uncovered::because(uncovered),
-            uncovered::place(uncovered)
+            grown::place(&uncovered.function)
         ));
         let mut case = TestCase::new(one_line(&uncovered.function.name), status);
         case.set_classname(uncovered.function.package.as_str());

@@ -21,7 +21,8 @@ use super::undecided;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
 use crate::model::{
-    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName, variant_name,
+    CrossCheck, Explanation, Function, Measured, Mode, Outcome, Repeat, Run, Selection, Side, Verdict, VersionName,
+    variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -157,17 +158,21 @@ fn generated(run: &Run, page: &mut String) {
     }
 }
 
-/// The changed functions that no test executes.
+/// The changed functions that no test executes, and those that are not compiled.
 fn uncovered(run: &Run, page: &mut String) {
-    let Some(headline) = uncovered::headline(&run.selection) else { return };
-    let functions = &run.selection.uncovered;
-    let function =
-        |uncovered: &Uncovered| format!("{} ({})", code(&uncovered.function.name), code(&uncovered::place(uncovered)));
-    let mut names: Vec<String> = functions.iter().take(ITEMS).map(function).collect();
-    if functions.len() > ITEMS {
-        names.push(format!("... and {} more", functions.len() - ITEMS));
-    }
-    let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+    let mut write = |headline: Option<String>, functions: &[&Function]| {
+        let Some(headline) = headline else { return };
+        let named = |function: &&Function| format!("{} ({})", code(&function.name), code(&growth::place(function)));
+        let mut names: Vec<String> = functions.iter().take(ITEMS).map(named).collect();
+        if functions.len() > ITEMS {
+            names.push(format!("... and {} more", functions.len() - ITEMS));
+        }
+        let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+    };
+    let Selection { uncovered, not_compiled, .. } = &run.selection;
+    let uncovered: Vec<&Function> = uncovered.iter().map(|uncovered| &uncovered.function).collect();
+    write(uncovered::headline(&run.selection), &uncovered);
+    write(uncovered::not_compiled(&run.selection), &not_compiled.iter().collect::<Vec<_>>());
 }
 
 /// The functions whose work grows faster than before.

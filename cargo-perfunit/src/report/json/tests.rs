@@ -49,6 +49,7 @@ fn the_frame_has_every_promised_field() {
             "reachable": 0, "executed": 0, "left_out": {}, "effects": [],
             "changes": ["fn Parser::line in src/parser.rs", "Cargo.lock: memchr 2.7.4 to 2.8.0"],
             "nothing_because": null,
+            "not_compiled": [],
             "uncovered": [{
                 "package": "mycrate", "file": "src/idle.rs", "line": 7, "name": "idle::Pool::drain",
                 "because": "unreached",

@@ -89,7 +89,7 @@ fn compare(sides: &Sides<SideBuild>, least: usize, scratch: &Path) -> Result<Lar
         let base = sides.base.executables.iter().find(|base| base.target == head.target);
         let Some(base) = base.filter(|base| base.link.is_some() && head.link.is_some()) else { continue };
         let tests: BTreeSet<String> =
-            list_tests(head, scratch)?.unwrap_or_default().into_iter().map(|found| found.name).collect();
+            apart(list_tests(head, scratch))?.unwrap_or_default().into_iter().map(|found| found.name).collect();
         targets.push((Sides { base, head }, tests));
     }
     let total: usize = targets.iter().map(|(_, tests)| tests.len()).sum();

@@ -1,6 +1,7 @@
 //! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
 
 use crate::error::{Error, Result};
+use crate::git::path::is_rust;
 use crate::system::fs;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +73,7 @@ impl CompiledFiles {
     /// The Rust files among these, which are named as the compiler names them when it runs in `workspace`.
     pub(super) fn of(names: &BTreeSet<String>, workspace: &Path) -> Self {
         let mut files = Self::default();
-        for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == "rs")) {
+        for name in names.iter().filter(|name| is_rust(name)) {
             let path = workspace.join(name);
             // Cargo's own lists name all files by their whole path, the compiler those of the workspace from its root.
             let relative = path.strip_prefix(workspace).ok().and_then(Path::to_str);

@@ -99,7 +99,8 @@ fn is_end(full: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::{Merged, charges, differences, told};
+    use crate::explain::assemble::told;
+    use crate::explain::{Merged, charges, differences};
     use crate::measure::{Recorded, RecordedNode};
     use crate::model::{Engine, Sides, Strategy, TargetId, TargetKind, TestId};
     use std::collections::BTreeMap;

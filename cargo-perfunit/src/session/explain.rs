@@ -61,7 +61,6 @@ impl ExplainRequest {
 /// Where the time of tests goes.
 #[derive(Debug)]
 pub struct Profiles {
-    pub versions: Sides<VersionName>,
     /// What all were profiled by.
     pub engine: Engine,
     /// By test, both versions.
@@ -138,7 +137,7 @@ pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles
             }
         }
     }
-    Ok(Profiles { versions: versions(record), engine, tests, warnings })
+    Ok(Profiles { engine, tests, warnings })
 }
 
 fn versions(record: Record) -> Sides<VersionName> {

@@ -4,9 +4,6 @@ use super::{Function, TargetId, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The modules that generated calls are in.
-pub const GENERATED_MODULE: &str = "perfunit_generated";
-
 /// A call of a function with arguments made up for it, as source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneratedCall {

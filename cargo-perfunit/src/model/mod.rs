@@ -58,8 +58,7 @@ pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use generated::{
-    CallFailure, GENERATED_MODULE, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall,
-    WithoutWorkload,
+    CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
 };
 pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, UnseenBecause};
 pub use history::{
@@ -82,7 +81,7 @@ pub use sample::Sample;
 pub use scaling::Scaling;
 pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
-pub use test::{TargetId, TargetKind, TestId};
+pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
 pub use threshold::{InvalidThreshold, OF_PLACES, OF_PLACES_NS, Threshold, margin};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use undecided::Undecided;

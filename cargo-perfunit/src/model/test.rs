@@ -1,9 +1,11 @@
 //! What a test is called, and the target that holds it.
 
-use super::GENERATED_MODULE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// The modules that generated calls are in.
+pub const GENERATED_MODULE: &str = "perfunit_generated";
 
 /// The kinds of cargo target that can hold tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -88,7 +88,7 @@ fn calls_are_listed_filtered_and_explained() {
     assert!(verdicts("kind(generated)").iter().any(|(verdict, _)| verdict == "slower"));
     let explained = run(&project, &["explain"]);
     assert_eq!(explained.code, 0, "{explained:?}");
-    assert!(explained.stdout.contains("Slower  demo perfunit_generated::checksum_1_"), "{}", explained.stdout);
+    assert!(explained.stdout.contains("Slower  sample perfunit_generated::checksum_1_"), "{}", explained.stdout);
     assert!(explained.stdout.contains("checksum (src/lib.rs:1)"), "{}", explained.stdout);
     let again = run(&project, &["explain", "checksum_1_0_n4096", "--exact"]);
     assert_eq!(again.code, 2, "{again:?}");

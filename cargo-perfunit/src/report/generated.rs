@@ -5,7 +5,7 @@ use super::format::{Glyphs, count, one_line};
 use super::screen::Screen;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::table::{Layout, Row};
-use super::{blame, caveats, unmeasured};
+use super::{caveats, responsible, unmeasured};
 use crate::model::{
     CallFailure, Function, GeneratedCalls, Generation, NotGenerated, Outcome, Run, SystemCall, Verdict, WithoutWorkload,
 };
@@ -111,7 +111,8 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
     let changed = outcomes.filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
     let said = |outcome: &Outcome| {
         let word = figures::word(outcome.verdict, Words::of(&run.all_gates()));
-        let responsible = outcome.explanation.iter().flat_map(|found| blame::lines(found, Glyphs::Unicode)).next();
+        let responsible =
+            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
         let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
         format!("{word}, {}{responsible}", outcome.measured.as_ref().map(phrase).unwrap_or_default())
     };

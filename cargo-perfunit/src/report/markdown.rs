@@ -7,7 +7,6 @@
 mod escape;
 
 pub(super) use self::escape::{code, plain};
-use super::blame;
 use super::by_cause::{self, Responsible};
 use super::caveats;
 use super::counts::Unmeasured;
@@ -16,6 +15,7 @@ use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::growth;
 use super::rendering::{Rendering, WhenFine, is_fine};
+use super::responsible;
 use super::uncovered;
 use super::undecided;
 use super::unmeasured::is_no_shortcoming;
@@ -278,12 +278,12 @@ fn responsible(explanation: &Explanation) -> Option<String> {
     if let Some(cause) = explanation.outer_cause() {
         return Some(code(&causes::name(cause, Glyphs::Unicode)));
     }
-    let blamed = explanation.blamed.first()?;
-    let function = &explanation.functions[blamed.function];
+    let responsible = explanation.responsible.first()?;
+    let function = &explanation.functions[responsible.function];
     let place = code(&format!("{}:{}", function.file, function.line));
-    let share = format!("{:.0} % of the change", 100.0 * blamed.share);
-    let source = if blamed.changed.is_some() { "" } else { ", source unchanged" };
-    let apart = plain(&blame::not_apart(explanation, blamed));
+    let share = format!("{:.0} % of the change", 100.0 * responsible.share);
+    let source = if responsible.changed.is_some() { "" } else { ", source unchanged" };
+    let apart = plain(&responsible::not_apart(explanation, responsible));
     Some(format!("{} ({place}){apart}, {share}{source}", code(&function.name)))
 }
 

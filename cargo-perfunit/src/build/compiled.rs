@@ -1,6 +1,7 @@
 //! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
 
 use crate::error::{Error, Result};
+use crate::git::path::is_rust;
 use crate::system::fs;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,9 @@ pub(super) const NOTE: &str = "compiled.json";
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFiles {
     extents: BTreeMap<String, Extent>,
+    /// The features with which a target was compiled, by its root file.
+    #[serde(default)]
+    features: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// How far a file reaches.
@@ -38,6 +42,20 @@ impl CompiledFiles {
         line > 0 && column > 0 && self.extents.get(file).is_some_and(is_inside)
     }
 
+    /// Adds the features of targets, by their root files.
+    pub(super) fn with_features(mut self, features: &BTreeMap<PathBuf, BTreeSet<String>>, workspace: &Path) -> Self {
+        for (root, features) in features {
+            let name = root.strip_prefix(workspace).unwrap_or(root).to_string_lossy().into_owned();
+            self.features.entry(name).or_default().extend(features.iter().cloned());
+        }
+        self
+    }
+
+    /// The features with which the target with this root file was compiled.
+    pub fn features(&self, root: &str) -> Option<&BTreeSet<String>> {
+        self.features.get(root)
+    }
+
     /// Reads the note in a side's folder; a side without one compiled nothing that is known.
     pub fn load(folder: &Path) -> Result<Self> {
         let path = folder.join(NOTE);
@@ -55,7 +73,7 @@ impl CompiledFiles {
     /// The Rust files among these, which are named as the compiler names them when it runs in `workspace`.
     pub(super) fn of(names: &BTreeSet<String>, workspace: &Path) -> Self {
         let mut files = Self::default();
-        for name in names.iter().filter(|name| Path::new(name).extension().is_some_and(|end| end == "rs")) {
+        for name in names.iter().filter(|name| is_rust(name)) {
             let path = workspace.join(name);
             // Cargo's own lists name all files by their whole path, the compiler those of the workspace from its root.
             let relative = path.strip_prefix(workspace).ok().and_then(Path::to_str);

@@ -1,6 +1,7 @@
 //! A call of rustc as cargo makes it: the crate, and how it is compiled.
 
 use super::shadow;
+use crate::git::path::is_rust;
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use std::ffi::OsString;
@@ -39,10 +40,7 @@ impl Call {
             };
             if argument == "--test" {
                 call.test = true;
-            } else if call.input.is_none()
-                && !argument.starts_with('-')
-                && Path::new(argument).extension().is_some_and(|end| end == "rs")
-            {
+            } else if call.input.is_none() && !argument.starts_with('-') && is_rust(argument) {
                 call.input = Some(argument.to_owned());
             } else if let Some(name) = value("--crate-name") {
                 call.crate_name = name;

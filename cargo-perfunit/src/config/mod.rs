@@ -27,5 +27,5 @@ pub use schema::schema;
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
 pub use terms::Terms;
-pub use values::{Features, Gates, Invalid, Limit, Revision, Time, Value, duration, metric};
-pub use words::{Auto, Deny, NoTests};
+pub use values::{Features, Gates, Limit, Revision, Time, Value, duration, metric};
+pub use words::{Auto, Deny, NoTests, word_of};

@@ -55,7 +55,7 @@ impl<T: OrAuto> Value for Auto<T> {
     }
 
     fn shown(&self) -> String {
-        self.0.as_ref().map_or_else(|| "auto".to_owned(), name)
+        self.0.as_ref().map_or_else(|| "auto".to_owned(), word_of)
     }
 }
 
@@ -112,19 +112,20 @@ impl Value for Vec<Deny> {
     }
 
     fn shown(&self) -> String {
-        self.iter().map(name).collect::<Vec<_>>().join(",")
+        self.iter().map(word_of).collect::<Vec<_>>().join(",")
     }
 }
 
 /// The variant of this name.
 fn word<T: ValueEnum>(text: &str) -> Result<T, Invalid> {
     T::from_str(text, false).map_err(|_| {
-        let known: Vec<String> = T::value_variants().iter().map(name).collect();
+        let known: Vec<String> = T::value_variants().iter().map(word_of).collect();
         Invalid::Word(suggest::none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>()))
     })
 }
 
-fn name<T: ValueEnum>(value: &T) -> String {
+/// As it is typed.
+pub fn word_of<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
@@ -137,7 +138,7 @@ macro_rules! words {
             }
 
             fn shown(&self) -> String {
-                name(self)
+                word_of(self)
             }
         }
 

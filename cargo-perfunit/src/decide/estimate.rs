@@ -8,7 +8,7 @@
 //! 5.7 %. On Gaussian noise n = 8 is careful (0.6 %) and n = 16, the worst, is not (1.2 %; relatively more further out:
 //! 1.8e-5 at a nominal 0.7e-5). The simulations say what this means for the whole rule.
 
-use super::robust::{cut_per_end, sorted, trimmed_mean_of_sorted, winsorized_variance_of_sorted};
+use super::robust::{cut_per_end, sorted, trimmed_mean_of_sorted, winsorized_variance};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The proportion trimmed at each end.
@@ -44,7 +44,7 @@ impl Estimate {
         let left = count - 2 * cut_per_end(count, TRIMMING);
         let sorted = sorted(values);
         let mean = trimmed_mean_of_sorted(&sorted, TRIMMING);
-        let deviation = winsorized_variance_of_sorted(sorted, TRIMMING).sqrt();
+        let deviation = winsorized_variance(sorted, TRIMMING).sqrt();
         Some(Self {
             mean,
             standard_error: deviation / ((1.0 - 2.0 * TRIMMING) * (count as f64).sqrt()),

@@ -37,13 +37,13 @@ pub use exact::{ExactRule, exact};
 pub use family::{confirmation_alpha, effort, pairs_per_layout};
 pub use growth::{Faster, Growing, WorkAt, growth};
 pub use looks::{FIRST_LOOK, Looks};
-pub use mann_whitney::{RankSum, mann_whitney};
+pub use mann_whitney::mann_whitney;
 pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};
-pub use robust::{trimmed_mean, winsorized_variance};
+pub use robust::trimmed_mean;
 pub use scaling::{TimeAt, scaling};
 pub use separation::{Calls, SEPARATION};
 pub use sequential::{
-    Decision, POWER, Rule, Sequential, Step, affordable, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
+    Decision, Rule, Sequential, Step, affordable, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
 };
-pub use welch::{Welch, mean_interval, welch};
+pub use welch::{mean_interval, welch};

@@ -11,22 +11,18 @@ pub fn trimmed_mean(values: &[f64], proportion: f64) -> f64 {
     trimmed_mean_of_sorted(&sorted(values), proportion)
 }
 
-/// The sample variance (n - 1 in the denominator) after the `floor(proportion * n)` smallest values were replaced by the
-/// next larger one and the largest likewise; NaN for fewer than two values. In squared units of the values.
-///
-/// # Panics
-///
-/// If `proportion` is not in 0..0.5.
-pub fn winsorized_variance(values: &[f64], proportion: f64) -> f64 {
-    winsorized_variance_of_sorted(sorted(values), proportion)
-}
-
 pub(super) fn trimmed_mean_of_sorted(sorted: &[f64], proportion: f64) -> f64 {
     let cut = cut_per_end(sorted.len(), proportion);
     mean(&sorted[cut..sorted.len() - cut])
 }
 
-pub(super) fn winsorized_variance_of_sorted(mut sorted: Vec<f64>, proportion: f64) -> f64 {
+/// The sample variance (n - 1 in the denominator) after the `floor(proportion * n)` smallest values were replaced by the
+/// next larger one and the largest likewise; NaN for fewer than two values. In squared units of the values, which are sorted.
+///
+/// # Panics
+///
+/// If `proportion` is not in 0..0.5.
+pub(super) fn winsorized_variance(mut sorted: Vec<f64>, proportion: f64) -> f64 {
     let count = sorted.len();
     let cut = cut_per_end(count, proportion);
     if count > 0 {
@@ -82,7 +78,7 @@ mod tests {
     #[track_caller]
     fn check(proportion: f64, expected_mean: f64, expected_variance: f64) {
         let mean = trimmed_mean(&SELF_AWARENESS, proportion);
-        let variance = winsorized_variance(&SELF_AWARENESS, proportion);
+        let variance = winsorized_variance(sorted(&SELF_AWARENESS), proportion);
         assert!((mean / expected_mean - 1.0).abs() < 1e-14, "mean {mean} is not {expected_mean}");
         assert!((variance / expected_variance - 1.0).abs() < 1e-14, "variance {variance} is not {expected_variance}");
     }
@@ -119,13 +115,13 @@ mod tests {
     #[test]
     fn too_few_values_have_no_mean_or_variance() {
         assert!(trimmed_mean(&[], 0.2).is_nan());
-        assert!(winsorized_variance(&[], 0.2).is_nan());
-        assert!(winsorized_variance(&[1.0], 0.2).is_nan());
+        assert!(winsorized_variance(sorted(&[]), 0.2).is_nan());
+        assert!(winsorized_variance(sorted(&[1.0]), 0.2).is_nan());
     }
 
     #[test]
     fn equal_values_have_no_variance_at_all() {
-        assert!(winsorized_variance(&[0.1; 7], 0.2) == 0.0);
+        assert!(winsorized_variance(sorted(&[0.1; 7]), 0.2) == 0.0);
     }
 
     #[test]

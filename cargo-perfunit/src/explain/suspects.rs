@@ -4,6 +4,7 @@
 use super::causes::{Facts, Suspect};
 use super::question::Inquiry;
 use crate::git::Versions;
+use crate::git::path::parent;
 use crate::model::{Changed, Side};
 use crate::select::Selected;
 use crate::select::reach::{Graph, PackageNode};
@@ -69,7 +70,7 @@ impl Inputs<'_> {
         if self.graph.is_outside(&path) {
             return None;
         }
-        let is_at_root = path.rsplit_once('/').map_or("", |(folder, _)| folder) == self.graph.root;
+        let is_at_root = parent(&path) == self.graph.root;
         let (changed, packages) = match input.kind {
             // Both versions are built by one toolchain.
             InputKind::CargoConfig if path.contains("rust-toolchain") => return None,

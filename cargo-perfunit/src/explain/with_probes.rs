@@ -115,11 +115,11 @@ impl Attempt for WithProbes<'_> {
         let named = failure.places.iter().filter_map(|place| place.file.strip_prefix(tree).ok());
         let named = named.filter(|path| self.files(side).entries.contains_key(*path));
         let named = named.map(|path| path.to_string_lossy().into_owned());
-        let blamed: Vec<String> = named.filter(|path| !self.without.contains(path)).collect();
-        if blamed.is_empty() {
+        let responsible: Vec<String> = named.filter(|path| !self.without.contains(path)).collect();
+        if responsible.is_empty() {
             return Ok(Next::Stop);
         }
-        self.without.extend(blamed);
+        self.without.extend(responsible);
         self.instrumented = instrumented(self.inquiry, tree, &self.without)?;
         Ok(Next::BothSides)
     }

@@ -1,6 +1,7 @@
 //! What calls are made from: the sources of the crates that hold the functions, and the features that are on.
 
 use crate::git::Versions;
+use crate::git::path::is_rust;
 use crate::model::{Function, TargetId, TargetKind};
 use crate::select::Selected;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +47,7 @@ pub fn sources(
         let package = selected.workspace.packages.iter().find(|package| package.name == target.package)?;
         let folder = Path::new(&package.dir);
         let paths = versions.files.head.entries.keys().filter(|path| path.starts_with(folder));
-        let rust = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+        let rust = paths.filter(|path| is_rust(path));
         let files = rust.filter_map(|path| Some((path.to_str()?.to_owned(), read(path.to_str()?)?))).collect();
         let manifest = read(folder.join("Cargo.toml").to_str()?)?;
         Some(Sources {

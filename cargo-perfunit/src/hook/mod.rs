@@ -15,6 +15,6 @@ mod script;
 pub mod unchecked;
 
 pub use files::{Installed, Removed, State, install, state, uninstall};
-pub use managers::{Manager, Managing};
+pub use managers::Managing;
 pub use manifests::manifests;
 pub use script::{OnFailure, Origin, Stored, command_in, words_of};

@@ -42,9 +42,4 @@ impl Recorded {
             node.key = keys.get(&node.key).copied().unwrap_or(node.key);
         }
     }
-
-    /// Time of one run, ns.
-    pub fn total_cost(&self) -> f64 {
-        self.nodes.iter().map(|node| node.self_cost).sum()
-    }
 }

@@ -54,7 +54,7 @@ mod work_tables;
 pub use accepted::relative_to_base;
 pub use bench::{Bench, Config, Metering, can_fix_addresses, usable_cores};
 pub use call_tree::{ROOT, Recorded, RecordedNode, THREADS};
-pub use call_trees::{CallTrees, ProbeRequest, ProbedRun};
+pub use call_trees::{CallTrees, ProbeRequest};
 pub use confirmed::verdicts_of_pairs;
 pub use gates::{cross_check, gate};
 pub use gauge::{Gauges, find_valgrind};

@@ -54,7 +54,7 @@ pub use cause::{Cause, Changed};
 pub use change::{Change, EffectClass, EffectSize};
 pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
 pub use environment::{Environment, Stages};
-pub use explanation::{Blame, Blamed, CallNode, Difference, Explanation, Function};
+pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use generated::{

@@ -10,9 +10,9 @@ const UNKNOWN: &str = "?";
 /// The characters beyond ASCII that a terminal can show, or their stand-ins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {
-    /// `µs`, `→`, `…`, `─`.
+    /// `µs`, `→`, `─`.
     Unicode,
-    /// `us`, `->`, `...`, `-`.
+    /// `us`, `->`, `-`.
     Ascii,
 }
 
@@ -27,11 +27,6 @@ impl Glyphs {
     /// From base to head.
     pub fn arrow(self) -> &'static str {
         self.pick("→", "->")
-    }
-
-    /// Where something was left out.
-    pub fn ellipsis(self) -> &'static str {
-        self.pick("…", "...")
     }
 
     /// One column of a horizontal line.

@@ -5,7 +5,7 @@ use super::format::{Glyphs, count, one_line};
 use super::screen::Screen;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::table::{Layout, Row};
-use super::{blame, caveats, unmeasured};
+use super::{caveats, responsible, unmeasured};
 use crate::model::{
     CallFailure, Function, GeneratedCalls, Generation, NotGenerated, Outcome, Run, SystemCall, Verdict, WithoutWorkload,
 };
@@ -67,7 +67,8 @@ pub fn headline(run: &Run) -> Option<String> {
         Some(Ok(compared)) => compared,
         None if run.selection.uncovered.is_empty() => {
             return Some(
-                "nothing to generate: tests execute all changed functions, as far as that is known".to_owned(),
+                "nothing to generate: tests execute all changed functions of the build, as far as that is known"
+                    .to_owned(),
             );
         }
         None => return Some(format!("no calls found for {}", functions(without(generated)))),
@@ -110,7 +111,8 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
     let changed = outcomes.filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
     let said = |outcome: &Outcome| {
         let word = figures::word(outcome.verdict, Words::of(&run.all_gates()));
-        let responsible = outcome.explanation.iter().flat_map(|found| blame::lines(found, Glyphs::Unicode)).next();
+        let responsible =
+            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
         let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
         format!("{word}, {}{responsible}", outcome.measured.as_ref().map(phrase).unwrap_or_default())
     };
@@ -223,7 +225,10 @@ mod tests {
         check(&with(interrupted), "no generated calls were compared: interrupted");
         check(&with(None), "no calls found for 1 function");
         let covered = Run { selection: Selection::default(), ..with(None) };
-        check(&covered, "nothing to generate: tests execute all changed functions, as far as that is known");
+        check(
+            &covered,
+            "nothing to generate: tests execute all changed functions of the build, as far as that is known",
+        );
         assert_eq!(headline(&run(Vec::new())), None);
     }
 

@@ -6,9 +6,9 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use environment::{Environment, TargetLayout};
-pub use sharding::{Part, Sharding};
-pub use summary::{Seconds, Summary, Verdicts};
+pub use environment::Environment;
+pub use sharding::Sharding;
+pub use summary::{Summary, Verdicts};
 
 use super::explained::Explanation;
 use super::generated_document::Calls;

@@ -7,7 +7,6 @@
 //! not wanted. The order of everything printed follows from the input alone.
 
 pub mod annotations;
-mod blame;
 pub mod bmf;
 mod by_cause;
 pub mod calibration;
@@ -48,6 +47,7 @@ pub mod ranking;
 pub mod ratchet;
 mod reason;
 mod rendering;
+mod responsible;
 pub mod saved;
 pub mod schema;
 mod screen;

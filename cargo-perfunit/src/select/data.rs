@@ -2,6 +2,7 @@
 
 use super::rules::{Data, TestRules};
 use crate::git::Versions;
+use crate::git::path::is_rust;
 use crate::model::{TargetId, TargetKind, Warning};
 use crate::select::reach::{Cause, Graph, PackageNode};
 use crate::select::source::{ChangedInput, InputKind, SourceDiff};
@@ -144,7 +145,7 @@ fn each_rust_file(versions: &Versions, mut each: impl FnMut(&str, Vec<u8>)) {
     let Versions { repository, files, .. } = versions;
     let mut seen = BTreeSet::new();
     for (path, entry) in files.base.entries.iter().chain(&files.head.entries) {
-        if path.extension().is_some_and(|extension| extension == "rs") && seen.insert((path, entry.id)) {
+        if is_rust(path) && seen.insert((path, entry.id)) {
             each(&path.to_string_lossy(), repository.read(entry, path).unwrap_or_default());
         }
     }

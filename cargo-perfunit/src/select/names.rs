@@ -5,11 +5,11 @@ use super::selected::Selected;
 use super::source::{self, FileChange, SourceDiff};
 use super::target_files::{TargetFiles, modules};
 use crate::build::Pairing;
+use crate::git::path::is_rust;
 use crate::git::{FileSet, Versions};
 use crate::model::{Side, Sides, TestCodeDifference, TestId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// The names of two versions, with their difference.
 pub struct Names<'a> {
@@ -112,7 +112,6 @@ fn sources(
 /// The items that differ between the versions of a pairing.
 fn difference(versions: &Versions, pairing: &Pairing) -> SourceDiff {
     let files = &pairing.files;
-    let is_rust = |path: &Path| path.extension().is_some_and(|extension| extension == "rs");
     let change = |path: &str| FileChange {
         path: path.to_owned(),
         base: versions.read_file(&files.base, path),

@@ -2,9 +2,9 @@
 //!
 //! `include_bytes!("../src/lib.rs")` is a workload that grows with the library, whatever its speed.
 
-use super::source::is_rust;
 use super::target_files::TargetFiles;
 use crate::git::Versions;
+use crate::git::path::{is_rust, join, parent};
 use crate::model::{Side, TargetId, Warning};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,28 +42,14 @@ pub fn warnings<'a>(
 
 /// The files that this one includes as data, from the root of the repository.
 fn included(path: &str, code: &str) -> Vec<String> {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let of = |name: &&str| code.split(*name).skip(1).filter_map(|rest| literal(rest)).collect::<Vec<_>>();
-    INCLUDING.iter().flat_map(of).filter_map(|relative| joined(folder, relative)).collect()
+    INCLUDING.iter().flat_map(of).filter_map(|relative| join(parent(path), relative)).collect()
 }
 
 /// The text in the parentheses that follow, if that is all they hold.
 fn literal(rest: &str) -> Option<&str> {
     let rest = rest.trim_start().strip_prefix(['(', '[', '{'])?.trim_start().strip_prefix('"')?;
     rest.split_once('"').map(|(text, _)| text)
-}
-
-/// `None` for what lies outside.
-fn joined(folder: &str, relative: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in relative.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 #[cfg(test)]
@@ -80,5 +66,6 @@ mod tests {
         "#;
         assert_eq!(included("hex/benches/hex.rs", code), ["hex/src/lib.rs", "hex/benches/data/words.rs"]);
         assert_eq!(included("lib.rs", "include_str!(\"../../x.rs\")"), Vec::<String>::new());
+        assert_eq!(included("lib.rs", "include_str!(\"/x.rs\")"), Vec::<String>::new());
     }
 }

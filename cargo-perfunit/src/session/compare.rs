@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::explain::parameters;
 use crate::git::Versions;
 use crate::model::{Generated, Run, Selection, Sides, Stages, Warning};
-use crate::select::{Names, Selected, select, uncovered, unused_filters};
+use crate::select::{Names, Selected, Unseen, select, unseen, unused_filters};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
@@ -105,7 +105,8 @@ fn measure_all(
 pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
     let mut selection = selected.summary();
     if selected.targets.is_empty() {
-        selection.uncovered = uncovered(selected, &Names::of_versions(versions, selected), &[]);
+        let Unseen { uncovered, not_compiled } = unseen(selected, &Names::of_versions(versions, selected), &[]);
+        (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
     }
     selection
 }

@@ -61,7 +61,6 @@ impl ExplainRequest {
 /// Where the time of tests goes.
 #[derive(Debug)]
 pub struct Profiles {
-    pub versions: Sides<VersionName>,
     /// What all were profiled by.
     pub engine: Engine,
     /// By test, both versions.
@@ -113,7 +112,7 @@ fn is_meant(test: &TestId, name: &str, exact: bool) -> bool {
 }
 
 fn explain_part(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
-    let (record, chosen, answers) = ask(request, Goal::Blame, terminal)?;
+    let (record, chosen, answers) = ask(request, Goal::Responsible, terminal)?;
     let tests = chosen.into_iter().map(|index| explained(&record.run.outcomes[index], &answers)).collect();
     Ok(Explanations { versions: versions(record), tests, warnings: answers.warnings })
 }
@@ -138,7 +137,7 @@ pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles
             }
         }
     }
-    Ok(Profiles { versions: versions(record), engine, tests, warnings })
+    Ok(Profiles { engine, tests, warnings })
 }
 
 fn versions(record: Record) -> Sides<VersionName> {
@@ -159,7 +158,7 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     let chosen = choose(&record, request, goal)?;
     let engine = request.profiled_by();
     let is_known = |outcome: &&Outcome| match goal {
-        Goal::Blame => !request.again && outcome.explanation.is_some(),
+        Goal::Responsible => !request.again && outcome.explanation.is_some(),
         Goal::Profile => record.profile(&outcome.test, engine).is_some(),
     };
     let open = chosen.iter().map(|index| &record.run.outcomes[*index]).filter(|outcome| !is_known(outcome));
@@ -240,7 +239,7 @@ fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
     for outcome in &mut record.run.outcomes {
         match (goal, found(outcome)) {
             (_, None) => {}
-            (Goal::Blame, Some(explanation)) => {
+            (Goal::Responsible, Some(explanation)) => {
                 outcome.unexplained = explanation.why_nobody();
                 outcome.explanation = Some(explanation);
             }
@@ -271,7 +270,7 @@ fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<u
     };
     if request.tests.is_empty() {
         return Ok(match goal {
-            Goal::Blame => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
+            Goal::Responsible => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
             Goal::Profile => places(&|test| Question::about(test).is_some()),
         });
     }

@@ -18,7 +18,7 @@ use crate::model::{
     Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
     Side, Sides, TargetKind, Uncovered, Unused, Warning, WithoutWorkload,
 };
-use crate::select::{Filter, Names, Scope, Selected, select, uncovered};
+use crate::select::{Filter, Names, Scope, Selected, select, unseen};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
@@ -160,7 +160,7 @@ pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Fun
     let mut builder = Builder::open(context, &versions)?;
     let selected = select(&mut builder, &versions, &options.wanted())?;
     let found = if selected.targets.is_empty() {
-        uncovered(&selected, &Names::of_versions(&versions, &selected), &[])
+        unseen(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
     } else {
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let session = Session::new(context, &versions, &selected, options);

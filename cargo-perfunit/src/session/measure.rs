@@ -8,6 +8,7 @@ use crate::build::{Builder, BuiltSides, InPlace, Place, Seeds, TestExecutable, s
 use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::explain::{explain_outcomes, growth};
+use crate::git::path::is_rust;
 use crate::measure::{
     AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
     find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
@@ -192,10 +193,9 @@ impl Round<'_> {
     /// Whether the data files of the other version may let it pass.
     fn is_open_by_data(&self, end: &Ended) -> bool {
         let files = &self.session.versions.files;
-        let is_data = |path: &std::path::PathBuf| path.extension().is_none_or(|extension| extension != "rs");
         let fails = end.result.as_ref().err();
         fails.is_some_and(|reason| may_be_for_other_data(reason, self.built.pairing.tests_of))
-            && files.base.changed(&files.head).iter().any(is_data)
+            && files.base.changed(&files.head).iter().any(|path| !is_rust(path))
     }
 
     /// The tests that fail on the version whose data files are not there, and may not fail with them.

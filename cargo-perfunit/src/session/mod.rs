@@ -30,10 +30,10 @@ mod second_pairing;
 mod shared;
 mod summary;
 
-pub use crate::explain::{Explaining, Goal};
+pub use crate::explain::Explaining;
 pub use crate::measure::Measuring;
 pub use crate::select::{Filter, Scope};
-pub use archive::{Archived, archive};
+pub use archive::archive;
 pub use compare::{Compared, compare};
 pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
 pub use generate::{GenerateRequest, Generating, generate};

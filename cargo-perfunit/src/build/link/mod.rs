@@ -18,6 +18,6 @@ mod role;
 pub(super) use carry::{carry, carry_binary};
 pub(super) use place::{place_for, users_linker};
 pub(super) use record::LIBRARIES;
-pub use record::{InputKind, LinkRecord};
+pub use record::LinkRecord;
 pub use relink::{Position, Relink, relink, relink_with_debug_information};
 pub use role::{is_link, link};

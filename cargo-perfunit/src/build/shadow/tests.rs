@@ -1,6 +1,8 @@
 //! Stories about a tree that becomes one version after the other.
 
-use super::{Injected, Injections, Stats, Tree, injected_text};
+use super::inject::injected_text;
+use super::tree::Stats;
+use super::{Injected, Injections, Tree};
 use crate::git::fixture::Fixture;
 use crate::git::{FileSet, Repository};
 use std::collections::BTreeMap;

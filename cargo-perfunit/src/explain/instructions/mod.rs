@@ -16,6 +16,6 @@ mod profile;
 mod tree;
 
 pub use groups::Code;
-pub use owners::{Owner, Owners, readable};
-pub use profile::{Profile, parse};
+pub use owners::{Owners, readable};
+pub use profile::parse;
 pub use tree::tree;

@@ -21,7 +21,7 @@ mod loops;
 mod matched;
 mod plan;
 
-pub use matched::{Linking, Matched};
+pub use matched::Matched;
 
 /// Bytes of a cache line; where code begins in one decides how it is fetched.
 const LINE: u64 = 64;

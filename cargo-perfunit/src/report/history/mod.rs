@@ -22,7 +22,7 @@ pub use bisection::text as bisection;
 pub use bisection_markdown::render as bisect_markdown;
 pub(super) use commit::{name, skipped};
 pub use csv::render as csv;
-pub use document::{BisectDocument, LogDocument, bisect_json, log_json};
+pub use document::{BisectDocument, LogDocument, bisect_json};
 pub use entry::text as entry;
 pub(super) use entry::{counts, moved, worst};
 pub use format::{HistoryFormat, render};

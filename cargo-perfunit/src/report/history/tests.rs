@@ -1,3 +1,4 @@
+use super::document::log_json;
 use super::*;
 use crate::decide;
 use crate::model::samples::explanation;

@@ -143,8 +143,9 @@ fn tables_have_the_rows_and_cells_that_they_should() {
     let rows = cells(&told(&run));
     assert!(rows.iter().all(|row| row.len() == 6), "{rows:?}");
     assert_eq!(rows.len(), 3 + 2 + 1 + 1);
-    let blame = "lexer::word (src/lexer.rs:12), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)";
-    assert!(rows[1][5].starts_with(blame), "{}", rows[1][5]);
+    let responsible =
+        "lexer::word (src/lexer.rs:12), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)";
+    assert!(rows[1][5].starts_with(responsible), "{}", rows[1][5]);
     let html = html(&told(&run));
     assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());
     assert_eq!((html.matches("<table>").count(), html.matches("<h3>").count()), (3, 1));

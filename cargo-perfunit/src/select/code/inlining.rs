@@ -94,11 +94,6 @@ impl Inlining {
         }
         Some(at)
     }
-
-    /// A frame and those around it, outwards.
-    pub fn outwards(&self, frame: usize) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(Some(frame), |frame| self.frames[*frame].caller)
-    }
 }
 
 struct Reading<'a, 'data> {
@@ -258,14 +253,15 @@ mod tests {
         let copy = (0..found.frames.len())
             .find(|frame| is_ours(*frame, "copied") && found.frames[*frame].caller.is_some())
             .expect("the function is inlined");
-        let around: Vec<usize> = found.outwards(copy).collect();
+        let outwards = |frame| std::iter::successors(Some(frame), |frame: &usize| found.frames[*frame].caller);
+        let around: Vec<usize> = outwards(copy).collect();
         assert!(around.len() == 2 && is_ours(around[1], "holder"), "{around:?}");
         assert!(origin(copy).file.ends_with("src/select/code/inlining.rs"), "{:?}", origin(copy));
         let source = include_str!("inlining.rs");
         assert!(source.lines().nth(origin(copy).line - 1).is_some_and(|line| line.contains("fn copied")));
         let inside = found.frames[copy].ranges[0].start;
         let innermost = found.innermost(inside).unwrap();
-        assert!(found.outwards(innermost).any(|frame| frame == copy));
+        assert!(outwards(innermost).any(|frame| frame == copy));
         assert_eq!(found.innermost(1), None);
     }
 

@@ -44,9 +44,9 @@ mod unit;
 mod unreadable;
 
 pub use alike::{is_same_code, unlike};
-pub use compare::{Changed, ChangedCode, Code, Comparison, NotFound, What, compare, compare_symbols};
+pub use compare::{ChangedCode, Code, Comparison, What, compare, compare_symbols};
 pub use functions::{FunctionCode, SourceName, functions};
-pub use inlining::{Frame, Inlining, Origin, UnreadableExecutable};
+pub use inlining::{Inlining, Origin, UnreadableExecutable};
 pub use names::stable as stable_name;
 pub use operations::Operations;
 pub use program::{Program, link};

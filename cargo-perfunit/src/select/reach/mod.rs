@@ -17,6 +17,6 @@ mod test_code;
 pub use callers::Callers;
 pub use graph::{Files, Graph, PackageNode, TargetNode};
 pub use names::{NameIndex, Named, TestSource, index};
-pub use order::{Rank, Ranked, order};
+pub use order::{Rank, order};
 pub use targets::{Cause, Reached, reach};
 pub use test_code::{TestCode, changed_test_code};

@@ -88,11 +88,6 @@ impl NameIndex {
         self.entries.push(named);
     }
 
-    /// The tests that the files spell out, by path inside their crate. Macro-generated ones are not among them.
-    pub fn tests(&self) -> impl Iterator<Item = &Named> {
-        self.entries.iter().filter(|entry| entry.item.is_test)
-    }
-
     /// The items of this name, and the macro calls that define it.
     pub fn by_ident(&self, ident: &str) -> impl Iterator<Item = &Named> {
         self.by_ident.get(ident).into_iter().flatten().map(|position| &self.entries[*position])

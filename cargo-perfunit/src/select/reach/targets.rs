@@ -1,6 +1,7 @@
 //! Which targets a change can reach, along files, packages and their dependencies.
 
 use super::graph::{Graph, PackageNode, is_below};
+use crate::git::path::parent;
 use crate::model::{TargetId, TargetKind};
 use crate::select::source::{ChangeKind, ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
@@ -358,10 +359,6 @@ impl<'a> Sources<'a> {
 enum Exported {
     Yes,
     No,
-}
-
-fn parent(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use super::attributes::is_test_only;
 use super::normalise::bare;
+use crate::git::path::{is_rust, join, parent};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, VecDeque};
 use syn::parse::Parser;
@@ -226,32 +227,8 @@ pub(super) fn without_first_line_script(text: &str) -> &str {
     text
 }
 
-pub(crate) fn is_rust(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, extension)| extension == "rs")
-}
-
-fn parent(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
 fn join_module(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
-}
-
-/// The path of `relative` in a folder, or `None` if it leaves the repository.
-fn join(folder: &str, relative: &str) -> Option<String> {
-    let mut segments: Vec<&str> = folder.split('/').filter(|segment| !segment.is_empty()).collect();
-    if relative.starts_with('/') {
-        return None;
-    }
-    for segment in relative.split(['/', '\\']) {
-        match segment {
-            "" | "." => {}
-            ".." => drop(segments.pop()?),
-            segment => segments.push(segment),
-        }
-    }
-    Some(segments.join("/"))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Whether saved runs are the shards of one run, all of them, each once.
 
 use super::shard::Shard;
+use crate::config::word_of;
 use crate::error::{Error, Result};
 use crate::model::{Ignored, Partition, PartitionKind, Ratchet, Run, Side, Sides, TargetKind, VersionName};
 use crate::select::{Filter, Scope};
 use crate::session::options::Options;
 use crate::session::runs::Record;
 use crate::system::cache;
-use clap::ValueEnum;
 use std::path::Path;
 
 /// The shards by number, or what is wrong with them.
@@ -110,9 +110,9 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("--all-tests", options.all_tests.to_string()),
         ("--threshold", measuring.threshold.to_string()),
         ("--metric", gates.join(",")),
-        ("--instructions", word(&measuring.instructions)),
+        ("--instructions", word_of(&measuring.instructions)),
         ("the error rate", measuring.alpha.to_string()),
-        ("--layout", word(&measuring.placement)),
+        ("--layout", word_of(&measuring.placement)),
         ("--ratchet", ratchet(record)),
     ]
 }
@@ -128,11 +128,6 @@ fn ratchet(record: &Record) -> String {
 fn rules_key(options: &Options) -> String {
     let rules = serde_json::to_vec(&options.rules).unwrap_or_default();
     format!("rules {}", cache::hash(&rules))
-}
-
-/// The word of an option as it is typed.
-fn word(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// As it could be typed.
@@ -157,7 +152,7 @@ fn filter(filter: &Filter) -> String {
     let expressions = expressions.iter().map(|expression| format!("--filterset '{expression}'"));
     let exact = exact.then(|| "--exact".to_owned());
     let skip = skip.iter().map(|name| format!("--skip {name}"));
-    let ignored = (*ignored != Ignored::default()).then(|| format!("--run-ignored {}", word(ignored)));
+    let ignored = (*ignored != Ignored::default()).then(|| format!("--run-ignored {}", word_of(ignored)));
     typed(names.iter().cloned().chain(expressions).chain(exact).chain(skip).chain(ignored))
 }
 

@@ -2,7 +2,8 @@
 
 use super::support::{between, c, changed, changed_by, programs, rust, rust_with, same};
 use crate::model::Side;
-use crate::select::code::{Code, NotFound, What, compare_symbols};
+use crate::select::code::compare::NotFound;
+use crate::select::code::{Code, What, compare_symbols};
 
 /// Calls a function of another object.
 const CALLER: &str = r#"

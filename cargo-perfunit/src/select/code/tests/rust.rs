@@ -2,7 +2,8 @@
 
 use super::support::{between, changed, changed_by, edit, programs, rust, same};
 use crate::model::Side;
-use crate::select::code::{Code, NotFound, What};
+use crate::select::code::compare::NotFound;
+use crate::select::code::{Code, What};
 
 /// Two tests, a function of each, and one that both use.
 const TWO: &str = r#"

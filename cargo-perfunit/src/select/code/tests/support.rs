@@ -2,7 +2,8 @@
 
 use crate::build::CompiledFiles;
 use crate::model::Sides;
-use crate::select::code::{Changed, Code, Comparison, Program, Unit, What, compare, link, read};
+use crate::select::code::compare::Changed;
+use crate::select::code::{Code, Comparison, Program, Unit, What, compare, link, read};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;

@@ -1,0 +1,29 @@
+//! Paths of files from the root of a repository: texts with slashes.
+
+use std::path::Path;
+
+/// Whether it is that of a Rust file.
+pub fn is_rust(path: impl AsRef<Path>) -> bool {
+    path.as_ref().extension().is_some_and(|extension| extension == "rs")
+}
+
+/// The folder of a file; empty at the root.
+pub fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The path of `relative` in a folder, or `None` if it leaves the repository.
+pub fn join(folder: &str, relative: &str) -> Option<String> {
+    let mut segments: Vec<&str> = folder.split('/').filter(|segment| !segment.is_empty()).collect();
+    if relative.starts_with('/') {
+        return None;
+    }
+    for segment in relative.split(['/', '\\']) {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()?),
+            segment => segments.push(segment),
+        }
+    }
+    Some(segments.join("/"))
+}

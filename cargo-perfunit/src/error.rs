@@ -24,7 +24,8 @@ pub enum ExitCode {
     TestsFailOnBase = 103,
     /// At least one test passes on base and fails or crashes on head.
     TestsFailOnHead = 104,
-    /// At least one test is inconclusive, with `--deny inconclusive`, or probably slower, with `--deny unconfirmed`.
+    /// At least one test is inconclusive, with `--deny inconclusive`, or probably slower, with `--deny unconfirmed`; or there
+    /// is no answer to something else that is denied.
     Inconclusive = 105,
     /// At least one changed function is executed by no test, with `--deny uncovered`.
     Uncovered = 106,
@@ -61,7 +62,8 @@ impl ExitCode {
             Self::TestsFailOnBase => "all selected tests fail on base",
             Self::TestsFailOnHead => "at least one test passes on base and fails on head",
             Self::Inconclusive => {
-                "at least one test is inconclusive (with --deny inconclusive), or probably slower (with --deny unconfirmed)"
+                "at least one test is inconclusive (with --deny inconclusive), or probably slower (with --deny unconfirmed), \
+                 or something else that is denied could not be decided"
             }
             Self::Uncovered => "at least one changed function is executed by no test (with --deny uncovered)",
             Self::Interrupted => "interrupted",

@@ -40,18 +40,20 @@ pub fn executed(function: u64) {
 
 /// A generated test: measures `call` if that is what this process is for; else calls it once. Always in the cage.
 ///
+/// `setup` makes what is given to the call, and what is lent to it and dropped outside of the time.
+///
 /// `marker` is never read here: the tool finds it in the executable.
 #[inline(never)]
-pub fn run<I>(marker: &'static str, setup: impl Fn() -> I, call: impl Fn(I)) {
+pub fn run<I, L>(marker: &'static str, setup: impl Fn() -> (I, L), call: impl Fn(I, &mut L)) {
     black_box(marker);
     let body = |runs: u64| {
         in_parts(runs, runs.div_ceil(10).min(MOST_INPUTS), |some| {
-            let inputs: Vec<I> = untimed(|| (0..some).map(|_| setup()).collect());
-            let mut inputs = black_box(inputs).into_iter();
-            for input in inputs.by_ref() {
-                call(input);
+            let (inputs, mut lent): (Vec<I>, Vec<L>) = untimed(|| black_box((0..some).map(|_| setup()).unzip()));
+            let mut inputs = inputs.into_iter();
+            for (input, lent) in inputs.by_ref().zip(&mut lent) {
+                call(input, lent);
             }
-            untimed(|| drop(inputs));
+            untimed(|| drop((inputs, lent)));
         });
         true
     };
@@ -62,7 +64,7 @@ pub fn run<I>(marker: &'static str, setup: impl Fn() -> I, call: impl Fn(I)) {
 }
 
 /// Tries a call with inputs of the size that the tool asks for, reports, and ends the process. Nobody else calls it.
-pub fn try_out<I>(marker: &'static str, setup: impl Fn(usize) -> I, call: impl Fn(I, &mut Watch)) {
+pub fn try_out<I, L>(marker: &'static str, setup: impl Fn(usize) -> (I, L), call: impl Fn(I, &mut L, &mut Watch)) {
     black_box(marker);
     let Some((n, function)) = asked() else { return };
     WANTED.store(function, Relaxed);
@@ -75,10 +77,10 @@ pub fn try_out<I>(marker: &'static str, setup: impl Fn(usize) -> I, call: impl F
         report("uncaged");
     }
     let once = || {
-        let input = setup(black_box(n));
+        let (input, mut lent) = setup(black_box(n));
         let before = EXECUTED.load(Relaxed);
         let mut watch = Watch { before, started: Instant::now(), ns: 0, executed: 0, seen: Seen::default() };
-        call(input, &mut watch);
+        call(input, &mut lent, &mut watch);
         watch
     };
     let passed = catch_unwind(AssertUnwindSafe(|| {

@@ -24,7 +24,7 @@ const COMPARED: [ExitCode; 3] = [ExitCode::Success, ExitCode::Regression, ExitCo
 pub fn compare<D: DeserializeOwned>(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer<D>> {
     let mut command = tool.command(tree, "diff", versions);
     command.args(more);
-    // Who is to blame is for those benchmarks that ask for it.
+    // Responsible functions are for those benchmarks that ask for it.
     if command.get_args().all(|argument| argument != "--explain") {
         command.args(["--explain", "never"]);
     }

@@ -1,4 +1,4 @@
-//! What programs that ask who is to blame read of the tool's document.
+//! What programs that ask which function is responsible read of the tool's document.
 
 use serde::Deserialize;
 
@@ -36,7 +36,7 @@ pub struct Change {
     pub estimate: Option<f64>,
 }
 
-/// Who is to blame.
+/// The responsible functions.
 #[derive(Debug, Deserialize)]
 pub struct Explained {
     pub engine: String,
@@ -45,7 +45,7 @@ pub struct Explained {
     /// Wall time of finding it.
     pub seconds: Option<f64>,
     pub distortion: Option<f64>,
-    pub blamed: Vec<Blamed>,
+    pub responsible: Vec<Responsible>,
     pub functions: Vec<Function>,
     /// What changed besides functions.
     #[serde(default)]
@@ -53,9 +53,9 @@ pub struct Explained {
     pub notes: Vec<String>,
 }
 
-/// A function that is to blame.
+/// A responsible function.
 #[derive(Debug, Deserialize)]
-pub struct Blamed {
+pub struct Responsible {
     /// Index in [`Explained::functions`].
     pub function: usize,
     pub kind: String,
@@ -100,15 +100,16 @@ impl Cause {
 
 /// Who is named first: `parser::next (src/parser.rs:88), own, 93 %`, and what else is said to have changed.
 pub fn first(found: &Explained) -> Option<String> {
-    let mut named: Vec<String> = found.blamed.first().map(|blamed| in_words(found, blamed)).into_iter().collect();
+    let mut named: Vec<String> =
+        found.responsible.first().map(|responsible| in_words(found, responsible)).into_iter().collect();
     let causes = found.causes.iter().filter(|cause| cause.is_named());
     named.extend(causes.map(|cause| format!("{}, {:.0} %", cause.text, 100.0 * cause.share.unwrap_or(f64::NAN))));
     (!named.is_empty()).then(|| named.join("; "))
 }
 
-fn in_words(found: &Explained, blamed: &Blamed) -> String {
-    let function = &found.functions[blamed.function];
-    let callee = blamed.callee.map_or(String::new(), |callee| format!(" of {}", found.functions[callee].name));
-    let share = 100.0 * blamed.share.unwrap_or(f64::NAN);
-    format!("{} ({}:{}), {}{callee}, {share:.0} %", function.name, function.file, function.line, blamed.kind)
+fn in_words(found: &Explained, responsible: &Responsible) -> String {
+    let function = &found.functions[responsible.function];
+    let callee = responsible.callee.map_or(String::new(), |callee| format!(" of {}", found.functions[callee].name));
+    let share = 100.0 * responsible.share.unwrap_or(f64::NAN);
+    format!("{} ({}:{}), {}{callee}, {share:.0} %", function.name, function.file, function.line, responsible.kind)
 }

@@ -308,7 +308,7 @@ fn write(tree: &Path, files: &BTreeMap<String, String>, calls: &[&GeneratedCall]
                 let first = out.lines().count() + 1;
                 write!(
                     out,
-                    "fn call_{at}(n: usize) {{\nlet mut input =\n{}\n;\nlet made = {{\n{}\n}};\n}}\n",
+                    "fn call_{at}(n: usize) {{\nlet (input, mut lent) =\n{}\n;\nlet made = {{\n{}\n}};\n}}\n",
                     call.setup, call.call
                 )?;
                 places.push(((file.to_owned(), first, out.lines().count()), *at));

@@ -90,6 +90,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         seed: subject.seed,
         effect: arguments.effect,
         all_tests: arguments.unrelated,
+        compare: comparison::compare,
     };
     let path = work.as_ref().join("layouts.jsonl");
     let rows = make(&trial, draw(arguments, &sources), arguments.edits, &path)?;

@@ -40,7 +40,7 @@ fn explained(project: &Project, arguments: &[&str]) -> Value {
 }
 
 fn share(test: &Value) -> f64 {
-    test["explanation"]["blamed"][0]["share"].as_f64().unwrap_or_else(|| panic!("{test:#}"))
+    test["explanation"]["responsible"][0]["share"].as_f64().unwrap_or_else(|| panic!("{test:#}"))
 }
 
 #[test]

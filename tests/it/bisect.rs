@@ -62,7 +62,7 @@ fn the_commit_is_named_with_its_function_and_its_difference() {
     let step = &document["steps"][0];
     assert!(step["tests"][0]["change"]["low"].as_f64().unwrap() > 0.5, "{step}");
     let explanation = &step["tests"][0]["explanation"];
-    let first = explanation["blamed"][0]["function"].as_u64().unwrap() as usize;
+    let first = explanation["responsible"][0]["function"].as_u64().unwrap() as usize;
     assert_eq!(explanation["functions"][first]["name"], "first", "{explanation}");
     let diff: Vec<&str> =
         step["source"]["diff"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();

@@ -77,7 +77,8 @@ fn a_test_that_became_very_long_is_explained_or_says_why_not() {
     let works = explained();
     assert_eq!((works["verdict"].as_str(), works["mode"].as_str()), (Some("slower"), Some("steady")));
     let explanation = &works["explanation"];
-    let first = explanation["blamed"][0]["function"].as_u64().unwrap_or_else(|| panic!("nobody is named: {works}"));
+    let first =
+        explanation["responsible"][0]["function"].as_u64().unwrap_or_else(|| panic!("nobody is named: {works}"));
     assert_eq!(explanation["functions"][first as usize]["name"], "rest");
     assert_eq!(works["unexplained_because"], Value::Null);
 

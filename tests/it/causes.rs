@@ -47,7 +47,10 @@ fn cause(project: &Project) -> Value {
     let run = project.diff(&["--explain", "always"]).expect(100);
     let found = run.json()["tests"][0]["explanation"].clone();
     assert_eq!(found["code_changed"], false, "{found:#}");
-    assert!(found["blamed"].as_array().unwrap().iter().all(|blamed| blamed["changed"].is_null()), "{found:#}");
+    assert!(
+        found["responsible"].as_array().unwrap().iter().all(|responsible| responsible["changed"].is_null()),
+        "{found:#}"
+    );
     let [cause] = &found["causes"].as_array().unwrap()[..] else { panic!("{found:#}") };
     assert!((0.7..1.3).contains(&cause["share"].as_f64().unwrap()), "{found:#}");
     cause.clone()

@@ -1,4 +1,4 @@
-//! `--explain` and `explain`: the function that is to blame.
+//! `--explain` and `explain`: the responsible function.
 
 use crate::support::{Project, Run};
 use serde_json::Value;
@@ -80,11 +80,11 @@ fn explanation((from, to): (&str, &str)) -> (Project, Value) {
     (project, test["explanation"].clone())
 }
 
-/// Name, kind and source of the first that is to blame.
+/// Name, kind and source of the first responsible function.
 #[track_caller]
 fn check((from, to): (&str, &str), name: &str, kind: &str) {
     let (_, found) = explanation((from, to));
-    let first = &found["blamed"][0];
+    let first = &found["responsible"][0];
     let function = &found["functions"][first["function"].as_u64().unwrap_or(u64::MAX) as usize];
     assert_eq!((function["name"].as_str(), first["kind"].as_str()), (Some(name), Some(kind)), "{found:#}");
     assert_eq!(function["file"], "src/lib.rs");
@@ -99,17 +99,17 @@ fn check((from, to): (&str, &str), name: &str, kind: &str) {
 }
 
 #[test]
-fn a_function_that_takes_longer_is_to_blame_and_its_callers_are_not() {
+fn a_function_that_takes_longer_is_responsible_and_its_callers_are_not() {
     check(LONGER, "Totals::of", "own");
 }
 
 #[test]
-fn who_calls_a_helper_more_often_is_to_blame_and_the_helper_is_not() {
+fn who_calls_a_helper_more_often_is_responsible_and_the_helper_is_not() {
     check(OFTENER, "step", "calls");
 }
 
 #[test]
-fn who_recurses_deeper_is_to_blame_and_not_the_caller() {
+fn who_recurses_deeper_is_responsible_and_not_the_caller() {
     check(DEEPER, "fold", "calls");
 }
 
@@ -143,15 +143,15 @@ fn calls_and_recursion_are_counted() {
     assert_eq!(calls("spin"), [1, 3]);
     assert_eq!(calls("fold"), [21, 21]);
     assert_eq!(calls("sum"), [1, 1]);
-    let each = &found["blamed"][0]["calls_each"];
+    let each = &found["responsible"][0]["calls_each"];
     assert_eq!(["base", "head"].map(|side| each[side].as_f64().unwrap().round() as u64), [1, 3]);
 }
 
-/// Names of those to blame first, by test.
+/// Names of the first responsible functions, by test.
 fn culprits(document: &Value) -> Vec<String> {
     let first = |test: &Value| {
         let found = &test["explanation"];
-        let index = found["blamed"][0]["function"].as_u64().map(|index| index as usize);
+        let index = found["responsible"][0]["function"].as_u64().map(|index| index as usize);
         index.and_then(|index| found["functions"][index]["name"].as_str()).unwrap_or("nobody").to_owned()
     };
     document["tests"].as_array().unwrap().iter().filter(|test| test["verdict"] == "slower").map(first).collect()

@@ -15,6 +15,10 @@ fn hidden(text: &str) -> usize {
 pub fn shown(text: &str) -> usize {
     hidden(text)
 }
+
+pub fn input(lent: &str) -> usize {
+    hidden(lent)
+}
 ";
 
 /// With a checksum that goes over the values twice.
@@ -49,6 +53,54 @@ fn a_generated_call_fails_the_run_only_on_request() {
     };
     assert_eq!(code(&[]), 0);
     assert_eq!(code(&["--deny", "generated"]), 100);
+}
+
+#[test]
+fn a_gate_that_could_not_look_is_no_pass() {
+    let base = "pub unsafe fn peek(at: *const u8) -> u8 { unsafe { *at } }\n";
+    let project = Project::library(base, &base.replace("*at }", "at.read() }"));
+    let arguments = ["diff", "HEAD~1", "--generated", "--explain", "never"];
+    assert_eq!(run(&project, &arguments).code, 0);
+    let denied = run(&project, &[&arguments[..], &["--deny", "generated"]].concat());
+    assert_eq!(denied.code, 105, "{denied:?}");
+    assert!(denied.stdout.contains("Undecided  no call of peek: unsafe"), "{}", denied.stdout);
+    let not_asked = run(&project, &["diff", "HEAD~1", "--deny", "generated"]);
+    assert_eq!(not_asked.code, 2, "{not_asked:?}");
+    assert!(not_asked.stderr.contains("hint: add `--generated`"), "{}", not_asked.stderr);
+}
+
+#[test]
+fn calls_are_listed_filtered_and_explained() {
+    let project = project();
+    let listed = run(&project, &["list", "HEAD~1", "--generated", "-E", "kind(generated)"]);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert!(listed.stdout.contains("perfunit_generated::checksum_1_0_n4096"), "{}", listed.stdout);
+    let verdicts = |expression: &str| {
+        let arguments = ["diff", "HEAD~1", "--generated", "--explain", "never", "--per-test-budget", "3s"];
+        let compared = run(&project, &[&arguments[..], &["--message-format", "json", "-E", expression]].concat());
+        assert_eq!(compared.code, 0, "{compared:?}");
+        let document: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+        assert!(!document["warnings"].to_string().contains(expression), "{document}");
+        let tests = document["generated"]["comparison"]["tests"].as_array().cloned().unwrap_or_default();
+        tests.into_iter().map(|test| (test["verdict"].clone(), test["reason"]["kind"].clone())).collect::<Vec<_>>()
+    };
+    assert!(verdicts("test(hidden)").iter().all(|(_, reason)| reason == "filtered"));
+    assert!(verdicts("kind(generated)").iter().any(|(verdict, _)| verdict == "slower"));
+    let explained = run(&project, &["explain"]);
+    assert_eq!(explained.code, 0, "{explained:?}");
+    assert!(explained.stdout.contains("Slower  sample perfunit_generated::checksum_1_"), "{}", explained.stdout);
+    assert!(explained.stdout.contains("checksum (src/lib.rs:1)"), "{}", explained.stdout);
+    let again = run(&project, &["explain", "checksum_1_0_n4096", "--exact"]);
+    assert_eq!(again.code, 2, "{again:?}");
+    assert!(project.status().is_empty());
+}
+
+#[test]
+fn a_function_may_be_called_as_a_variable_of_its_calls_is() {
+    let found = run(&project(), &["generate", "HEAD~1", "input", "--message-format", "json"]);
+    assert_eq!(found.code, 0, "{found:?}");
+    let document: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+    assert!(!document["calls"].as_array().unwrap().is_empty(), "{document}");
 }
 
 #[test]

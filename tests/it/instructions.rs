@@ -1,4 +1,4 @@
-//! `--engine callgrind`: who is to blame, in instructions.
+//! `--engine callgrind`: responsible functions, in instructions.
 
 use crate::support::Project;
 use serde_json::Value;
@@ -79,12 +79,12 @@ pub fn has_valgrind() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok()
 }
 
-/// The first that is to blame after a replacement in the library: name, kind, and its share; with the whole explanation.
-fn blamed(edit: Edit) -> Option<(String, String, Value)> {
-    blamed_in(LIBRARY, edit)
+/// The first responsible function after a replacement in the library: name, kind, and its share; with the whole explanation.
+fn responsible(edit: Edit) -> Option<(String, String, Value)> {
+    responsible_in(LIBRARY, edit)
 }
 
-fn blamed_in(library: &str, (from, to): Edit) -> Option<(String, String, Value)> {
+fn responsible_in(library: &str, (from, to): Edit) -> Option<(String, String, Value)> {
     let project = Project::library(library, &library.replacen(from, to, 1));
     let run = project.diff(&["--explain", "always", "--engine", "callgrind"]);
     if !has_valgrind() {
@@ -94,7 +94,7 @@ fn blamed_in(library: &str, (from, to): Edit) -> Option<(String, String, Value)>
     }
     let found = run.expect(100).json()["tests"][0]["explanation"].clone();
     assert_eq!((&found["engine"], &found["unit"]), (&"callgrind".into(), &"instructions".into()), "{found:#}");
-    let first = &found["blamed"][0];
+    let first = &found["responsible"][0];
     let share = first["share"].as_f64().unwrap_or_else(|| panic!("{found:#}"));
     assert!((0.7..1.3).contains(&share), "{found:#}");
     let function = &found["functions"][first["function"].as_u64().unwrap() as usize];
@@ -104,18 +104,18 @@ fn blamed_in(library: &str, (from, to): Edit) -> Option<(String, String, Value)>
 
 #[track_caller]
 fn check(edit: Edit, name: &str, kind: &str) {
-    if let Some((found_name, found_kind, found)) = blamed(edit) {
+    if let Some((found_name, found_kind, found)) = responsible(edit) {
         assert_eq!((found_name.as_str(), found_kind.as_str()), (name, kind), "{found:#}");
     }
 }
 
 #[test]
-fn an_inlined_function_that_executes_more_is_to_blame() {
+fn an_inlined_function_that_executes_more_is_responsible() {
     check(MORE_IN_A_COPY, "fold", "own");
 }
 
 #[test]
-fn who_calls_an_inlined_helper_more_often_is_to_blame_and_not_the_helper() {
+fn who_calls_an_inlined_helper_more_often_is_responsible_and_not_the_helper() {
     check(OFTENER, "mix", "calls");
 }
 
@@ -139,14 +139,14 @@ fn a_test_that_cannot_run_beside_itself_is_counted_in_one_process_after_the_othe
         let numbers: Vec<u64> = (0..20_000).collect();"#,
         )
         .replace("998", "39_998");
-    if let Some((name, kind, found)) = blamed_in(&exclusive, OFTENER) {
+    if let Some((name, kind, found)) = responsible_in(&exclusive, OFTENER) {
         assert_eq!((name.as_str(), kind.as_str()), ("mix", "calls"), "{found:#}");
     }
 }
 
 #[test]
 fn calls_of_inlined_functions_are_counted() {
-    let Some((_, _, found)) = blamed(OFTENER) else {
+    let Some((_, _, found)) = responsible(OFTENER) else {
         return;
     };
     let calls = |name: &str| {

@@ -100,7 +100,7 @@ fn shards_compare_with_the_ratchet_and_its_losses_can_be_explained() {
     let explained = project.perfunit(explain).expect(0).json();
     assert_eq!(names(&explained["tests"]), ["tests::mixes"]);
     let found = &explained["tests"][0]["explanation"];
-    let function = found["blamed"][0]["function"].as_u64().map_or(usize::MAX, |index| index as usize);
+    let function = found["responsible"][0]["function"].as_u64().map_or(usize::MAX, |index| index as usize);
     assert_eq!(found["functions"][function]["name"], "slow", "{explained}");
     // It is kept, in the comparison that it is about.
     let kept = project.perfunit(["report", "--format", "json"]).expect(0).json();

@@ -28,6 +28,34 @@ fn a_change_that_nothing_executes_fails_only_when_denied() {
 }
 
 #[test]
+fn what_a_feature_leaves_out_is_named_apart_and_not_denied() {
+    let project = Project::empty();
+    let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[features]\nwide = []\n";
+    let version = |step: u64| {
+        project.write("Cargo.toml", manifest);
+        let code = "#[cfg(feature = \"wide\")]\npub mod wide;\n#[cfg(all(feature = \"wide\", unix))]\n";
+        project.write(
+            "src/lib.rs",
+            format!("{}\n{code}pub fn narrow(seed: u64) -> u64 {{ seed / {step} }}\n", source(500)),
+        );
+        project.write("src/wide.rs", format!("pub fn divide(seed: u128) -> u128 {{ seed / {step} }}\n"));
+        project.commit("version");
+    };
+    version(3);
+    version(5);
+    let not_compiled = |document: &Value| {
+        let functions = document["selection"]["not_compiled"].as_array().unwrap();
+        functions.iter().map(|function| function["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let document = project.diff(&["--deny", "uncovered"]).expect(0).json();
+    assert_eq!((names(&document), not_compiled(&document)), (vec![], vec!["narrow".to_owned(), "divide".to_owned()]));
+    let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
+    assert!(text.contains("2 changed functions are left out of the build by the features or the platform"), "{text}");
+    let document = project.diff(&["--features", "wide", "--deny", "uncovered"]).expect(106).json();
+    assert_eq!((names(&document), not_compiled(&document)), (vec!["narrow", "divide"], vec![]));
+}
+
+#[test]
 fn a_filter_makes_no_function_uncovered() {
     let project = Project::library(&source(500), &source(1500));
     assert_eq!(names(&project.diff(&["no_such_test"]).expect(0).json()), Vec::<&str>::new());

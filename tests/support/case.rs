@@ -377,7 +377,7 @@ impl Case {
 /// The name of the function that is responsible for most of a test's difference.
 pub fn first_responsible(test: &Value) -> Option<&str> {
     let explanation = &test["explanation"];
-    let first = explanation["blamed"][0]["function"].as_u64()?;
+    let first = explanation["responsible"][0]["function"].as_u64()?;
     explanation["functions"][usize::try_from(first).ok()?]["name"].as_str()
 }
 

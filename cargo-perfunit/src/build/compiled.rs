@@ -14,6 +14,9 @@ pub(super) const NOTE: &str = "compiled.json";
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFiles {
     extents: BTreeMap<String, Extent>,
+    /// The features with which a target was compiled, by its root file.
+    #[serde(default)]
+    features: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// How far a file reaches.
@@ -37,6 +40,20 @@ impl CompiledFiles {
         // Behind the last character is a place, too.
         let is_inside = |extent: &Extent| line <= extent.lines && column <= extent.columns.saturating_add(1);
         line > 0 && column > 0 && self.extents.get(file).is_some_and(is_inside)
+    }
+
+    /// Adds the features of targets, by their root files.
+    pub(super) fn with_features(mut self, features: &BTreeMap<PathBuf, BTreeSet<String>>, workspace: &Path) -> Self {
+        for (root, features) in features {
+            let name = root.strip_prefix(workspace).unwrap_or(root).to_string_lossy().into_owned();
+            self.features.entry(name).or_default().extend(features.iter().cloned());
+        }
+        self
+    }
+
+    /// The features with which the target with this root file was compiled.
+    pub fn features(&self, root: &str) -> Option<&BTreeSet<String>> {
+        self.features.get(root)
     }
 
     /// Reads the note in a side's folder; a side without one compiled nothing that is known.

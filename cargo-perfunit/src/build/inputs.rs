@@ -25,6 +25,8 @@ pub(super) struct Reported {
     built: Vec<PathBuf>,
     /// Shared libraries of the project.
     libraries: Vec<PathBuf>,
+    /// The features with which targets were compiled, by their root files.
+    features: BTreeMap<PathBuf, BTreeSet<String>>,
     /// Variables that build scripts set.
     variables: BTreeSet<String>,
     /// `OUT_DIR` of the project's own packages. Those of others are as constant as their code.
@@ -34,6 +36,8 @@ pub(super) struct Reported {
 impl Reported {
     pub fn add_artifact(&mut self, artifact: &Artifact) {
         self.built.extend(artifact.filenames.iter().map(|path| path.clone().into()));
+        let features = self.features.entry(artifact.target.src_path.clone().into()).or_default();
+        features.extend(artifact.features.iter().cloned());
         let is_loaded = |kind: &TargetKind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib);
         if artifact.target.kind.iter().any(is_loaded) {
             let files = artifact.filenames.iter().filter(|path| is_library(path.as_std_path()));
@@ -106,7 +110,8 @@ impl Inputs {
     /// Keeps the inputs of what was built in a side's folder, whose links are there already.
     pub(super) fn keep(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Self> {
         let compiled = reported.compiled()?;
-        CompiledFiles::of(&compiled, &reported.workspace).save(folder)?;
+        let files = CompiledFiles::of(&compiled, &reported.workspace);
+        files.with_features(&reported.features, &reported.workspace).save(folder)?;
         let mut inputs = Self { variables: reported.variables.clone(), ..Self::default() };
         for path in candidates(reported, invocations, folder, links)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

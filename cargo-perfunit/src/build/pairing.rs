@@ -102,9 +102,9 @@ impl Pairing {
     /// After the overlaid version did not build in this tree: gives up the overlay of the files with errors. True if that
     /// leaves something to try.
     pub fn give_up(&mut self, failure: &BuildFailure, tree: &Path) -> bool {
-        let blamed = self.blamed(failure, tree);
-        self.take_back(&blamed);
-        !blamed.is_empty()
+        let responsible = self.responsible(failure, tree);
+        self.take_back(&responsible);
+        !responsible.is_empty()
     }
 
     /// Gives the overlaid version its own content of these files.
@@ -126,7 +126,7 @@ impl Pairing {
     /// The overlaid files behind a failure: those with errors in them, else all of the targets with errors, else those
     /// that made a target (cargo may not want it), else all. None if code besides tests does not compile: no overlay
     /// changes that.
-    fn blamed(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
+    fn responsible(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
         if !failure.roots.is_empty() && !failure.only_tests {
             return BTreeSet::new();
         }

@@ -104,6 +104,10 @@ impl DiffArguments {
             return Err(Error::usage("growth is denied, and not asked for")
                 .hint("add `--growth`, or `growth = true` to the configuration"));
         }
+        if settings.deny.value.contains(&Deny::Generated) && settings.generated.value == Generated::Never {
+            return Err(Error::usage("generated calls are denied, and not asked for")
+                .hint("add `--generated`, or `generated = \"uncovered\"` to the configuration"));
+        }
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
         let options = Options {
             archive: self.use_archive.clone(),

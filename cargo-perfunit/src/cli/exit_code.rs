@@ -58,7 +58,7 @@ fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::TestsFailOnHead
     } else if run.fails_on_base() {
         ExitCode::TestsFailOnBase
-    } else if gate.denied.open(run) > 0 {
+    } else if gate.denied.open(run) > 0 || !gate.denied.undecided(run).is_empty() {
         ExitCode::Inconclusive
     } else if gate.denied.uncovered && !run.selection.uncovered.is_empty() {
         ExitCode::Uncovered
@@ -122,7 +122,10 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
 mod tests {
     use super::*;
     use crate::model::samples;
-    use crate::model::{FailedOn, GeneratedCalls, Generation, Ratchet, Reason};
+    use crate::model::{
+        FailedOn, GeneratedCalls, Generation, Growth, NotCounted, NotGenerated, Ratchet, Reason, Untraceable, Warning,
+        WithoutWorkload,
+    };
 
     const DENIED: Gate = Gate {
         fail_without_tests: false,
@@ -179,6 +182,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_denied_and_could_not_be_looked_at_is_no_success() {
+        let check = |run: &Run, denied| {
+            assert_eq!(of_run(run, Gate::default()), ExitCode::Success);
+            assert_eq!(of_run(run, Gate { denied, ..Gate::default() }), ExitCode::Inconclusive);
+        };
+        let (nothing, same) = (Denied::default(), || run(&[(Verdict::Same, None)]));
+        let not_counted = vec![(samples::test("t"), NotCounted::Ended { why: "no space left".to_owned() })];
+        let growth = Some(Growth { not_counted, ..Growth::default() });
+        check(&Run { growth, ..same() }, Denied { growth: true, ..nothing });
+        let function = samples::uncovered().function;
+        let without = vec![WithoutWorkload { function, because: NotGenerated::OutOfBudget }];
+        let generation = Generation { workloads: Vec::new(), without };
+        let generated = Some(GeneratedCalls { generation, comparison: None });
+        check(&Run { generated, ..same() }, Denied { generated: true, ..nothing });
+        let warnings = vec![Warning::NotTraced { why: Untraceable::Refused }];
+        check(&Run { warnings, ..same() }, Denied { uncovered: true, ..nothing });
+        let late = run(&[(Verdict::Same, None), (Verdict::NotMeasured, Some(Reason::BudgetUsedUp))]);
+        check(&late, Denied { inconclusive: true, ..nothing });
+    }
+
+    #[test]
     fn what_is_probably_slower_can_be_denied_alone() {
         let unconfirmed = |seen| run(&[(Verdict::Inconclusive, Some(Reason::Unconfirmed { seen }))]);
         let gate = Gate { denied: Denied { unconfirmed: true, ..Denied::default() }, ..Gate::default() };
@@ -210,9 +234,10 @@ mod tests {
         let mut run = run(&[(Verdict::Same, None)]);
         run.selection.uncovered = vec![samples::uncovered()];
         assert_eq!(of_run(&run, Gate::default()), ExitCode::Success);
-        assert_eq!(of_run(&run, DENIED), ExitCode::Uncovered);
+        let denied = Gate { denied: Denied { uncovered: true, ..Denied::default() }, ..Gate::default() };
+        assert_eq!(of_run(&run, denied), ExitCode::Uncovered);
         run.outcomes[0].verdict = Verdict::Slower;
-        assert_eq!(of_run(&run, DENIED), ExitCode::Regression);
+        assert_eq!(of_run(&run, denied), ExitCode::Regression);
     }
 
     #[test]

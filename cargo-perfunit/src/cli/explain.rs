@@ -30,7 +30,7 @@ docs/method.md describes how responsible functions are found.
 ")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ExplainArguments {
-    /// Tests of the last `diff`: whole names, or parts of them.
+    /// Tests and generated calls of the last `diff`: whole names, or parts of them.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
     /// Explain the comparison with the ratchet's version instead of that with base.

@@ -1,9 +1,9 @@
 //! `cargo perfunit list`.
 
 use super::arguments::{CommonArguments, MessageFormat};
-use crate::config::Layer;
+use crate::config::{Layer, Sourced};
 use crate::error::{Error, ExitCode, Result};
-use crate::model::Listing;
+use crate::model::{Generated, Listing};
 use crate::report::list::{self, ListOptions};
 use crate::session::{self, Measuring};
 use crate::system::term;
@@ -35,6 +35,9 @@ pub struct ListArguments {
     /// If no test is selected, explain for each change why it selects none.
     #[arg(long, help_heading = "Tests")]
     pub explain_none: bool,
+    /// Also list calls that the tool makes up, for changed functions that no test executes [default: never].
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "uncovered", help_heading = "Tests")]
+    pub generated: Option<Generated>,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
@@ -44,9 +47,11 @@ impl ListArguments {
     /// Selects and prints.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
-        let resolved = self.common.resolved(Layer::default())?;
+        let typed = Layer { generated: self.generated.map(Sourced::typed), ..Layer::default() };
+        let resolved = self.common.resolved(typed)?;
         let mut options = self.common.options(&resolved, Measuring::default())?;
         options.all_tests |= self.all;
+        options.generated = resolved.settings.generated.value;
         let listing = session::list(&options, terminal)?;
         let text = match self.message_format {
             MessageFormat::Json => list::json(&listing),

@@ -1,6 +1,6 @@
 //! Which functions to time, by the tree of calls: the fewer, the less the probes disturb what they measure.
 
-use super::charges::Charges;
+use super::attribution::Attribution;
 use super::merge::Merged;
 use crate::measure::{ROOT, THREADS};
 use std::collections::BTreeSet;
@@ -42,10 +42,10 @@ pub fn ways_to(tree: &Merged, wanted: &Keys) -> Option<Keys> {
 }
 
 /// Where to look closer: what those call who certainly pay a part worth naming, as far as it is not timed yet. The test
-/// itself pays for what nobody else does.
-pub fn closer(tree: &Merged, charges: &Charges, timed: &Keys) -> Keys {
-    let payers: Keys = charges.payers().map(|charge| charge.key).collect();
-    let own = called_by(tree, |key| payers.contains(&key) || (key == THREADS && payers.contains(&ROOT)));
+/// itself is responsible for what nobody else is.
+pub fn closer(tree: &Merged, attribution: &Attribution, timed: &Keys) -> Keys {
+    let responsible: Keys = attribution.responsible().map(|part| part.key).collect();
+    let own = called_by(tree, |key| responsible.contains(&key) || (key == THREADS && responsible.contains(&ROOT)));
     own.difference(timed).copied().collect()
 }
 
@@ -61,7 +61,7 @@ pub fn all_calls(tree: &Merged) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::charges;
+    use crate::explain::attribute;
     use crate::measure::{Recorded, RecordedNode};
     use crate::model::Sides;
 
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn one_looks_closer_below_those_who_pay() {
         let merged = example(9.0);
-        let charges = charges(&merged, 0.01).unwrap();
-        assert_eq!(closer(&merged, &charges, &[10, 11, 12].into()), [13, 14].into());
-        assert_eq!(closer(&merged, &charges, &[10, 11, 12, 13, 14].into()), Keys::new());
+        let attribution = attribute(&merged, 0.01).unwrap();
+        assert_eq!(closer(&merged, &attribution, &[10, 11, 12].into()), [13, 14].into());
+        assert_eq!(closer(&merged, &attribution, &[10, 11, 12, 13, 14].into()), Keys::new());
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let Explaining { engine, strategy, goal, .. } = inquiry.explaining;
     match engine {
         Some(Engine::Callgrind) => by_instructions::explain(builder, inquiry, questions),
-        None if goal == Goal::Blame && strategy.is_none() && find_valgrind().is_some() => {
+        None if goal == Goal::Responsible && strategy.is_none() && find_valgrind().is_some() => {
             Ok(counted_first(builder, inquiry, questions))
         }
         _ => timed(builder, inquiry, questions),

@@ -1,10 +1,13 @@
 //! From figures by key to an [`Explanation`] in words that people know.
 
-use super::charges::{Charge, Charges};
+use super::attribution::{Attribution, Part};
 use super::differences::Differences;
 use super::merge::{Merged, MergedNode};
 use crate::measure::{ROOT, THREADS};
-use crate::model::{Blame, Blamed, CallNode, Engine, Explanation, ExplanationNote, Function, Sides, Strategy, TestId};
+use crate::model::{
+    CallNode, Engine, Explanation, ExplanationNote, Function, Responsibility, ResponsibleFunction, Sides, Strategy,
+    TestId,
+};
 use std::collections::BTreeMap;
 
 /// What is known besides the trees.
@@ -30,11 +33,13 @@ pub struct Known<'a> {
 }
 
 /// Puts it all together.
-pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known: &Known<'_>) -> Explanation {
+pub fn told(merged: &Merged, differences: &Differences, attribution: &Attribution, known: &Known<'_>) -> Explanation {
     let mut catalogue = Catalogue { known: known.functions, places: BTreeMap::new(), functions: Vec::new() };
     let nodes = nodes(merged, differences, &mut catalogue);
-    let blamed =
-        charges.payers().filter_map(|charge| catalogue.blamed(charge, charges, merged, known.changed)).collect();
+    let responsible = attribution
+        .responsible()
+        .filter_map(|part| catalogue.responsible(part, attribution, merged, known.changed))
+        .collect();
     let cost = differences.nodes[0].total_cost;
     let distortion = known.plain_base_ns.map_or(1.0, |plain| cost.base / plain);
     Explanation {
@@ -44,14 +49,14 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
         seconds: known.seconds,
         pairs: merged.pairs,
         cost,
-        change: charges.whole,
+        change: attribution.whole,
         distortion,
         probe_cost: known.probe_cost,
         without_probe: known.without_probe.clone(),
-        notes: notes(charges, distortion, known),
+        notes: notes(attribution, distortion, known),
         functions: catalogue.functions,
         nodes,
-        blamed,
+        responsible,
         causes: Vec::new(),
         code_changed: None,
         instructions: None,
@@ -61,21 +66,21 @@ pub fn told(merged: &Merged, differences: &Differences, charges: &Charges, known
 /// From this factor on the test with probes is not quite the test without.
 const MUCH_DISTORTED: f64 = 2.0;
 
-fn notes(charges: &Charges, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
+fn notes(attribution: &Attribution, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
     let engine = known.engine;
     let mut notes = Vec::new();
     if known.overflow > 0 {
         notes.push(ExplanationNote::NoRoom { calls: known.overflow });
     }
-    if !charges.whole.is_certain() {
+    if !attribution.whole.is_certain() {
         notes.push(ExplanationNote::DoesNotShow { engine });
         return notes;
     }
     if distortion >= MUCH_DISTORTED {
         notes.push(ExplanationNote::Distorted { factor: distortion });
     }
-    if let Some(charge) = charges.payers().find(|charge| charge.key == ROOT) {
-        notes.push(ExplanationNote::InTest { engine, share: charges.share(charge) });
+    if let Some(part) = attribution.responsible().find(|part| part.key == ROOT) {
+        notes.push(ExplanationNote::InTest { engine, share: attribution.share(part) });
     }
     notes
 }
@@ -121,25 +126,25 @@ impl Catalogue<'_> {
         Some(self.functions.len() - 1)
     }
 
-    fn blamed(
+    fn responsible(
         &mut self,
-        charge: &Charge,
-        charges: &Charges,
+        part: &Part,
+        attribution: &Attribution,
         merged: &Merged,
         changed: &dyn Fn(&Function) -> Option<String>,
-    ) -> Option<Blamed> {
-        let function = self.place(charge.key)?;
-        let calls = all_calls(merged, charge.key);
-        let callee = charge.called_otherwise().and_then(|callee| Some((callee, self.place(callee)?)));
-        Some(Blamed {
+    ) -> Option<ResponsibleFunction> {
+        let function = self.place(part.key)?;
+        let calls = all_calls(merged, part.key);
+        let callee = part.called_otherwise().and_then(|callee| Some((callee, self.place(callee)?)));
+        Some(ResponsibleFunction {
             function,
-            blame: callee.map_or(Blame::ItsOwn, |(_, place)| Blame::CallsOf(place)),
-            change: charge.change,
-            share: charges.share(charge),
+            how: callee.map_or(Responsibility::ItsOwn, |(_, place)| Responsibility::CallsOf(place)),
+            change: part.change,
+            share: attribution.share(part),
             calls,
-            calls_each: callee.map(|(key, _)| calls_each(merged, charge.key, key, calls)),
+            calls_each: callee.map(|(key, _)| calls_each(merged, part.key, key, calls)),
             changed: changed(&self.functions[function]),
-            not_apart: charge.not_apart.iter().map(|key| self.place(*key)).collect(),
+            not_apart: part.not_apart.iter().map(|key| self.place(*key)).collect(),
         })
     }
 }

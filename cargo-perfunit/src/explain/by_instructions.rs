@@ -1,7 +1,7 @@
 //! Explains by instructions: what was measured, run in callgrind, attributed by its debug information.
 
 use super::assemble::{Known, told};
-use super::blame::charges;
+use super::attribute::attribute;
 use super::causes::{Facts, add_causes};
 use super::differences::differences;
 use super::instructions::{Code, Owners, parse, tree};
@@ -124,7 +124,7 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
         trees.head.rename(&lined.renamed);
         merged.add(&trees);
     }
-    let (Some(paid), Some(differences)) = (charges(&merged, ALPHA), differences(&merged, ALPHA)) else {
+    let (Some(attribution), Some(differences)) = (attribute(&merged, ALPHA), differences(&merged, ALPHA)) else {
         return Err(Stop::Because(Unexplained::TooFewCalls));
     };
     let mut functions = code.map(Code::functions);
@@ -143,9 +143,9 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
         overflow: 0,
         changed: &|function| inquiry.changed(function),
     };
-    let mut explanation = told(&merged, &differences, &paid, &known);
-    add_causes(&mut explanation, &paid, &known, facts);
-    explanation.instructions = Some(paid.whole.estimate / explanation.cost.base);
+    let mut explanation = told(&merged, &differences, &attribution, &known);
+    add_causes(&mut explanation, &attribution, &known, facts);
+    explanation.instructions = Some(attribution.whole.estimate / explanation.cost.base);
     if matches!(lined.sides, Cow::Owned(_)) {
         explanation.notes.extend(not_the_measured_code(plain, run)?);
     }

@@ -1,10 +1,10 @@
-//! One test, explained by timing functions: which of them, by strategy, and until it is clear who is to blame.
+//! One test, explained by timing functions: which of them, by strategy, and until it is clear who is responsible.
 
 use super::active::{Keys, all_calls, closer, first_level, ways_to};
 use super::assemble::{Known, told};
-use super::blame::{charges, charges_joined};
+use super::attribute::{attribute, attribute_joined};
+use super::attribution::Attribution;
 use super::causes::{Facts, add_causes};
-use super::charges::Charges;
 use super::differences::{Differences, differences};
 use super::leaks::{PROBE_NS, leaks};
 use super::merge::Merged;
@@ -22,7 +22,7 @@ use perfunit_runtime::tree::mode;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// Looks at who is to blame after so many pairs.
+/// Looks at who is responsible after so many pairs.
 const LOOKS: [usize; 4] = [8, 16, 32, 64];
 /// Who is found to pay for this part of the difference is answer enough.
 const EXPLAINED: f64 = 0.8;
@@ -52,7 +52,7 @@ struct Examiner<'a> {
 struct Finding {
     strategy: Strategy,
     merged: Merged,
-    charges: Charges,
+    attribution: Attribution,
     differences: Differences,
     /// What the probes cost in one run, ns.
     cost: Sides<f64>,
@@ -110,7 +110,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             continue;
         }
         let answer = match inquiry.explaining.goal {
-            Goal::Blame => examiner.explain(question, limit),
+            Goal::Responsible => examiner.explain(question, limit),
             Goal::Profile => examiner.profile(question, limit),
         };
         match answer {
@@ -202,14 +202,14 @@ impl Examiner<'_> {
         let mut found = self.timing(question, Strategy::Levelwise, &timed, deadline)?;
         for _ in 1..MOST_LEVELS {
             let Ok(finding) = &found else { break };
-            let more = closer(calls, &finding.charges, &timed);
+            let more = closer(calls, &finding.attribution, &timed);
             if more.is_empty() || Instant::now() >= deadline {
                 break;
             }
             timed.extend(more);
             let closer = self.timing(question, Strategy::Levelwise, &timed, deadline)?;
             // What is known already is better than a level for which no time was left.
-            if closer.as_ref().is_ok_and(|closer| closer.charges.payers().next().is_some()) {
+            if closer.as_ref().is_ok_and(|closer| closer.attribution.responsible().next().is_some()) {
                 found = closer;
             } else {
                 break;
@@ -237,7 +237,7 @@ impl Examiner<'_> {
         self.find(question, strategy, request, deadline)
     }
 
-    /// Pairs until it is clear who pays.
+    /// Pairs until it is clear who is responsible.
     fn find(
         &mut self,
         question: &Question,
@@ -249,14 +249,14 @@ impl Examiner<'_> {
         let is_enough = |merged: &Merged| {
             LOOKS.contains(&merged.pairs)
                 && (attributed(merged, probed, inquiry)
-                    .is_some_and(|charges| explained(&charges, question) >= EXPLAINED)
+                    .is_some_and(|attribution| explained(&attribution, question) >= EXPLAINED)
                     || merged.pairs == LOOKS[LOOKS.len() - 1])
         };
         let pairs = self.pairs(question, request, deadline, is_enough)?;
         Ok(pairs.and_then(|pairs| pairs.judged(strategy, probed, inquiry)))
     }
 
-    /// Where the time of both versions goes, whoever is to blame.
+    /// Where the time of both versions goes, whoever is responsible.
     fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
         let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
@@ -318,8 +318,8 @@ impl Examiner<'_> {
             overflow: finding.overflow,
             changed: &|function| self.inquiry.changed(function),
         };
-        let mut explanation = told(&finding.merged, &finding.differences, &finding.charges, &known);
-        add_causes(&mut explanation, &finding.charges, &known, self.facts);
+        let mut explanation = told(&finding.merged, &finding.differences, &finding.attribution, &known);
+        add_causes(&mut explanation, &finding.attribution, &known, self.facts);
         explanation
     }
 }
@@ -328,8 +328,8 @@ impl Pairs {
     fn judged(self, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Found {
         let Self { merged, cost, overflow } = self;
         match (attributed(&merged, probed, inquiry), differences(&merged, level())) {
-            (Some(charges), Some(differences)) => {
-                Ok(Finding { strategy, merged, charges, differences, cost, overflow })
+            (Some(attribution), Some(differences)) => {
+                Ok(Finding { strategy, merged, attribution, differences, cost, overflow })
             }
             _ => Err(Unexplained::TooFewPairs),
         }
@@ -338,7 +338,7 @@ impl Pairs {
 
 impl Finding {
     fn explained(&self, question: &Question) -> f64 {
-        explained(&self.charges, question)
+        explained(&self.attribution, question)
     }
 
     fn is_enough(&self, question: &Question) -> bool {
@@ -353,11 +353,11 @@ fn has_changed(probed: &Probed, inquiry: &Inquiry<'_>, key: u64) -> bool {
     function.is_some_and(|function| inquiry.changed(function).is_some())
 }
 
-/// Who is charged with what; those who cannot be told apart by time together.
-fn attributed(merged: &Merged, probed: &Probed, inquiry: &Inquiry<'_>) -> Option<Charges> {
-    let apart = charges(merged, level())?;
+/// Who is attributed with what; those who cannot be told apart by time together.
+fn attributed(merged: &Merged, probed: &Probed, inquiry: &Inquiry<'_>) -> Option<Attribution> {
+    let apart = attribute(merged, level())?;
     let joined = leaks(merged, &apart, |key| has_changed(probed, inquiry, key));
-    if joined.is_empty() { Some(apart) } else { charges_joined(merged, level(), &joined) }
+    if joined.is_empty() { Some(apart) } else { attribute_joined(merged, level(), &joined) }
 }
 
 /// Of each look: all of them have to be paid for.
@@ -367,9 +367,9 @@ fn level() -> f64 {
 
 /// The part of the difference that those pay who certainly pay for it; 0 unless the difference has the direction of that
 /// without probes.
-fn explained(charges: &Charges, question: &Question) -> f64 {
-    if charges.whole.estimate.signum() != question.change.signum() {
+fn explained(attribution: &Attribution, question: &Question) -> f64 {
+    if attribution.whole.estimate.signum() != question.change.signum() {
         return 0.0;
     }
-    charges.payers().map(|charge| charges.share(charge)).sum()
+    attribution.responsible().map(|part| attribution.share(part)).sum()
 }

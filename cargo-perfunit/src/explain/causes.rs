@@ -1,10 +1,10 @@
 //! What changed besides the functions that are timed, and how much of a difference it can be behind.
 //!
-//! Who pays although its source is the same was made to by something else: a dependency, a setting, code of the project
-//! without a probe. Which of these it was the figures cannot tell; which of them can reach the payer, the packages can.
+//! A responsible function with unchanged source was made slower by something else: a dependency, a setting, code of the project
+//! without a probe. Which of these it was the figures cannot tell; which of them can reach the function, the packages can.
 
 use super::assemble::Known;
-use super::charges::{Charge, Charges};
+use super::attribution::{Attribution, Part};
 use crate::measure::ROOT;
 use crate::model::{Cause, Changed, Explanation, Function, Side};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub struct Suspect {
     pub changed: Changed,
     /// The packages whose functions it can reach.
     pub packages: BTreeSet<String>,
-    /// File and name, if it is a function of the workspace: where that has a probe it is charged by itself.
+    /// File and name, if it is a function of the workspace: where that has a probe it is attributed by itself.
     pub function: Option<(String, String)>,
 }
 
@@ -37,14 +37,14 @@ impl Suspect {
 
 /// Adds the causes to an explanation, those that can be behind the largest part first, and whether code of the project
 /// changed at all.
-pub fn add_causes(explanation: &mut Explanation, charges: &Charges, known: &Known<'_>, facts: &Facts) {
+pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, known: &Known<'_>, facts: &Facts) {
     let package = &known.test.target.package;
     let reaching: Vec<&Suspect> = facts.suspects.iter().filter(|suspect| suspect.packages.contains(package)).collect();
     explanation.code_changed = Some(reaching.iter().any(|suspect| suspect.is_own_code()));
-    if !charges.whole.is_certain() {
+    if !attribution.whole.is_certain() {
         return;
     }
-    let parts = unchanged(charges, known);
+    let parts = unchanged(attribution, known);
     let share = |suspect: &Suspect| -> f64 {
         parts.iter().filter(|part| suspect.packages.contains(part.package)).map(|part| part.share).sum()
     };
@@ -56,31 +56,31 @@ pub fn add_causes(explanation: &mut Explanation, charges: &Charges, known: &Know
     explanation.causes.sort_by(|a, b| b.share.total_cmp(&a.share));
 }
 
-/// What is charged to somebody who did not change.
-struct Part<'a> {
+/// What is attributed to an unchanged function.
+struct Unchanged<'a> {
     package: &'a str,
     /// Of the test's difference.
     share: f64,
 }
 
-/// The certain charges of functions whose source is the same, and of the test, whose code both versions share.
-fn unchanged<'a>(charges: &Charges, known: &'a Known<'_>) -> Vec<Part<'a>> {
-    let certain = charges.charges.iter().filter(|charge| charge.change.is_certain());
+/// What is certainly attributed to functions whose source is the same, and of the test, whose code both versions share.
+fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>) -> Vec<Unchanged<'a>> {
+    let certain = attribution.parts.iter().filter(|part| part.change.is_certain());
     certain
-        .filter_map(|charge| {
-            let package = payer(charge, known)?;
-            Some(Part { package, share: charges.share(charge) })
+        .filter_map(|part| {
+            let package = package_of(part, known)?;
+            Some(Unchanged { package, share: attribution.share(part) })
         })
         .collect()
 }
 
-/// The package of who is charged, unless its source changed.
-fn payer<'a>(charge: &Charge, known: &'a Known<'_>) -> Option<&'a str> {
-    if charge.key == ROOT {
+/// The package of a function, unless its source changed.
+fn package_of<'a>(part: &Part, known: &'a Known<'_>) -> Option<&'a str> {
+    if part.key == ROOT {
         return Some(&known.test.target.package);
     }
     let functions = known.functions;
-    let function = functions.head.get(&charge.key).or_else(|| functions.base.get(&charge.key))?;
+    let function = functions.head.get(&part.key).or_else(|| functions.base.get(&part.key))?;
     (known.changed)(function).is_none().then_some(&function.package)
 }
 
@@ -100,7 +100,7 @@ fn is_end(full: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::explain::assemble::told;
-    use crate::explain::{Merged, charges, differences};
+    use crate::explain::{Merged, attribute, differences};
     use crate::measure::{Recorded, RecordedNode};
     use crate::model::{Engine, Sides, Strategy, TargetId, TargetKind, TestId};
     use std::collections::BTreeMap;
@@ -145,9 +145,9 @@ mod tests {
             without_probe: BTreeMap::new(),
             changed: &|function| (function.name == changed).then(|| "changed".to_owned()),
         };
-        let charges = charges(&merged, 0.01).unwrap();
-        let mut explanation = told(&merged, &differences(&merged, 0.01).unwrap(), &charges, &known);
-        add_causes(&mut explanation, &charges, &known, facts);
+        let attribution = attribute(&merged, 0.01).unwrap();
+        let mut explanation = told(&merged, &differences(&merged, 0.01).unwrap(), &attribution, &known);
+        add_causes(&mut explanation, &attribution, &known, facts);
         explanation
     }
 

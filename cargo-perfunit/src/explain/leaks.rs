@@ -2,33 +2,33 @@
 //!
 //! A clock reading waits for nothing: the processor begins a call before it has read the clock, and ends it after. So up to
 //! what a probe takes may be on the wrong side of each call. Where that is all that a function with unchanged source is
-//! charged with, and it calls one that changed, the two cannot be told apart by time, and what they are charged with
+//! attributed with, and it calls one that changed, the two cannot be told apart by time, and what they are attributed with
 //! together is the changed one's.
 
-use super::blame::Joined;
-use super::charges::Charges;
+use super::attribute::Joined;
+use super::attribution::Attribution;
 use super::differences::medians;
 use super::merge::{Merged, MergedNode};
 
 /// What timing one call takes at most on the machines that we know, ns (`cargo bench --bench probes`).
 pub(super) const PROBE_NS: f64 = 20.0;
 
-/// The functions whose charge is within the error of timing, and the changed ones below them.
-pub(super) fn leaks(merged: &Merged, charges: &Charges, has_changed: impl Fn(u64) -> bool) -> Joined {
-    let direction = charges.whole.estimate.signum();
+/// The functions whose part is within the error of timing, and the changed ones below them.
+pub(super) fn leaks(merged: &Merged, attribution: &Attribution, has_changed: impl Fn(u64) -> bool) -> Joined {
+    let direction = attribution.whole.estimate.signum();
     let mut joined = Joined::new();
-    for charge in charges.payers().filter(|charge| !has_changed(charge.key)) {
+    for part in attribution.responsible().filter(|part| !has_changed(part.key)) {
         let boundaries: f64 = merged
             .nodes
             .iter()
             .enumerate()
             .skip(1)
             .map(|(_, node)| {
-                let is_one = node.key == charge.key || merged.nodes[node.parent].key == charge.key;
+                let is_one = node.key == part.key || merged.nodes[node.parent].key == part.key;
                 if is_one { calls(node) } else { 0.0 }
             })
             .sum();
-        if charge.own_cost.abs() > PROBE_NS * boundaries {
+        if part.own_cost.abs() > PROBE_NS * boundaries {
             continue;
         }
         let below = merged
@@ -36,13 +36,13 @@ pub(super) fn leaks(merged: &Merged, charges: &Charges, has_changed: impl Fn(u64
             .iter()
             .enumerate()
             .skip(1)
-            .filter(|(index, node)| has_changed(node.key) && is_below(merged, *index, charge.key));
+            .filter(|(index, node)| has_changed(node.key) && is_below(merged, *index, part.key));
         let share_of = |key: u64| {
-            let found = charges.charges.iter().find(|charge| charge.key == key);
-            found.map_or(0.0, |charge| direction * charge.change.estimate)
+            let found = attribution.parts.iter().find(|part| part.key == key);
+            found.map_or(0.0, |part| direction * part.change.estimate)
         };
         let most = below.map(|(_, node)| node.key).max_by(|a, b| share_of(*a).total_cmp(&share_of(*b)));
-        joined.extend(most.map(|callee| (charge.key, callee)));
+        joined.extend(most.map(|callee| (part.key, callee)));
     }
     joined
 }
@@ -66,7 +66,7 @@ fn is_below(merged: &Merged, index: usize, key: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::blame::{charges, charges_joined};
+    use super::super::attribute::{attribute, attribute_joined};
     use super::*;
     use crate::measure::{ROOT, Recorded, RecordedNode};
     use crate::model::Sides;
@@ -87,7 +87,7 @@ mod tests {
 
     fn found(calls: f64, base: [f64; 3], head: [f64; 3], changed: &[u64]) -> Joined {
         let merged = merged(calls, base, head);
-        leaks(&merged, &charges(&merged, 0.01).unwrap(), |key| changed.contains(&key))
+        leaks(&merged, &attribute(&merged, 0.01).unwrap(), |key| changed.contains(&key))
     }
 
     #[test]
@@ -95,8 +95,8 @@ mod tests {
         let (base, head) = ([50.0, 20.0, 10.0], [50.0, 29.0, 14.0]);
         assert_eq!(found(1.0, base, head, &[LEAF]), Joined::from([(CALLER, LEAF)]));
         let merged = merged(1.0, base, head);
-        let joined = charges_joined(&merged, 0.01, &Joined::from([(CALLER, LEAF)])).unwrap();
-        let first = &joined.charges[0];
+        let joined = attribute_joined(&merged, 0.01, &Joined::from([(CALLER, LEAF)])).unwrap();
+        let first = &joined.parts[0];
         assert_eq!((first.key, &first.not_apart[..]), (LEAF, &[CALLER][..]));
         assert!((first.own_cost - 13.0).abs() < 1e-9 && (joined.share(first) - 1.0).abs() < 1e-9, "{first:?}");
     }

@@ -4,20 +4,20 @@
 //! an explanation, or why there is none ([`explain`]). What was measured is run in callgrind; where instructions
 //! do not account for the time, the pairing is built once more, with a probe in each function. Of each pair of processes both
 //! sides' calling-context trees ([`Recorded`](crate::measure::Recorded)) become one [`merged`](Merged) tree with the difference at each node, the
-//! [responsible functions](blame) and the [`causes`]. Apart from that what Zhou and Li make of the trees of all tests of one
+//! [responsible functions](attribute) and the [`causes`]. Apart from that what Zhou and Li make of the trees of all tests of one
 //! version: the [`ranking`], the [`forest`] and the [index](impact).
 //!
-//! Invariants: the unit of replication is the pair, as everywhere; what the nodes and their blame add up to is the
+//! Invariants: the unit of replication is the pair, as everywhere; what the nodes and what is attributed add up to is the
 //! difference of the whole test, nothing is lost on the way.
 
 mod active;
 mod answers;
 mod assemble;
-mod blame;
+mod attribute;
+mod attribution;
 mod by_instructions;
 mod by_probes;
 mod causes;
-mod charges;
 mod differences;
 mod forest;
 mod growth;
@@ -38,7 +38,7 @@ mod with_lines;
 mod with_probes;
 
 pub use answers::{explain, explain_outcomes};
-pub use blame::charges;
+pub use attribute::attribute;
 pub use by_instructions::check;
 pub use differences::differences;
 pub use forest::{Forest, forest};

@@ -20,7 +20,7 @@ pub struct Explaining {
 pub enum Goal {
     /// The functions responsible for a difference.
     #[default]
-    Blame,
+    Responsible,
     /// Where the time goes, whether it differs or not.
     Profile,
 }

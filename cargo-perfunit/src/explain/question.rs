@@ -160,7 +160,7 @@ impl Answers {
     /// them has changed, or something else has that can be behind it.
     pub fn settle(&self, question: &Question) -> bool {
         let Some(Ok(found)) = self.tests.get(&question.test) else { return false };
-        let has_changed = found.blamed.first().is_some_and(|first| first.changed.is_some())
+        let has_changed = found.responsible.first().is_some_and(|first| first.changed.is_some())
             || found.causes.first().is_some_and(|cause| cause.share >= ACCOUNTED);
         question.is_accounted_for(found.instructions) && has_changed
     }
@@ -172,10 +172,10 @@ impl Answers {
             let counted = self.tests.get(&question.test).and_then(|answer| answer.as_ref().ok());
             let instructions = counted.and_then(|found| found.instructions);
             let names = counted.is_some_and(|found| {
-                !found.blamed.is_empty() && found.change.estimate.signum() == question.change.signum()
+                !found.responsible.is_empty() && found.change.estimate.signum() == question.change.signum()
             });
             let is_worse = match &answer {
-                Ok(found) => found.blamed.is_empty() || found.distortion >= DISTORTED,
+                Ok(found) => found.responsible.is_empty() || found.distortion >= DISTORTED,
                 Err(_) => question.is_accounted_for(instructions),
             };
             if names && is_worse {

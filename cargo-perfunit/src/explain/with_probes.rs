@@ -27,6 +27,8 @@ pub struct Probed {
     pub without_probe: BTreeMap<String, usize>,
     /// Head's functions as they are written, by the keys of their sites.
     pub sites: BTreeMap<u64, Site>,
+    /// Files that do not compile with probes.
+    pub without: BTreeSet<String>,
 }
 
 /// Whether all packages of the project's own are members of the workspace. To cargo other ones with a path are the same
@@ -70,7 +72,8 @@ pub fn build(
     let with = if probes == Probes::Counting { BuiltWith::Counters } else { BuiltWith::Probes };
     let both = builder.both_sides(&inquiry.job(targets), &mut attempt);
     let sides = both.map_err(|stop| stop.map(|failure| inquiry.not_built(with, &failure)))?.sides;
-    let Instrumentation { files, mut functions, without_probe, mut sites } = attempt.instrumented;
+    let WithProbes { without, instrumented, .. } = attempt;
+    let Instrumentation { files, mut functions, without_probe, mut sites } = instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.
     let data = files.get(inquiry.built.pairing.tests_of);
     builder.checkout(place, data, &inquiry.built.injections)?;
@@ -79,7 +82,7 @@ pub fn build(
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
         sites.remove(new).into_iter().for_each(|site| drop(sites.insert(*old, site)));
     }
-    Ok(Probed { sides, functions, renamed, without_probe, sites })
+    Ok(Probed { sides, functions, renamed, without_probe, sites, without })
 }
 
 impl Attempt for WithProbes<'_> {
@@ -112,11 +115,11 @@ impl Attempt for WithProbes<'_> {
         let named = failure.places.iter().filter_map(|place| place.file.strip_prefix(tree).ok());
         let named = named.filter(|path| self.files(side).entries.contains_key(*path));
         let named = named.map(|path| path.to_string_lossy().into_owned());
-        let blamed: Vec<String> = named.filter(|path| !self.without.contains(path)).collect();
-        if blamed.is_empty() {
+        let responsible: Vec<String> = named.filter(|path| !self.without.contains(path)).collect();
+        if responsible.is_empty() {
             return Ok(Next::Stop);
         }
-        self.without.extend(blamed);
+        self.without.extend(responsible);
         self.instrumented = instrumented(self.inquiry, tree, &self.without)?;
         Ok(Next::BothSides)
     }

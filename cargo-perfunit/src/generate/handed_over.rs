@@ -33,7 +33,7 @@ fn test(GeneratedWorkload { call, name, n, value, .. }: &GeneratedWorkload) -> S
         None => format!("        std::hint::black_box({called});\n"),
     };
     format!(
-        "    #[test]\n    #[allow(unused_mut)]\n    fn {name}() {{\n{size}        let mut input = {setup};\n{seen}    }}\n\n"
+        "    #[test]\n    #[allow(unused)]\n    fn {name}() {{\n{size}        let (input, mut lent) = {setup};\n{seen}    }}\n\n"
     )
 }
 
@@ -46,7 +46,7 @@ mod tests {
         let file = "src/lib.rs".to_owned();
         let inline = inline.iter().map(|name| (*name).to_owned()).collect();
         let function = Function { package: "demo".to_owned(), file: file.clone(), line: 1, name: "f".to_owned() };
-        let (setup, call) = ("{ (\"a\".repeat(n),) }".to_owned(), "f(&input.0)".to_owned());
+        let (setup, call) = ("{ ((), (\"a\".repeat(n),)) }".to_owned(), "f(&lent.0)".to_owned());
         let module = ModulePlace { file, inline };
         GeneratedWorkload {
             call: GeneratedCall { function, module, setup, call, is_sized: true },
@@ -64,9 +64,9 @@ mod tests {
         let text = written(&[workload(&[], Some("Some(\"x\")")), workload(&["a", "b"], None)]);
         syn::parse_file(&text).unwrap();
         assert!(text.starts_with("// For src/lib.rs: its private items are in reach there.\n"), "{text}");
-        assert!(text.contains("assert_eq!(format!(\"{:?}\", f(&input.0)), \"Some(\\\"x\\\")\");"), "{text}");
+        assert!(text.contains("assert_eq!(format!(\"{:?}\", f(&lent.0)), \"Some(\\\"x\\\")\");"), "{text}");
         assert!(
-            text.contains("// For src/lib.rs, inside `mod a::b`") && text.contains("black_box(f(&input.0));"),
+            text.contains("// For src/lib.rs, inside `mod a::b`") && text.contains("black_box(f(&lent.0));"),
             "{text}"
         );
     }

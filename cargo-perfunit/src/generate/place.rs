@@ -2,13 +2,10 @@
 //! that no line of the project's moves. Pure: texts in, texts out.
 
 use crate::build::GENERATED_MARKER;
-use crate::model::{GeneratedCall, ModulePlace};
+use crate::model::{GENERATED_MODULE as MODULE, GeneratedCall, ModulePlace};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod};
-
-/// The module of generated calls.
-const MODULE: &str = "perfunit_generated";
 
 /// A call to place.
 #[derive(Debug, Clone, Copy)]
@@ -168,13 +165,13 @@ fn function(Placing { call, name, n }: &Placing<'_>) -> String {
         Some(n) => format!(
             "__generated::run({marker},\n\
              || {{ let n: usize = self::__perfunit_core::hint::black_box({n}usize); {setup}\n}},\n\
-             |mut input| {{ self::__perfunit_core::hint::black_box({call}\n); }});"
+             |input, lent| {{ self::__perfunit_core::hint::black_box({call}\n); }});"
         ),
         None => format!(
             "use self::__generated::{{Printable as _, Unprintable as _}};\n\
              __generated::try_out({marker},\n\
              |n: usize| {{ {setup}\n}},\n\
-             |mut input, __watch| {{ let __value = {{ {call}\n}}; __watch.done(); \
+             |input, lent, __watch| {{ let __value = {{ {call}\n}}; __watch.done(); \
              __watch.see((&__generated::Value(&__value)).seen()); }});"
         ),
     };
@@ -193,7 +190,7 @@ mod tests {
         GeneratedCall {
             function,
             module: ModulePlace { file: file.to_owned(), inline },
-            setup: "{ (n,) }".to_owned(),
+            setup: "{ ((n,), ()) }".to_owned(),
             call: "twice(input.0)".to_owned(),
             is_sized: true,
         }

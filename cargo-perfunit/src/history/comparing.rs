@@ -301,7 +301,7 @@ pub fn test(run: &Run, outcome: &Outcome) -> StepTest {
         effect: measured.effect,
     });
     let responsible = outcome.explanation.as_ref().and_then(|explanation| {
-        let first = explanation.blamed.first()?;
+        let first = explanation.responsible.first()?;
         Some(explanation.functions[first.function].name.clone())
     });
     StepTest {

@@ -57,7 +57,7 @@ fn found(run: &Run, outcome: &Outcome) -> FoundTest {
 
 /// The difference of the function that is responsible first.
 fn source(explanation: &Explanation, base: &str, head: &str, repository: &Repository) -> Result<Option<SourceChange>> {
-    let Some(first) = explanation.blamed.first() else { return Ok(None) };
+    let Some(first) = explanation.responsible.first() else { return Ok(None) };
     let function = &explanation.functions[first.function];
     let Some(text) = repository.text_at(head, &function.file)? else { return Ok(None) };
     let place = Place { package: &function.package, path: &function.file };

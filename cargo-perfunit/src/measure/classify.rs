@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hang_is_blamed_on_the_side_whose_turn_it_was() {
+    fn a_hang_is_attributed_to_the_side_whose_turn_it_was() {
         let mut hung = pilot(end(state::REPEATING, 5.0), end(state::FIRST_CALL, 5.0));
         hung.timed_out = Some(Side::Head);
         check(&hung, &Class::Not(Reason::TimedOut { side: FailedOn::Head, seconds: 10.0 }));

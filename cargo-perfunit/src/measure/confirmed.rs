@@ -25,17 +25,21 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
 
 /// The answer of fresh values on a test with so small a change, given how its instructions changed. What the place of code can
 /// do counts only if the work changed the same way.
-pub fn beyond_places(mut end: Ended, instructions: Option<MetricVerdict>) -> Ended {
+pub fn beyond_places(mut end: Ended, instructions: Result<MetricVerdict, NotMetered>) -> Ended {
     let Ok(figures) = &mut end.result else { return end };
     let seen = figures.verdict;
     let agrees = match seen {
-        Verdict::Slower => instructions == Some(MetricVerdict::More),
-        Verdict::Faster => instructions == Some(MetricVerdict::Less),
+        Verdict::Slower => instructions == Ok(MetricVerdict::More),
+        Verdict::Faster => instructions == Ok(MetricVerdict::Less),
         _ => true,
     };
     if !agrees {
         figures.verdict = Verdict::Inconclusive;
-        end.reason = Some(Reason::AsPlacesDo { seen, instructions });
+        end.reason = Some(match instructions {
+            Err(NotMetered::BudgetUsedUp) => Reason::BudgetUsedUp,
+            Err(NotMetered::Interrupted) => Reason::Interrupted,
+            instructions => Reason::AsPlacesDo { seen, instructions },
+        });
     }
     end
 }
@@ -119,7 +123,7 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
             let agrees = before.measured.change.estimate.signum() == figures.measured.change.estimate.signum();
             let why = match fresh.reason {
                 Some(Reason::BudgetUsedUp) if was_changed && agrees => Reason::Unconfirmed { seen: before.verdict },
-                Some(why @ (Reason::BudgetUsedUp | Reason::AsPlacesDo { .. })) => why,
+                Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted | Reason::AsPlacesDo { .. })) => why,
                 _ if was_changed => Reason::NotConfirmed,
                 _ => Reason::TooNoisy,
             };
@@ -210,22 +214,24 @@ pub mod tests {
     #[test]
     fn what_places_can_do_counts_only_with_other_work() {
         use MetricVerdict::{ChangedBelowThreshold, Less, More, Same};
-        let check = |first: Verdict, instructions, verdict: Verdict| {
+        let check = |first: Verdict, instructions: Result<_, _>, verdict: Verdict| {
             let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
             let fresh = ended(Ok(figures(first, estimate)));
             assert!(is_as_places_do(&fresh, Placed::Matched));
             let before = ended(Ok(figures(first, estimate)));
-            let end = confirmed(&before, beyond_places(fresh, instructions), Placed::Uncertain);
+            let end = confirmed(&before, beyond_places(fresh, instructions.clone()), Placed::Uncertain);
             let why = Reason::AsPlacesDo { seen: first, instructions };
             assert_eq!(end.result.unwrap().verdict, verdict);
             assert_eq!(end.reason, (verdict == Verdict::Inconclusive).then_some(why));
         };
-        check(Verdict::Slower, Some(More), Verdict::Slower);
-        check(Verdict::Faster, Some(Less), Verdict::Faster);
-        for instructions in [None, Some(Same), Some(Less), Some(ChangedBelowThreshold), Some(MetricVerdict::Varies)] {
+        check(Verdict::Slower, Ok(More), Verdict::Slower);
+        check(Verdict::Faster, Ok(Less), Verdict::Faster);
+        let others =
+            [Ok(Same), Ok(Less), Ok(ChangedBelowThreshold), Ok(MetricVerdict::Varies), Err(NotMetered::TooLong)];
+        for instructions in others {
             check(Verdict::Slower, instructions, Verdict::Inconclusive);
         }
-        check(Verdict::Faster, Some(More), Verdict::Inconclusive);
+        check(Verdict::Faster, Ok(More), Verdict::Inconclusive);
         let of = |verdict, estimate, base_ns: f64| {
             let mut figures = figures(verdict, estimate);
             (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
@@ -236,6 +242,17 @@ pub mod tests {
         // 4 ns of 20, and 6 ns.
         assert_eq!(of(Verdict::Slower, 0.2, 20.0), [false, true]);
         assert_eq!(of(Verdict::Slower, 0.3, 20.0), [false, false]);
+    }
+
+    #[test]
+    fn instructions_that_the_run_had_no_time_to_count_leave_a_change_unconfirmed() {
+        let fresh = || ended(Ok(figures(Verdict::Slower, 0.013)));
+        let check = |why, expected| {
+            let end = confirmed(&fresh(), beyond_places(fresh(), Err(why)), Placed::Matched);
+            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(expected)));
+        };
+        check(NotMetered::BudgetUsedUp, Reason::Unconfirmed { seen: Verdict::Slower });
+        check(NotMetered::Interrupted, Reason::Interrupted);
     }
 
     #[test]

@@ -78,24 +78,31 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
     Ok(metrics)
 }
 
-/// How the instructions of a test changed, be it by little: whether its work is another one. `None` where they cannot be
-/// counted.
-pub fn instructions(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<MetricVerdict>> {
+/// How the instructions of a test changed, be it by little: whether its work is another one. Or why they are not counted,
+/// by callgrind if it is there.
+pub fn instructions(
+    trial: &Trial<'_>,
+    settled: &Settled,
+    random: &mut fastrand::Rng,
+) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
     let rule = ExactRule { threshold: COUNTER_RESOLUTION, least: 1.0, resolution: COUNTER_RESOLUTION };
     let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
     let pass = Pass { trial, settled, later };
     let ns = settled.ns.base.max(settled.ns.head);
-    for gauge in [Gauge::Processor, Gauge::Callgrind] {
-        let is_missing = gauge == Gauge::Callgrind && trial.bench.gauges.valgrind.is_none();
-        if is_missing || pass.obstacle(gauge, ns).is_some() {
-            continue;
+    let mut counted = |gauge| -> Result<std::result::Result<MetricVerdict, NotMetered>> {
+        if let Some(why) = pass.obstacle(gauge, ns) {
+            return Ok(Err(why));
         }
-        let ends = pass.both(gauge, random)?;
-        if let Ok(counted) = read(Metric::Instructions, reading::INSTRUCTIONS, &ends) {
-            return Ok(exact(&rule, &counted.base, &counted.head));
-        }
+        let counted = read(Metric::Instructions, reading::INSTRUCTIONS, &pass.both(gauge, random)?);
+        let verdict = |counted: Counterparts| exact(&rule, &counted.base, &counted.head).ok_or_else(read_nothing);
+        Ok(counted.and_then(verdict))
+    };
+    let by_processor = counted(Gauge::Processor)?;
+    if by_processor.is_ok() || trial.bench.gauges.valgrind.is_none() {
+        Ok(by_processor)
+    } else {
+        counted(Gauge::Callgrind)
     }
-    Ok(None)
 }
 
 /// Whether there are calls after the first one to read.
@@ -231,7 +238,7 @@ impl Pass<'_> {
     }
 
     fn metered(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
-        let verdict = judge(metric, counted).ok_or_else(|| NotMetered::Failed("it read nothing".to_owned()))?;
+        let verdict = judge(metric, counted).ok_or_else(read_nothing)?;
         let readings = counted.as_ref().map(|values| secondary_metrics::readings(values));
         let (base, head) = (readings.base.value, readings.head.value);
         let relative = (head - base) / base;
@@ -256,6 +263,10 @@ fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
         Gauge::Callgrind => OF_PROCESSOR.to_vec(),
         Gauge::CallGraph => Vec::new(),
     }
+}
+
+fn read_nothing() -> NotMetered {
+    NotMetered::Failed("it read nothing".to_owned())
 }
 
 fn judge(metric: Metric, counted: &Counterparts) -> Option<MetricVerdict> {

@@ -65,7 +65,7 @@ pub struct CallNode {
 
 /// In what way a function is responsible.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Blame {
+pub enum Responsibility {
     /// A call of it takes longer or shorter, although what it calls does not.
     ItsOwn,
     /// It calls this function, an index in [`Explanation::functions`], more or less often than it did.
@@ -74,11 +74,11 @@ pub enum Blame {
 
 /// A function that is responsible for a part of the difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Blamed {
+pub struct ResponsibleFunction {
     /// Index in [`Explanation::functions`].
     pub function: usize,
     /// The larger part of how.
-    pub blame: Blame,
+    pub how: Responsibility,
     /// The part of the difference that is attributed to it.
     pub change: Difference,
     /// The same as a fraction of the test's difference; where others have become faster, of all that became slower.
@@ -87,7 +87,7 @@ pub struct Blamed {
     /// How often it is called.
     #[serde(deserialize_with = "super::float::sides")]
     pub calls: Sides<f64>,
-    /// How often it calls the function of [`Blame::CallsOf`], for each of its own calls; if that is itself, for each of its
+    /// How often it calls the function of [`Responsibility::CallsOf`], for each of its own calls; if that is itself, for each of its
     /// calls while it was not active.
     #[serde(default, deserialize_with = "super::float::sides_if_any")]
     pub calls_each: Option<Sides<f64>>,
@@ -128,7 +128,7 @@ pub struct Explanation {
     /// The tree; the first is the test.
     pub nodes: Vec<CallNode>,
     /// The responsible functions, the largest part first.
-    pub blamed: Vec<Blamed>,
+    pub responsible: Vec<ResponsibleFunction>,
     /// What else changed and can be behind it, the largest part first.
     #[serde(default)]
     pub causes: Vec<Cause>,
@@ -146,7 +146,7 @@ pub struct Explanation {
 impl Explanation {
     /// Why nobody is named and nothing else is known to be behind it, if so.
     pub fn why_nobody(&self) -> Option<Unexplained> {
-        if !self.blamed.is_empty() || !self.causes.is_empty() {
+        if !self.responsible.is_empty() || !self.causes.is_empty() {
             return None;
         }
         Some(Unexplained::Nobody { notes: self.notes.clone() })

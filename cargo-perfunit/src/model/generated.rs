@@ -10,9 +10,11 @@ pub struct GeneratedCall {
     pub function: Function,
     /// Where it stands: private items of this module are in reach.
     pub module: ModulePlace,
-    /// A block that makes the arguments, `{ (first, second) }`. `n: usize` is the size asked for.
+    /// A block that makes the arguments, `{ ((first,), (second,)) }`: those that are given to the function, and those that
+    /// are lent to it. `n: usize` is the size asked for.
     pub setup: String,
-    /// The expression that is measured. `input` is what `setup` made, by value, and fresh for each call.
+    /// The expression that is measured. `input` are the arguments given, by value, and `lent` those that outlive the call;
+    /// all are fresh for each.
     pub call: String,
     /// Whether the arguments depend on `n`.
     pub is_sized: bool,
@@ -41,7 +43,7 @@ pub enum NotGenerated {
     NoValue { of: String },
     /// It is in no library or binary whose unit tests are built.
     NoTarget,
-    /// Its module is not in base.
+    /// It is new, or its module is.
     NotOnBase,
     /// None of the calls compiles with both versions.
     DoesNotCompile { error: String },

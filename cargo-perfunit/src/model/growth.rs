@@ -75,6 +75,8 @@ pub enum UnseenBecause {
     NoLength,
     /// Base has no such function.
     New,
+    /// Its file does not compile with counters.
+    NotInstrumented,
 }
 
 /// Why the functions that a test calls were not counted.
@@ -93,6 +95,10 @@ pub enum NotCounted {
     },
     /// The builds with counters do not have it, or there was no time for it.
     Because(Unexplained),
+    /// Counting ended with an error.
+    Ended {
+        why: String,
+    },
 }
 
 impl Growth {

@@ -1,6 +1,6 @@
 //! What selection found, test by test.
 
-use super::{Capture, Reason, Selection, Sides, TestId, VersionName, Why};
+use super::{Capture, Reason, Selection, Sides, TestId, VersionName, Why, WithoutWorkload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -16,6 +16,8 @@ pub struct Listing {
     pub tests: Vec<Listed>,
     /// What selection did.
     pub selection: Selection,
+    /// Changed functions that no test executes and that have no generated call, where calls were asked for.
+    pub without: Vec<WithoutWorkload>,
     /// Folders of the executables of both versions; `None` if nothing was built.
     pub kept: Option<Sides<PathBuf>>,
     /// The library that gives both processes of a pair the same random numbers, if there is one.

@@ -1,9 +1,9 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding,
-    Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages, TestId,
-    Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages,
+    TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,9 @@ pub struct Selection {
     /// Changed functions that no test executes, by file and line.
     #[serde(default)]
     pub uncovered: Vec<Uncovered>,
+    /// Changed functions that a condition (`cfg`) leaves out of both builds, by file and line.
+    #[serde(default)]
+    pub not_compiled: Vec<Function>,
     /// Targets and kinds of test that we do not measure at all, each with its reason
     /// ("doc tests of foo: run by rustdoc").
     pub unmeasured_targets: Vec<String>,

@@ -139,7 +139,7 @@ mod tests {
             probe_cost: Sides { base: 0.0, head: 0.0 },
             functions: Vec::new(),
             nodes,
-            blamed: Vec::new(),
+            responsible: Vec::new(),
             causes: Vec::new(),
             code_changed: None,
             instructions: None,

@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one.
 
-use super::{FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, Side, Sides, Verdict};
+use super::{FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::EnumDiscriminants;
@@ -107,8 +107,8 @@ pub enum Reason {
     AsPlacesDo {
         /// What fresh pairs said.
         seen: Verdict,
-        /// How its instructions changed; `None` where they cannot be counted.
-        instructions: Option<MetricVerdict>,
+        /// How its instructions changed, or why they are not counted.
+        instructions: Result<MetricVerdict, NotMetered>,
     },
     /// The interval was still too wide when the test's budget ended.
     TooNoisy,

@@ -1,12 +1,12 @@
 //! Runs that tests render, write down and read. `SNAPSHOTS=overwrite cargo test` writes the expected outputs (`str![]`) anew.
 
 use crate::model::{
-    Basis, Between, Blame, Blamed, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference,
-    EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Function, Growth, GrowthFinding,
-    GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout,
-    NotCounted, NotMetered, Note, Outcome, Readings, Reason, Repeat, Run, Sample, Scaling, Selection, Sides, Stages,
-    Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnseenBecause, Verdict,
-    VersionName, Warning, Why,
+    Basis, Between, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass, EffectSize,
+    Engine, Environment, Explanation, Exponent, FailedOn, Function, GeneratedCall, GeneratedWorkload, Growth,
+    GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode,
+    ModulePlace, NoCounter, NoLayout, NotCounted, NotMetered, Note, Outcome, Readings, Reason, Repeat, Responsibility,
+    ResponsibleFunction, Run, Sample, Scaling, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId,
+    Threshold, Uncovered, UncoveredBecause, UnseenBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -166,7 +166,7 @@ pub fn explanation() -> Explanation {
             node(Some(0), 1.0, [400.0, 400.0], [900.0, 1_300.0], &[2]),
             node(Some(1), 3.0, [500.0, 900.0], [500.0, 900.0], &[]),
         ],
-        blamed: Vec::new(),
+        responsible: Vec::new(),
         causes: Vec::new(),
         code_changed: None,
         instructions: None,
@@ -305,6 +305,22 @@ pub fn scaling() -> Scaling {
     }
 }
 
+/// A generated call of a function `sum`.
+pub fn workload(name: &str) -> GeneratedWorkload {
+    let module = ModulePlace { file: "src/lib.rs".into(), inline: Vec::new() };
+    let function = Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: "sum".into() };
+    let (setup, call) = ("{ ((), (vec![1; n],)) }".into(), "sum(&lent.0)".into());
+    GeneratedWorkload {
+        call: GeneratedCall { function, module, setup, call, is_sized: true },
+        target: target(),
+        name: name.into(),
+        test: name.into(),
+        n: 256,
+        ns: 1000,
+        value: None,
+    }
+}
+
 /// Everything that a run can hold.
 pub fn whole() -> Run {
     let mut run = full();
@@ -312,13 +328,21 @@ pub fn whole() -> Run {
     run.scaling = vec![scaling()];
     let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
     let calls = Sides { base: 1.0, head: 3.0 };
-    let (blame, calls_each) = (Blame::CallsOf(0), Some(calls));
-    let blamed =
-        Blamed { function: 1, blame, change, share: 0.98, calls, calls_each, changed: None, not_apart: Vec::new() };
+    let (how, calls_each) = (Responsibility::CallsOf(0), Some(calls));
+    let responsible = ResponsibleFunction {
+        function: 1,
+        how,
+        change,
+        share: 0.98,
+        calls,
+        calls_each,
+        changed: None,
+        not_apart: Vec::new(),
+    };
     let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
     let causes = vec![Cause { changed, share: 0.31 }];
     let outcome = &mut run.outcomes[2];
-    outcome.explanation = Some(Explanation { blamed: vec![blamed], causes, ..explanation() });
+    outcome.explanation = Some(Explanation { responsible: vec![responsible], causes, ..explanation() });
     outcome.metrics = Metrics::from([
         (Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.1))),
         (Metric::Instructions, Err(NotMetered::NoCounter(NoCounter::Refused))),

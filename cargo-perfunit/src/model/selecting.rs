@@ -12,6 +12,10 @@ pub enum Untraceable {
     Refused,
     /// With this error of the system.
     Failed(i32),
+    /// The budget left no time for so many tests.
+    OutOfTime {
+        tests: usize,
+    },
 }
 
 /// Why the machine code of a target's versions was not compared; `report::selecting` words it.

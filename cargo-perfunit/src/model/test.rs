@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// The modules that generated calls are in.
+pub const GENERATED_MODULE: &str = "perfunit_generated";
+
 /// The kinds of cargo target that can hold tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -86,6 +89,13 @@ pub struct TestId {
     pub target: TargetId,
     /// `module::path::name`, without the crate's name.
     pub name: String,
+}
+
+impl TestId {
+    /// Whether it is a call that the tool made up.
+    pub fn is_generated(&self) -> bool {
+        self.name.split("::").any(|segment| segment == GENERATED_MODULE)
+    }
 }
 
 impl fmt::Display for TestId {

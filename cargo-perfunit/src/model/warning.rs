@@ -45,8 +45,6 @@ pub enum Warning {
     NothingMoreExplained { why: String },
     /// Explaining in time ended with an error.
     ExplainingEnded { why: String },
-    /// Counting the work of functions ended with an error.
-    NotCounted { why: String },
     /// Callgrind could not be asked.
     NoInstructions { why: String },
     /// A profile that was asked for is not there.

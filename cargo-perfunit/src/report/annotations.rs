@@ -6,7 +6,7 @@
 use super::by_cause::{self, Responsible};
 use super::figures::{phrase, sorted};
 use super::format::{Glyphs, count, one_line};
-use super::{blame, failing, growth as grown, ratchet, uncovered};
+use super::{failing, growth as grown, ratchet, responsible, uncovered};
 use crate::model::{Function, Outcome, Run, Side, Verdict};
 use std::fmt::Write as _;
 
@@ -89,7 +89,7 @@ fn message(outcomes: &[&Outcome]) -> String {
         let figures = outcome.measured.as_ref().map(phrase).unwrap_or_default();
         lines.push(format!("{}: {figures}", one_line(&outcome.test.to_string())));
         let explanation = outcome.explanation.as_ref();
-        lines.extend(explanation.and_then(|found| blame::lines(found, Glyphs::Unicode).into_iter().next()));
+        lines.extend(explanation.and_then(|found| responsible::lines(found, Glyphs::Unicode).into_iter().next()));
     }
     if outcomes.len() > TESTS {
         lines.push(format!("... and {} more", outcomes.len() - TESTS));

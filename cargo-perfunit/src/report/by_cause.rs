@@ -3,9 +3,9 @@
 //! Few tests are explained. Another test joins an explained one if execution can begin to differ at exactly the same
 //! functions; of a test that can begin to differ at one function only, that function is named, unless it is the test's own.
 
-use super::blame;
 use super::causes;
 use super::format::{self, Glyphs, count, one_line};
+use super::responsible;
 use crate::model::{ChangedFunction, Function, Outcome};
 
 /// What made tests slower or faster.
@@ -29,9 +29,9 @@ impl<'a> Responsible<'a> {
         if let Some(cause) = explanation.outer_cause() {
             return Some(Self::Other(causes::name(cause, Glyphs::Unicode)));
         }
-        let blamed = explanation.blamed.first()?;
-        let function = &explanation.functions[blamed.function];
-        Some(Self::Function { function, is_changed: blamed.changed.is_some() })
+        let responsible = explanation.responsible.first()?;
+        let function = &explanation.functions[responsible.function];
+        Some(Self::Function { function, is_changed: responsible.changed.is_some() })
     }
 }
 
@@ -48,7 +48,7 @@ impl Group<'_> {
         match &self.responsible {
             Responsible::Function { function, is_changed } => {
                 let source = if *is_changed { "changed" } else { "source unchanged" };
-                format!("{}, {source}", blame::place(function))
+                format!("{}, {source}", responsible::place(function))
             }
             Responsible::Other(what) => what.clone(),
             Responsible::Code(name) => format!("{} (changed)", one_line(name)),
@@ -113,7 +113,7 @@ fn is_inlined_into(name: &str, test: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::samples::{explanation, measured, outcome};
-    use crate::model::{Blame, Blamed, Difference, Explanation, Sides, Verdict, Why};
+    use crate::model::{Difference, Explanation, Responsibility, ResponsibleFunction, Sides, Verdict, Why};
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
         let changed = reaches.iter().map(|name| ChangedFunction { name: (*name).to_owned(), data: None }).collect();
@@ -124,9 +124,9 @@ mod tests {
     fn explained(name: &str, change: f64, reaches: &[&str]) -> Outcome {
         let difference = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let (calls, changed) = (Sides { base: 3.0, head: 3.0 }, Some("changed".to_owned()));
-        let blamed = Blamed {
+        let responsible = ResponsibleFunction {
             function: 1,
-            blame: Blame::ItsOwn,
+            how: Responsibility::ItsOwn,
             change: difference,
             share: 1.0,
             calls,
@@ -134,7 +134,7 @@ mod tests {
             changed,
             not_apart: Vec::new(),
         };
-        let explanation = Some(Explanation { blamed: vec![blamed], ..explanation() });
+        let explanation = Some(Explanation { responsible: vec![responsible], ..explanation() });
         Outcome { explanation, ..slower(name, change, reaches) }
     }
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn explanations_that_disagree_say_nothing_of_others() {
         let mut other = explained("b", 0.4, &["f"]);
-        other.explanation.as_mut().unwrap().blamed[0].function = 0;
+        other.explanation.as_mut().unwrap().responsible[0].function = 0;
         let tests = [explained("a", 0.5, &["f"]), other, slower("c", 0.3, &["f"])];
         let tests: Vec<&Outcome> = tests.iter().collect();
         let groups = groups(&tests);

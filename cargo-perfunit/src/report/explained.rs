@@ -1,7 +1,7 @@
 //! Explanations in JSON, described in `docs/json.md`.
 
 use super::wire::{Interval, finite, finite_sides};
-use crate::model::{self, Blame, CallNode, Engine, Sides, Strategy};
+use crate::model::{self, CallNode, Engine, Responsibility, Sides, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Explanation {
     /// What the probes cost, which was subtracted.
     pub probe_cost: Sides<Option<f64>>,
     /// The responsible functions, the largest part first.
-    pub blamed: Vec<Blamed>,
+    pub responsible: Vec<Responsible>,
     /// What else changed and can be behind it, the largest part first.
     #[serde(default)]
     pub causes: Vec<Cause>,
@@ -50,7 +50,7 @@ pub struct Explanation {
 
 /// A responsible function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Blamed {
+pub struct Responsible {
     /// Index in `functions`.
     pub function: usize,
     /// `own`: its calls take more or less time; `calls`: it calls another one more or less often.
@@ -120,7 +120,7 @@ impl From<&model::Explanation> for Explanation {
             difference: explanation.change.into(),
             distortion: finite(explanation.distortion),
             probe_cost: finite_sides(explanation.probe_cost),
-            blamed: explanation.blamed.iter().map(Blamed::from).collect(),
+            responsible: explanation.responsible.iter().map(Responsible::from).collect(),
             causes: explanation.causes.iter().map(Cause::from).collect(),
             code_changed: explanation.code_changed,
             functions: explanation.functions.clone(),
@@ -148,22 +148,22 @@ fn strategy(strategy: Strategy) -> &'static str {
     }
 }
 
-impl From<&model::Blamed> for Blamed {
-    fn from(blamed: &model::Blamed) -> Self {
-        let (kind, callee) = match blamed.blame {
-            Blame::ItsOwn => ("own", None),
-            Blame::CallsOf(callee) => ("calls", Some(callee)),
+impl From<&model::ResponsibleFunction> for Responsible {
+    fn from(responsible: &model::ResponsibleFunction) -> Self {
+        let (kind, callee) = match responsible.how {
+            Responsibility::ItsOwn => ("own", None),
+            Responsibility::CallsOf(callee) => ("calls", Some(callee)),
         };
         Self {
-            function: blamed.function,
+            function: responsible.function,
             kind: kind.to_owned(),
-            difference: blamed.change.into(),
-            share: finite(blamed.share),
-            calls: finite_sides(blamed.calls),
+            difference: responsible.change.into(),
+            share: finite(responsible.share),
+            calls: finite_sides(responsible.calls),
             callee,
-            calls_each: blamed.calls_each.map(finite_sides),
-            changed: blamed.changed.clone(),
-            not_apart: blamed.not_apart.clone(),
+            calls_each: responsible.calls_each.map(finite_sides),
+            changed: responsible.changed.clone(),
+            not_apart: responsible.not_apart.clone(),
         }
     }
 }

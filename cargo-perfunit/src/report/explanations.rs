@@ -7,7 +7,7 @@ use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, Text, WARN, test_id};
 use super::text::{TextOptions, heading};
 use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
-use super::{blame, call_tree};
+use super::{call_tree, responsible};
 use crate::model::{Explanations, TestExplained, Verdict, VersionName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ fn write(test: &TestExplained, screen: &mut Screen) {
     screen.status(word, style, &name);
     match &test.answer {
         Ok(explanation) => {
-            for line in blame::lines(explanation, glyphs) {
+            for line in responsible::lines(explanation, glyphs) {
                 screen.below(INDENT, &Text::plain(line));
             }
             screen.blank();

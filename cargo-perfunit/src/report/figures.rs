@@ -1,9 +1,9 @@
 //! A measured test as a row of figures.
 
-use super::blame;
 use super::call_tree;
 use super::format::{self, Glyphs};
 use super::metrics;
+use super::responsible;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{COLUMNS, Row};
 use crate::model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Sides, Verdict};
@@ -150,10 +150,10 @@ pub fn phrase(measured: &Measured) -> String {
 
 fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
-    let blame = outcome.explanation.iter().flat_map(|explanation| blame::lines(explanation, glyphs));
-    let blame = blame.chain(unexplained(outcome));
+    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
+    let responsible = responsible.chain(unexplained(outcome));
     if detail == Detail::Brief {
-        return metrics::changed(outcome, glyphs).into_iter().chain(check).chain(blame).collect();
+        return metrics::changed(outcome, glyphs).into_iter().chain(check).chain(responsible).collect();
     }
     let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
     let selected = (!outcome.selected_because.is_empty())
@@ -166,7 +166,7 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
         .map(statistics)
         .chain(costs)
         .chain(check)
-        .chain(blame)
+        .chain(responsible)
         .chain(tree)
         .chain(selected)
         .chain(notes)

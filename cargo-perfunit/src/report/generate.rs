@@ -34,36 +34,26 @@ pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &Te
 
 fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
     let sized = if call.is_sized { format!("n = {n}, ") } else { String::new() };
-    Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; input: {}", one_line(&call.setup)))
+    Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; arguments: {}", one_line(&call.setup)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::samples;
-    use crate::model::{GeneratedCall, ModulePlace, NotGenerated, WithoutWorkload};
+    use crate::model::{NotGenerated, WithoutWorkload};
     use crate::report::format::without_escapes;
 
     #[test]
     fn calls_are_shown_with_their_arguments() {
         let function = |name: &str| Function { name: name.to_owned(), ..samples::uncovered().function };
-        let module = ModulePlace { file: "src/idle.rs".into(), inline: Vec::new() };
-        let (setup, call) = ("{ (vec![1; n],) }".into(), "sum(&input.0)".into());
-        let workload = GeneratedWorkload {
-            call: GeneratedCall { function: function("sum"), module, setup, call, is_sized: true },
-            target: samples::test("t").target,
-            name: "sum_7_0_n256".into(),
-            test: "sum_7_0_n256".into(),
-            n: 256,
-            ns: 1000,
-            value: None,
-        };
+        let workload = samples::workload("sum_7_0_n256");
         let without = vec![WithoutWorkload { function: function("load"), because: NotGenerated::Unsafe }];
         let (generation, run) = (Generation { workloads: vec![workload], without }, samples::run(Vec::new()));
         let versions = Sides { base: run.base, head: run.head };
         let text = without_escapes(&text(&versions, &generation, &TextOptions::default()));
-        assert!(text.contains("Calls  sum  src/idle.rs:7\n"), "{text}");
-        assert!(text.contains("sum(&input.0)  n = 256, about 1000 ns; input: { (vec![1; n],) }\n"), "{text}");
+        assert!(text.contains("Calls  sum  src/lib.rs:7\n"), "{text}");
+        assert!(text.contains("sum(&lent.0)  n = 256, about 1000 ns; arguments: { ((), (vec![1; n],)) }\n"), "{text}");
         assert!(text.contains("No call  load  src/idle.rs:7, unsafe: "), "{text}");
         assert!(text.ends_with("Summary  1 call for 1 of 2 functions\n"), "{text}");
     }

@@ -5,7 +5,7 @@ use super::format::{Glyphs, count, one_line};
 use super::screen::Screen;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::table::{Layout, Row};
-use super::{caveats, unmeasured};
+use super::{caveats, responsible, unmeasured};
 use crate::model::{
     CallFailure, Function, GeneratedCalls, Generation, NotGenerated, Outcome, Run, SystemCall, Verdict, WithoutWorkload,
 };
@@ -24,7 +24,7 @@ impl fmt::Display for NotGenerated {
             }
             Self::NoValue { of } => write!(f, "no value of `{}` could be made", one_line(of)),
             Self::NoTarget => f.write_str("in no library or binary whose unit tests are built"),
-            Self::NotOnBase => f.write_str("its module is not in base: there is nothing to compare with"),
+            Self::NotOnBase => f.write_str("it is not in base: there is nothing to compare with"),
             Self::DoesNotCompile { error } => write!(f, "no call compiles with both versions: {}", one_line(error)),
             Self::Fails { how } => write!(f, "{how}"),
             Self::NotExecuted => f.write_str("no call executes it"),
@@ -67,7 +67,8 @@ pub fn headline(run: &Run) -> Option<String> {
         Some(Ok(compared)) => compared,
         None if run.selection.uncovered.is_empty() => {
             return Some(
-                "nothing to generate: tests execute all changed functions, as far as that is known".to_owned(),
+                "nothing to generate: tests execute all changed functions of the build, as far as that is known"
+                    .to_owned(),
             );
         }
         None => return Some(format!("no calls found for {}", functions(without(generated)))),
@@ -110,7 +111,10 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
     let changed = outcomes.filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
     let said = |outcome: &Outcome| {
         let word = figures::word(outcome.verdict, Words::of(&run.all_gates()));
-        format!("{word}, {}", outcome.measured.as_ref().map(phrase).unwrap_or_default())
+        let responsible =
+            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
+        let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
+        format!("{word}, {}{responsible}", outcome.measured.as_ref().map(phrase).unwrap_or_default())
     };
     changed.map(|outcome| (called(generated, outcome), said(outcome))).collect()
 }
@@ -177,28 +181,12 @@ pub fn summary(run: &Run, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples::{measured, outcome, run};
-    use crate::model::{
-        GeneratedCall, GeneratedWorkload, ModulePlace, NotCompared, Selection, Uncovered, UncoveredBecause,
-    };
+    use crate::model::samples::{measured, outcome, run, workload};
+    use crate::model::{NotCompared, Selection, Uncovered, UncoveredBecause};
     use crate::report::format::without_escapes;
 
     fn function(name: &str) -> Function {
         Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: name.into() }
-    }
-
-    fn workload(name: &str) -> GeneratedWorkload {
-        let module = ModulePlace { file: "src/lib.rs".into(), inline: Vec::new() };
-        let (setup, call) = ("{ (vec![1; n],) }".into(), "sum(&input.0)".into());
-        GeneratedWorkload {
-            call: GeneratedCall { function: function("sum"), module, setup, call, is_sized: true },
-            target: crate::model::samples::test(name).target,
-            name: name.into(),
-            test: name.into(),
-            n: 256,
-            ns: 1000,
-            value: None,
-        }
     }
 
     fn with(comparison: Option<Result<Box<Run>, NotCompared>>) -> Run {
@@ -237,7 +225,10 @@ mod tests {
         check(&with(interrupted), "no generated calls were compared: interrupted");
         check(&with(None), "no calls found for 1 function");
         let covered = Run { selection: Selection::default(), ..with(None) };
-        check(&covered, "nothing to generate: tests execute all changed functions, as far as that is known");
+        check(
+            &covered,
+            "nothing to generate: tests execute all changed functions of the build, as far as that is known",
+        );
         assert_eq!(headline(&run(Vec::new())), None);
     }
 
@@ -252,7 +243,8 @@ mod tests {
             assert!(text.contains("1 of 2 generated calls slower"), "{text}");
         }
         let failures = |denied| junit::render(&run, denied).matches("<failure").count();
-        assert_eq!((failures(denied), failures(Denied::default())), (1, 0));
+        // The other one is the function without a call.
+        assert_eq!((failures(denied), failures(Denied::default())), (2, 0));
         let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
         let generated = &document["generated"];
         assert_eq!(generated["comparison"]["tests"].as_array().unwrap().len(), 2);

@@ -1,7 +1,7 @@
 //! Generated calls as JSON: what `generate` answers, and the part of a run's document.
 
 use super::wire::{SCHEMA_VERSION, pretty};
-use crate::model::{self, Function, GeneratedWorkload, Generation, Sides, VersionName};
+use crate::model::{self, Function, GeneratedWorkload, Generation, Sides, VersionName, WithoutWorkload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct Call {
     pub target: String,
     /// Its path inside the crate, as a test.
     pub name: String,
-    /// What makes `input` from `n`, as Rust source.
+    /// What makes `(input, lent)` from `n`, as Rust source: the arguments that the call takes, and those that it borrows.
     pub setup: String,
     /// What is measured, as Rust source.
     pub call: String,
@@ -59,12 +59,13 @@ pub fn render(versions: &Sides<VersionName>, generation: &Generation) -> String 
 
 impl From<&Generation> for Calls {
     fn from(Generation { workloads, without }: &Generation) -> Self {
-        let without = without.iter().map(|without| Without {
-            function: without.function.clone(),
-            because: without.because.clone(),
-            text: without.because.to_string(),
-        });
-        Self { calls: workloads.iter().map(Call::from).collect(), without: without.collect() }
+        Self { calls: workloads.iter().map(Call::from).collect(), without: without.iter().map(Without::from).collect() }
+    }
+}
+
+impl From<&WithoutWorkload> for Without {
+    fn from(WithoutWorkload { function, because }: &WithoutWorkload) -> Self {
+        Self { function: function.clone(), because: because.clone(), text: because.to_string() }
     }
 }
 

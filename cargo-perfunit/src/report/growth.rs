@@ -158,6 +158,7 @@ impl Display for UnseenBecause {
             Self::Future => f.write_str("it returns a future, which does the work later"),
             Self::NoLength => f.write_str("no test calls it with an argument that has a length"),
             Self::New => f.write_str("base has no such function"),
+            Self::NotInstrumented => f.write_str("its file does not compile with counters"),
         }
     }
 }
@@ -169,6 +170,7 @@ impl Display for NotCounted {
             Self::Fails { side, detail } => write!(f, "it fails on {side} when work is counted: {detail}"),
             Self::TimedOut { seconds } => write!(f, "it did not end within {seconds:.0} s when work is counted"),
             Self::Because(why) => why.fmt(f),
+            Self::Ended { why } => write!(f, "counting ended with an error: {why}"),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
-use super::{blame, generated, growth as grown, metrics, ratchet, uncovered};
+use super::{generated, growth as grown, metrics, ratchet, responsible, uncovered, undecided};
 use crate::model::{Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
@@ -30,7 +30,8 @@ pub fn render(run: &Run, denied: Denied) -> String {
             .chain(uncovered(run, denied))
             .chain(growth(run, denied))
             .chain(ratchet(run, denied))
-            .chain(generated(run, denied)),
+            .chain(generated(run, denied))
+            .chain(undecided(run, denied)),
     );
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
@@ -105,7 +106,7 @@ fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
         status.set_message(format!(
             "executed by no test: {} ({})",
             uncovered::because(uncovered),
-            uncovered::place(uncovered)
+            grown::place(&uncovered.function)
         ));
         let mut case = TestCase::new(one_line(&uncovered.function.name), status);
         case.set_classname(uncovered.function.package.as_str());
@@ -135,6 +136,18 @@ fn growth(run: &Run, denied: Denied) -> Option<TestSuite> {
     }
     suite.add_property(Property::new("growth", headline));
     Some(suite)
+}
+
+/// A case for each answer that was asked for and could not be had.
+fn undecided(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let lines = undecided::lines(run, denied);
+    let mut suite = TestSuite::new("undecided");
+    for line in &lines {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type("undecided").set_message(line.as_str());
+        suite.add_test_case(TestCase::new(line.as_str(), status));
+    }
+    (!lines.is_empty()).then_some(suite)
 }
 
 fn version(version: &VersionName) -> String {
@@ -198,13 +211,13 @@ fn lines(outcome: &Outcome) -> Vec<String> {
         .map(|measured| format!("threshold {}; {}", threshold(measured.threshold), statistics(measured)));
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
-    let blame = outcome.explanation.iter().flat_map(|explanation| blame::lines(explanation, glyphs));
+    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
     let first = if is_failing(outcome) {
         "passes on base and fails on head".to_owned()
     } else {
         format!("{verdict}{}", figures.unwrap_or_default())
     };
-    let rest = reason.into_iter().chain(sure).chain(metrics::changed(outcome, glyphs)).chain(check).chain(blame);
+    let rest = reason.into_iter().chain(sure).chain(metrics::changed(outcome, glyphs)).chain(check).chain(responsible);
     let rest = rest.chain(unexplained(outcome));
     let notes = outcome.notes.iter().map(|note| one_line(&note.to_string()));
     std::iter::once(first).chain(rest).chain(notes).collect()

@@ -2,6 +2,8 @@
 
 use super::figures::Detail;
 use super::format::{Glyphs, count, one_line};
+use super::generated::unreached;
+use super::generated_document::Without;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
@@ -58,6 +60,7 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     }
     let detail = if options.why.is_some() || options.explain_none { Detail::Full } else { Detail::Brief };
     uncovered::write(&listing.selection, detail, &mut screen);
+    unreached(&listing.without, &mut screen);
     for target in &listing.selection.unmeasured_targets {
         screen.status("Not measured", STRONG, &Text::plain(one_line(target)));
     }
@@ -208,6 +211,9 @@ pub struct ListDocument {
     pub selection: Selection,
     /// Every test found.
     pub tests: Vec<ListedTest>,
+    /// Changed functions that no test executes and that have no generated call, where calls were asked for.
+    #[serde(default)]
+    pub without: Vec<Without>,
     /// Where the executables of both versions lie, if any were built.
     pub kept: Option<Sides<PathBuf>>,
     /// Wall time of the stages.
@@ -242,6 +248,7 @@ impl From<&Listing> for ListDocument {
             head: listing.head.clone(),
             selection: listing.selection.clone(),
             tests: listing.tests.iter().map(ListedTest::from).collect(),
+            without: listing.without.iter().map(Without::from).collect(),
             kept: listing.kept.clone(),
             seconds: listing.seconds,
         }

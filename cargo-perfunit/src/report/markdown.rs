@@ -7,7 +7,6 @@
 mod escape;
 
 pub(super) use self::escape::{code, plain};
-use super::blame;
 use super::by_cause::{self, Responsible};
 use super::caveats;
 use super::counts::Unmeasured;
@@ -16,11 +15,14 @@ use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::growth;
 use super::rendering::{Rendering, WhenFine, is_fine};
+use super::responsible;
 use super::uncovered;
+use super::undecided;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
 use crate::model::{
-    CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Side, Uncovered, Verdict, VersionName, variant_name,
+    CrossCheck, Explanation, Function, Measured, Mode, Outcome, Repeat, Run, Selection, Side, Verdict, VersionName,
+    variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,6 +57,9 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     }
     ratchet(run, &mut page);
     generated(run, &mut page);
+    for line in undecided::lines(run, rendering.denied) {
+        let _ = writeln!(page, "\n**Undecided**: {}.", plain(&line));
+    }
     details(run, &mut page);
     page
 }
@@ -153,17 +158,21 @@ fn generated(run: &Run, page: &mut String) {
     }
 }
 
-/// The changed functions that no test executes.
+/// The changed functions that no test executes, and those that are not compiled.
 fn uncovered(run: &Run, page: &mut String) {
-    let Some(headline) = uncovered::headline(&run.selection) else { return };
-    let functions = &run.selection.uncovered;
-    let function =
-        |uncovered: &Uncovered| format!("{} ({})", code(&uncovered.function.name), code(&uncovered::place(uncovered)));
-    let mut names: Vec<String> = functions.iter().take(ITEMS).map(function).collect();
-    if functions.len() > ITEMS {
-        names.push(format!("... and {} more", functions.len() - ITEMS));
-    }
-    let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+    let mut write = |headline: Option<String>, functions: &[&Function]| {
+        let Some(headline) = headline else { return };
+        let item = |function: &&Function| format!("{} ({})", code(&function.name), code(&growth::place(function)));
+        let mut names: Vec<String> = functions.iter().take(ITEMS).map(item).collect();
+        if functions.len() > ITEMS {
+            names.push(format!("... and {} more", functions.len() - ITEMS));
+        }
+        let _ = writeln!(page, "\n**{headline}**: {}.", names.join(", "));
+    };
+    let Selection { uncovered, not_compiled, .. } = &run.selection;
+    let uncovered: Vec<&Function> = uncovered.iter().map(|uncovered| &uncovered.function).collect();
+    write(uncovered::headline(&run.selection), &uncovered);
+    write(uncovered::not_compiled(&run.selection), &not_compiled.iter().collect::<Vec<_>>());
 }
 
 /// The functions whose work grows faster than before.
@@ -269,12 +278,12 @@ fn responsible(explanation: &Explanation) -> Option<String> {
     if let Some(cause) = explanation.outer_cause() {
         return Some(code(&causes::name(cause, Glyphs::Unicode)));
     }
-    let blamed = explanation.blamed.first()?;
-    let function = &explanation.functions[blamed.function];
+    let responsible = explanation.responsible.first()?;
+    let function = &explanation.functions[responsible.function];
     let place = code(&format!("{}:{}", function.file, function.line));
-    let share = format!("{:.0} % of the change", 100.0 * blamed.share);
-    let source = if blamed.changed.is_some() { "" } else { ", source unchanged" };
-    let apart = plain(&blame::not_apart(explanation, blamed));
+    let share = format!("{:.0} % of the change", 100.0 * responsible.share);
+    let source = if responsible.changed.is_some() { "" } else { ", source unchanged" };
+    let apart = plain(&responsible::not_apart(explanation, responsible));
     Some(format!("{} ({place}){apart}, {share}{source}", code(&function.name)))
 }
 
@@ -295,6 +304,7 @@ fn details(run: &Run, page: &mut String) {
         let (rustc, profile, cpu) = (&environment.rustc, &environment.profile, &environment.cpu);
         let _ = writeln!(page, "- Both on one machine: {}", code(&format!("{rustc}, {profile} profile, {cpu}")));
         list("Changed", &run.selection.changes, page);
+        list("Growth not known", &run.growth.iter().flat_map(growth::unknown).collect::<Vec<_>>(), page);
         list("Note", &caveats::notes(run), page);
         list("Warning", &run.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), page);
         if let Some(repeat) = &run.repeat {

@@ -7,7 +7,6 @@
 //! not wanted. The order of everything printed follows from the input alone.
 
 pub mod annotations;
-mod blame;
 pub mod bmf;
 mod by_cause;
 pub mod calibration;
@@ -48,6 +47,7 @@ pub mod ranking;
 pub mod ratchet;
 mod reason;
 mod rendering;
+mod responsible;
 pub mod saved;
 pub mod schema;
 mod screen;
@@ -58,6 +58,7 @@ mod style;
 mod table;
 pub mod text;
 mod uncovered;
+mod undecided;
 mod unexplained;
 mod unmeasured;
 mod unsteady;
@@ -76,7 +77,7 @@ use crate::model::Run;
 /// The report of a run; text comes with ANSI colours.
 pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
-        Format::Text => text::render(run, &rendering.text),
+        Format::Text => text::render(run, &rendering.text) + &undecided::text(run, rendering),
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.denied),

@@ -4,7 +4,7 @@ use super::caveats;
 use super::figures::{self, Words, sorted};
 use super::format::{count, one_line};
 use super::rendering::Denied;
-use super::{ratchet, uncovered};
+use super::{generated, growth, ratchet, uncovered, undecided};
 use crate::error::ExitCode;
 use crate::model::{Outcome, Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
@@ -78,8 +78,7 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (code, denied): (ExitCode, D
     }
     let lost = run.cumulative_losses();
     if code == ExitCode::Regression && run.count(Verdict::Slower) == 0 {
-        let names = some(lost.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
-        return format!("push of {branch} blocked: {}: {names}", ratchet::headline(run).unwrap_or_default());
+        return format!("push of {branch} blocked: {}", other_losses(run, &lost, denied));
     }
     let verdict = match code {
         ExitCode::Regression => Verdict::Slower,
@@ -105,6 +104,25 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (code, denied): (ExitCode, D
     }
 }
 
+/// What the push was to be checked for and was not, where that alone made the exit code.
+pub fn not_looked_at(run: &Run, (code, denied): (ExitCode, Denied)) -> Option<String> {
+    let is_alone = code == ExitCode::Inconclusive && denied.open(run) == 0;
+    is_alone.then(|| format!("what is denied could not be looked at: {}", some(undecided::lines(run, denied))))
+}
+
+/// What blocks a push although no test is slower than base.
+fn other_losses(run: &Run, lost: &[&Outcome], denied: Denied) -> String {
+    let names = some(lost.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
+    let of_ratchet = (!lost.is_empty()).then(|| format!("{}: {names}", ratchet::headline(run).unwrap_or_default()));
+    let calls = generated::items(run).into_iter().map(|(call, said)| format!("{call} {said}")).collect();
+    let of_calls = (denied.generated && generated::is_bad(run))
+        .then(|| format!("{}: {}", generated::headline(run).unwrap_or_default(), some(calls)));
+    let growing = run.growing().map(|finding| one_line(&finding.function.name)).collect();
+    let of_growth = growth::headline(run).filter(|_| denied.growth);
+    let of_growth = of_growth.map(|headline| format!("{headline}: {}", some(growing)));
+    of_ratchet.into_iter().chain(of_calls).chain(of_growth).collect::<Vec<_>>().join("; ")
+}
+
 /// Why the push of `branch`, which `--strict` forbids unless it was checked, is blocked with this exit code.
 pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
     let why = ratchet::headline(run).filter(|_| ratchet::is_bad(run)).unwrap_or_else(|| code.meaning().to_owned());
@@ -122,7 +140,7 @@ fn some(mut names: Vec<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples::{measured, outcome, run, unmeasured};
+    use crate::model::samples::{self, measured, outcome, run, unmeasured};
     use crate::model::{FailedOn, Metric};
 
     const BASE: &str = "origin/main (1a2b3c4)";
@@ -178,6 +196,18 @@ mod tests {
         let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
         let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
         assert_eq!(blocked("main", BASE, &run, (ExitCode::Inconclusive, denied)), expected);
+    }
+
+    #[test]
+    fn what_blocks_besides_tests_is_named() {
+        let run = Run { growth: Some(samples::growth()), ..run(Vec::new()) };
+        let denied = Denied { growth: true, ..Denied::default() };
+        let text = blocked("main", BASE, &run, (ExitCode::Regression, denied));
+        assert!(text.starts_with("push of main blocked: Work grows with a larger power"), "{text}");
+        assert!(text.ends_with("in 1 function: Parser::parse"), "{text}");
+        let why = "what is denied could not be looked at: how work grows is not known: its harness is its own (1 test)";
+        assert_eq!(not_looked_at(&run, (ExitCode::Inconclusive, denied)).as_deref(), Some(why));
+        assert_eq!(not_looked_at(&run, (ExitCode::Regression, denied)), None);
     }
 
     #[test]

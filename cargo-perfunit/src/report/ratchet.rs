@@ -6,7 +6,7 @@ use super::format::{self, Glyphs, count, one_line, percent};
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
-use super::{blame, caveats, unmeasured};
+use super::{caveats, responsible, unmeasured};
 use crate::model::{
     AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Side, Verdict, VersionName,
 };
@@ -124,7 +124,8 @@ pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
     let said = |outcome: &Outcome| {
         let figures = outcome.measured.as_ref().map(phrase).unwrap_or_default();
         let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();
-        let responsible = outcome.explanation.iter().flat_map(|found| blame::lines(found, Glyphs::Unicode)).next();
+        let responsible =
+            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
         format!("{figures}{beyond}{}", responsible.map(|line| format!("; {line}")).unwrap_or_default())
     };
     let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));

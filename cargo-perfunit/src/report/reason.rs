@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one, in words.
 
-use crate::model::{FailedOn, MetricVerdict, NotCaptured, Reason, Sides, Verdict};
+use crate::model::{FailedOn, MetricVerdict, NotCaptured, NotMetered, Reason, Sides, Verdict};
 use std::fmt;
 
 impl fmt::Display for Reason {
@@ -60,12 +60,15 @@ impl fmt::Display for Reason {
             Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
             Reason::AsPlacesDo { seen, instructions } => {
                 let seen = if *seen == Verdict::Faster { "faster" } else { "slower" };
-                let because = match instructions {
-                    None => "and its instructions cannot be counted here (valgrind would)",
-                    Some(MetricVerdict::Same) => "and it executes the same instructions",
-                    Some(_) => "and its instructions did not change the same way",
-                };
-                write!(f, "{seen}, but no more than moved code can fake, {because}")
+                write!(f, "{seen}, but no more than moved code can fake, and ")?;
+                match instructions {
+                    Err(NotMetered::NoCounter(_)) => {
+                        f.write_str("its instructions cannot be counted here (valgrind would)")
+                    }
+                    Err(why) => write!(f, "its instructions were not counted: {why}"),
+                    Ok(MetricVerdict::Same) => f.write_str("it executes the same instructions"),
+                    Ok(_) => f.write_str("its instructions did not change the same way"),
+                }
             }
             Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
             Reason::MetricUnknown { metric, why } => write!(f, "{} decides and is not known: {why}", metric.name()),

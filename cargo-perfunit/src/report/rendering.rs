@@ -2,7 +2,7 @@
 
 use super::text::TextOptions;
 use super::{generated, ratchet};
-use crate::model::{Outcome, Reason, Run, Side, Verdict};
+use crate::model::{Outcome, Reason, Run, Side, Undecided, Verdict};
 use clap::ValueEnum;
 
 /// What a report is written as.
@@ -79,6 +79,27 @@ pub struct Denied {
 }
 
 impl Denied {
+    /// What is denied and could not be looked at.
+    pub fn undecided(self, run: &Run) -> Vec<Undecided<'_>> {
+        let mut all = Vec::new();
+        if self.inconclusive {
+            all.extend(run.undecided_tests());
+        }
+        if self.uncovered || self.generated {
+            all.extend(run.undecided_coverage());
+        }
+        if self.growth {
+            all.extend(run.undecided_growth());
+        }
+        if self.growth && self.inconclusive {
+            all.extend(run.undecided_growth_of_functions());
+        }
+        if self.generated {
+            all.extend(run.undecided_calls());
+        }
+        all
+    }
+
     /// How many tests without a verdict are denied.
     pub fn open(self, run: &Run) -> usize {
         run.outcomes.iter().filter(|outcome| self.is_open(outcome)).count()
@@ -98,6 +119,7 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let failing = run.failing(Side::Head).count();
     let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
     is_covered
+        && denied.undecided(run).is_empty()
         && run.growing().next().is_none()
         && !ratchet::is_bad(run)
         && generated::items(run).is_empty()

@@ -1,5 +1,6 @@
 //! Why machine code or execution could not tell which tests a change reaches, in words.
 
+use super::format::count;
 use crate::model::{Uncompared, Untraceable};
 use std::fmt;
 use std::io;
@@ -12,6 +13,7 @@ impl fmt::Display for Untraceable {
             Self::Refused => {
                 f.write_str("the system does not let us trace processes (seccomp, or kernel.yama.ptrace_scope)")
             }
+            Self::OutOfTime { tests } => write!(f, "the budget left no time for {}", count(*tests, "test")),
             Self::Failed(error) => {
                 write!(f, "processes cannot be traced: {}", io::Error::from_raw_os_error(*error))
             }

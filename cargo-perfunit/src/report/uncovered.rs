@@ -2,9 +2,10 @@
 
 use super::figures::Detail;
 use super::format::one_line;
+use super::growth::place;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, WARN};
-use crate::model::{Selection, Uncovered, UncoveredBecause};
+use crate::model::{Function, Selection, Uncovered, UncoveredBecause};
 
 /// Functions named unless everything is asked for.
 pub const NAMED: usize = 10;
@@ -18,9 +19,14 @@ pub fn headline(selection: &Selection) -> Option<String> {
     }
 }
 
-/// Where a function is.
-pub fn place(uncovered: &Uncovered) -> String {
-    one_line(&format!("{}:{}", uncovered.function.file, uncovered.function.line))
+/// `1 changed function is left out of the build`, and by what; nothing if all are compiled, as far as that is known.
+pub fn not_compiled(selection: &Selection) -> Option<String> {
+    let functions = match selection.not_compiled.len() {
+        0 => return None,
+        1 => "1 changed function is".to_owned(),
+        functions => format!("{functions} changed functions are"),
+    };
+    Some(format!("{functions} left out of the build by the features or the platform"))
 }
 
 /// How it is known that no test executes a function.
@@ -33,28 +39,43 @@ pub fn because(uncovered: &Uncovered) -> &'static str {
 
 /// Names the functions.
 pub fn write(selection: &Selection, detail: Detail, screen: &mut Screen) {
-    let Some(headline) = headline(selection) else { return };
-    let shown = if detail == Detail::Full { selection.uncovered.len() } else { NAMED };
+    if let Some(headline) = headline(selection) {
+        let why = |uncovered: &Uncovered| format!("{}, {}", place(&uncovered.function), because(uncovered));
+        let functions: Vec<_> = selection.uncovered.iter().map(|it| (&it.function, why(it))).collect();
+        functions_with(&headline, "Uncovered", &functions, detail, screen);
+    }
+    if let Some(headline) = not_compiled(selection) {
+        let functions: Vec<_> = selection.not_compiled.iter().map(|function| (function, place(function))).collect();
+        functions_with(&headline, "Not compiled", &functions, detail, screen);
+    }
+}
+
+/// Functions, each with what is said of it in detail.
+fn functions_with(
+    headline: &str,
+    status: &str,
+    functions: &[(&Function, String)],
+    detail: Detail,
+    screen: &mut Screen,
+) {
     let text = Text::new(STRONG, headline).and(":");
     if detail == Detail::Full {
-        screen.status("Uncovered", WARN, &text);
-        for uncovered in &selection.uncovered {
-            let where_and_why = format!("  {}, {}", place(uncovered), because(uncovered));
-            screen.below(INDENT + 2, &Text::plain(one_line(&uncovered.function.name)).with(DIM, where_and_why));
+        screen.status(status, WARN, &text);
+        for (function, said) in functions {
+            screen.below(INDENT + 2, &Text::plain(one_line(&function.name)).with(DIM, format!("  {said}")));
         }
         return;
     }
-    let names = selection.uncovered.iter().take(shown).map(|uncovered| one_line(&uncovered.function.name));
-    let more = selection.uncovered.len().saturating_sub(shown);
+    let names = functions.iter().take(NAMED).map(|(function, _)| one_line(&function.name));
+    let more = functions.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(", ... and {more} more (-v)") } else { String::new() };
     let names = names.collect::<Vec<_>>().join(", ");
-    screen.status("Uncovered", WARN, &text.and(" ").and(names).with(DIM, more));
+    screen.status(status, WARN, &text.and(" ").and(names).with(DIM, more));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Function;
     use crate::report::format::{Glyphs, without_escapes};
 
     #[track_caller]
@@ -84,5 +105,19 @@ mod tests {
                 f1  src/lib.rs:1, no test can reach it
 ";
         check(1, Detail::Full, full);
+    }
+
+    #[test]
+    fn what_no_build_holds_is_named() {
+        let function =
+            |name: &str| Function { package: "mycrate".into(), file: "src/udiv.rs".into(), line: 7, name: name.into() };
+        let one = Selection { not_compiled: vec![function("udivmod")], ..Selection::default() };
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&one, Detail::Brief, &mut screen);
+        write(&one, Detail::Full, &mut screen);
+        let said = "1 changed function is left out of the build by the features or the platform:";
+        let expected =
+            format!("Not compiled  {said} udivmod\nNot compiled  {said}\n                udivmod  src/udiv.rs:7\n");
+        assert_eq!(without_escapes(&screen.finish()), expected);
     }
 }

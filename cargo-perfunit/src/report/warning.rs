@@ -65,7 +65,6 @@ impl Display for Warning {
             Self::Machine(machine) => machine.fmt(f),
             Self::NothingExplained { why } => write!(f, "nothing is explained: {why}"),
             Self::NothingMoreExplained { why } => write!(f, "nothing more is explained: {why}"),
-            Self::NotCounted { why } => write!(f, "how work grows is not known: {why}"),
             Self::ExplainingEnded { why } => write!(f, "no more tests are explained: {why}"),
             Self::NoInstructions { why } => write!(f, "callgrind does not explain more: {why}"),
             Self::NotExplained { test, why } => write!(f, "{test}: {why}"),

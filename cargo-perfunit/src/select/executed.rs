@@ -6,7 +6,7 @@ use super::target_code::{Place, TargetCode};
 use super::trace::{self, Executed, Places, Program};
 use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
 use crate::error::Result;
-use crate::model::{Reason, Side, Sides, TargetId, Warning};
+use crate::model::{Reason, Side, Sides, TargetId, Untraceable, Warning};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -66,7 +66,7 @@ pub fn leave_out_unexecuted(
         limit: tracing.timeout.min(trace::LONGEST),
         deadline,
     };
-    let idle = tracer.idle(candidates, in_question, &mut remembered, &progress)?;
+    let (idle, late) = tracer.idle(candidates, in_question, &mut remembered, &progress)?;
     let _ = fs::remove_dir_all(&tracer.temporary);
     if fresh {
         // What the tests wrote is not for the measuring to find.
@@ -74,7 +74,7 @@ pub fn leave_out_unexecuted(
     }
     remembered.save()?;
     candidates.leave_out(&idle);
-    Ok(None)
+    Ok(late.map(|why| Warning::NotTraced { why }))
 }
 
 /// Key of what the tests of a target can see, besides their code, when they run: environment, folder, and whose files are
@@ -106,18 +106,20 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    /// Those of the tests in question that come by no changed place, with the number of these places: as many as there is
-    /// time for.
+    /// Those of the tests in question that come by no changed place, with the number of these places; and why not all of
+    /// the tests were run.
     fn idle(
         &mut self,
         candidates: &Candidates,
         in_question: BTreeMap<usize, String>,
         remembered: &mut Remembered,
         progress: &Progress,
-    ) -> Result<BTreeMap<usize, usize>> {
-        let mut idle = BTreeMap::new();
-        for (index, surroundings) in in_question {
+    ) -> Result<(BTreeMap<usize, usize>, Option<Untraceable>)> {
+        let (mut idle, mut late) = (BTreeMap::new(), None);
+        let tests = in_question.len();
+        for (traced, (index, surroundings)) in in_question.into_iter().enumerate() {
             if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                late = Some(Untraceable::OutOfTime { tests: tests - traced });
                 break;
             }
             let candidate = &candidates.chosen[index];
@@ -136,7 +138,7 @@ impl Tracer<'_> {
             }
             progress.advance();
         }
-        Ok(idle)
+        Ok((idle, late))
     }
 
     /// True unless all runs on both sides came by no changed place.

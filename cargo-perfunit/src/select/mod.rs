@@ -32,12 +32,13 @@ mod unused_filters;
 mod wanted;
 
 pub use candidates::{Candidate, Candidates, candidates, not_measured};
+pub use changed_functions::changed_functions;
 pub use executed::{Tracing, leave_out_unexecuted};
 pub use functions::functions;
 pub use names::Names;
 pub use selected::{Selected, select};
 pub use selection_cache::file as selection_file;
-pub use uncovered::uncovered;
+pub use uncovered::{Unseen, unseen};
 pub use units::Units;
 pub use unused_filters::unused_filters;
 pub use wanted::{Filter, Scope, Wanted};

@@ -9,7 +9,7 @@ use crate::config::filterset::{Expression, Universe, needs_dependencies};
 use crate::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
 use crate::error::{Error, Result};
 use crate::git::Versions;
-use crate::model::{AcceptedLoss, Reason, TargetId, TestId, Unused};
+use crate::model::{AcceptedLoss, Generated, Reason, TargetId, TestId, Unused};
 use crate::select::source::{self, Asked};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
@@ -252,10 +252,11 @@ impl TestRules {
         }
     }
 
-    /// The typed expressions and the default filter that take none of the tests; of the latter also the place.
-    pub fn idle(&self, tests: &[&TestId]) -> Vec<(String, Option<String>)> {
+    /// The typed expressions and the default filter that take none of the tests; of the latter also the place. `calls` are
+    /// compared besides.
+    pub fn idle(&self, tests: &[&TestId], calls: Generated) -> Vec<(String, Option<String>)> {
         let Some(universe) = &self.universe else { return Vec::new() };
-        let is_idle = |expression: &&Expression| !tests.iter().any(|test| universe.takes(expression, test));
+        let is_idle = |expression: &&Expression| takes_nothing(universe, expression, tests, calls);
         let typed = self.wanted.iter().filter(is_idle).map(|expression| (expression.text.clone(), None));
         let default = self.default.iter().filter(|(expression, _)| is_idle(&expression));
         let default = default.map(|(expression, from)| (expression.text.clone(), Some(from.to_string())));
@@ -263,15 +264,23 @@ impl TestRules {
     }
 
     /// The rules of the configuration about tests that take none of them, where all tests are known.
-    pub fn useless(&self, tests: &[&TestId]) -> Vec<Unused> {
+    pub fn useless(&self, tests: &[&TestId], calls: Generated) -> Vec<Unused> {
         let Some(universe) = &self.universe else { return Vec::new() };
-        let is_idle = |expression: &Expression| !tests.iter().any(|test| universe.takes(expression, test));
+        let is_idle = |expression: &Expression| takes_nothing(universe, expression, tests, calls);
         let overrides =
             self.overrides.iter().filter(|(expression, _)| is_idle(expression)).map(|(_, rule)| &rule.filter);
         let skips = self.skips.iter().filter(|(expression, _)| is_idle(expression)).map(|(_, rule)| &rule.filter);
         let rule = |rule: &Sourced<String>| Unused::Rule { text: rule.value.clone(), from: rule.from.to_string() };
         overrides.chain(skips).map(rule).collect()
     }
+}
+
+/// Whether the expression takes none of the tests, nor generated calls where some are compared.
+fn takes_nothing(universe: &Universe, expression: &Expression, tests: &[&TestId], calls: Generated) -> bool {
+    !tests.iter().any(|test| {
+        universe.takes(expression, test)
+            || calls != Generated::Never && universe.is_about_calls(expression, &test.target)
+    })
 }
 
 /// What the first rule that says something says.

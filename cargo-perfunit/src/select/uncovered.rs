@@ -10,16 +10,25 @@ use super::code::FunctionCode;
 use super::names::Names;
 use super::reach::{Callers, Files, Named};
 use super::selected::Selected;
-use super::source::{ChangedItem, ItemKind};
+use super::source::{ChangedItem, Item, ItemKind};
 use super::target_code::{TargetCode, TestCode};
 use crate::model::{Function, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause};
 use std::collections::BTreeSet;
 
+/// The changed functions of which no test says anything.
+#[derive(Debug, Default)]
+pub struct Unseen {
+    /// No test executes them.
+    pub uncovered: Vec<Uncovered>,
+    /// A condition leaves them out of the build.
+    pub not_compiled: Vec<Function>,
+}
+
 /// The changed functions that no test executes; `found` are the tests of all pairings, traced.
-pub fn uncovered(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> Vec<Uncovered> {
+pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> Unseen {
     let changed = changed_functions(&selected.diff);
     if changed.is_empty() {
-        return Vec::new();
+        return Unseen::default();
     }
     let excluded = found.iter().flat_map(|candidates| &candidates.excluded);
     let idle = excluded.filter(|outcome| matches!(outcome.reason, Some(Reason::NotExecuted { .. })));
@@ -30,19 +39,21 @@ pub fn uncovered(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) 
         idle: idle.map(|outcome| &outcome.test).collect(),
         starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
     };
-    let uncovered = changed.into_iter().filter_map(|item| {
-        let in_head = names.sides.head.at(&item.path, item.line, item.kind)?;
-        let package = coverage.package(item)?;
-        if coverage.may_be_in_doc_test(&package) {
-            return None;
+    let (mut uncovered, mut not_compiled) = (BTreeSet::new(), BTreeSet::new());
+    for item in changed {
+        let Some(in_head) = names.sides.head.at(&item.path, item.line, item.kind) else { continue };
+        let Some(package) = coverage.package(item) else { continue };
+        let Named { path, item: Item { line, name, .. }, .. } = in_head;
+        let function = Function { package, file: path.clone(), line: *line, name: name.clone() };
+        if coverage.is_compiled(item, in_head) == Some(false) && !coverage.has_code(item) {
+            not_compiled.insert(function);
+        } else if !coverage.may_be_in_doc_test(&function.package)
+            && let Some(because) = coverage.uncovered_because(item, in_head)
+        {
+            uncovered.insert(Uncovered { function, because });
         }
-        let because = coverage.uncovered_because(item, in_head)?;
-        let Named { path, item, .. } = in_head;
-        let function = Function { package, file: path.clone(), line: item.line, name: item.name.clone() };
-        Some(Uncovered { function, because })
-    });
-    let uncovered: BTreeSet<Uncovered> = uncovered.collect();
-    uncovered.into_iter().collect()
+    }
+    Unseen { uncovered: uncovered.into_iter().collect(), not_compiled: not_compiled.into_iter().collect() }
 }
 
 fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'a TargetCode)> {
@@ -90,7 +101,7 @@ impl Coverage<'_> {
             .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
             .filter(|(_, _, function)| function.is_reached)
             .collect();
-        let may_be_without_code = named.item.conditional || is_const(text) || !self.is_compiled(item);
+        let may_be_without_code = is_const(text) || self.is_compiled(item, named).is_none();
         if code.is_empty() && may_be_without_code || self.callers.is_in_string(&item.ident) {
             return None;
         }
@@ -153,8 +164,12 @@ impl Coverage<'_> {
             })
     }
 
-    /// False for a file of a compiled target that was not compiled: a condition leaves it out.
-    fn is_compiled(&self, item: &ChangedItem) -> bool {
+    fn has_code(&self, item: &ChangedItem) -> bool {
+        codes(self.found).any(|(_, code)| code.functions.get(&key(item)).is_some_and(|function| function.is_reached))
+    }
+
+    /// Whether an item is compiled: no if a condition leaves it out, or its file, with the features of its target.
+    fn is_compiled(&self, item: &ChangedItem, named: &Named) -> Option<bool> {
         let root = &self.selected.graph.root;
         let in_workspace = |path: &str| match path.strip_prefix(root.as_str()) {
             Some(rest) if !root.is_empty() => rest.trim_start_matches('/').to_owned(),
@@ -162,8 +177,16 @@ impl Coverage<'_> {
         };
         let is_compiled = |path: &str| self.found.iter().any(|found| found.compiled.holds(&in_workspace(path), 1, 1));
         let holding = self.selected.target_files.iter().filter(|(_, sides)| sides.head.contains_key(&item.path));
-        let mut roots = holding.filter_map(|(target, _)| self.selected.root(target));
-        is_compiled(&item.path) || !roots.any(is_compiled)
+        let roots: Vec<&str> = holding.filter_map(|(target, _)| self.selected.root(target)).collect();
+        if !is_compiled(&item.path) && roots.iter().any(|root| is_compiled(root)) {
+            return Some(false);
+        }
+        let condition = &named.item.condition;
+        let features = |root: &&str| self.found.iter().find_map(|found| found.compiled.features(&in_workspace(root)));
+        let mut holds = roots.iter().filter_map(features).map(|features| condition.holds(Some(features)));
+        let first = holds.next().unwrap_or_else(|| condition.holds(None));
+        // Targets may have features of their own.
+        if holds.all(|other| other == first) { first } else { None }
     }
 }
 

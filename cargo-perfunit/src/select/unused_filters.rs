@@ -2,23 +2,23 @@
 
 use super::selected::Selected;
 use super::wanted::{Filter, Scope};
-use crate::model::{Among, TargetId, TestId, Unused, Warning};
+use crate::model::{Among, Generated, TargetId, TestId, Unused, Warning};
 use crate::system::suggest;
 use std::collections::BTreeSet;
 
-/// Names each; `found` are all tests of the targets that were built.
-pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>) -> Vec<Warning> {
+/// Names each; `found` are all tests of the targets that were built, `calls` are compared besides.
+pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>, calls: Generated) -> Vec<Warning> {
     let found: Vec<&TestId> = found.iter().copied().collect();
     if found.is_empty() {
         return Vec::new();
     }
     let among = Among { tests: found.len(), only_reached: !is_built(selected) };
     let mut unused = names(&selected.rules.filter, &found, among);
-    let idle = selected.rules.idle(&found).into_iter();
+    let idle = selected.rules.idle(&found, calls).into_iter();
     unused.extend(idle.map(|(text, from)| Unused::Filterset { text, from, among }));
     // Of tests that were not built nothing is known.
     if !among.only_reached && scope.is_everything() {
-        unused.extend(selected.rules.useless(&found));
+        unused.extend(selected.rules.useless(&found, calls));
     }
     unused.into_iter().map(Warning::Unused).collect()
 }

@@ -14,8 +14,8 @@ use crate::cargo::Context;
 use crate::error::Result;
 use crate::explain::parameters;
 use crate::git::Versions;
-use crate::model::{Run, Selection, Sides, Stages, Warning};
-use crate::select::{Names, Selected, select, uncovered, unused_filters};
+use crate::model::{Generated, Run, Selection, Sides, Stages, Warning};
+use crate::select::{Names, Selected, Unseen, select, unseen, unused_filters};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
@@ -82,8 +82,11 @@ fn measure_all(
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
     run.selection = plan.describe(std::mem::take(&mut run.selection), session);
     run.warnings.extend(plan.warnings());
-    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests());
-    show(&unused, session.context.terminal);
+    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests(), session.options.generated);
+    // Names may yet be those of generated calls.
+    if session.options.generated == Generated::Never {
+        show(&unused, session.context.terminal);
+    }
     run.warnings.extend(unused);
     let dealt = plan.dealt();
     let measured = plan.measure(session, builder)?;
@@ -102,7 +105,8 @@ fn measure_all(
 pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
     let mut selection = selected.summary();
     if selected.targets.is_empty() {
-        selection.uncovered = uncovered(selected, &Names::of_versions(versions, selected), &[]);
+        let Unseen { uncovered, not_compiled } = unseen(selected, &Names::of_versions(versions, selected), &[]);
+        (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
     }
     selection
 }

@@ -1,5 +1,6 @@
 //! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew; and where their time goes.
 
+use super::generated;
 use super::open::{Opened, home, open};
 use super::options::Options;
 use super::pairings;
@@ -9,8 +10,8 @@ use crate::build::Builder;
 use crate::error::{Error, Result};
 use crate::explain::{Answers, Explaining, Goal, Question, check};
 use crate::model::{
-    Engine, Explain, Explanation, Explanations, Outcome, Run, Side, Sides, TestExplained, Unexplained, Verdict,
-    VersionName, Warning,
+    Engine, Explain, Explanation, Explanations, GeneratedCalls, GeneratedWorkload, Outcome, Run, Side, Sides,
+    TestExplained, TestId, Unexplained, Verdict, VersionName, Warning,
 };
 use crate::select::select;
 use crate::system::suggest;
@@ -25,6 +26,8 @@ pub enum Against {
     Base,
     /// The ratchet's version.
     Ratchet,
+    /// Base, by generated calls.
+    Generated,
 }
 
 /// What to explain of the last run.
@@ -66,9 +69,50 @@ pub struct Profiles {
     pub warnings: Vec<Warning>,
 }
 
-/// Explains tests of the last run.
+/// Explains tests and generated calls of the last run.
 pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
-    let (record, chosen, answers) = ask(request, Goal::Blame, terminal)?;
+    let [of_tests, of_calls] = apart(request)?;
+    let mut explained = of_tests.map(|request| explain_part(&request, terminal)).transpose()?;
+    if let Some(request) = of_calls {
+        let calls = explain_part(&request, terminal)?;
+        match &mut explained {
+            Some(tests) => {
+                tests.tests.extend(calls.tests);
+                tests.warnings.extend(calls.warnings);
+            }
+            None => explained = Some(calls),
+        }
+    }
+    // One of the two there is always.
+    explained.map_or_else(|| explain_part(request, terminal), Ok)
+}
+
+/// What is asked of the tests and what of the generated calls of the last run.
+fn apart(request: &ExplainRequest) -> Result<[Option<ExplainRequest>; 2]> {
+    let whole = || [Some(request.clone()), None];
+    if request.against != Against::Base {
+        return Ok(whole());
+    }
+    let ours = home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
+    let (_, saved) = runs::last(&ours)?;
+    let Some(calls) = saved.run.generated.as_ref().and_then(GeneratedCalls::run) else { return Ok(whole()) };
+    let has =
+        |run: &Run, name: &String| run.outcomes.iter().any(|outcome| is_meant(&outcome.test, name, request.exact));
+    let is_call = |name: &&String| has(calls, name) && !has(&saved.run, name);
+    let (of_calls, of_tests): (Vec<&String>, Vec<&String>) = request.tests.iter().partition(is_call);
+    let part = |against, names: Vec<&String>| {
+        let tests: Vec<String> = names.into_iter().cloned().collect();
+        (request.tests.is_empty() || !tests.is_empty()).then(|| ExplainRequest { against, tests, ..request.clone() })
+    };
+    Ok([part(Against::Base, of_tests), part(Against::Generated, of_calls)])
+}
+
+fn is_meant(test: &TestId, name: &str, exact: bool) -> bool {
+    test.name == name || test.to_string() == name || !exact && test.name.contains(name)
+}
+
+fn explain_part(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
+    let (record, chosen, answers) = ask(request, Goal::Responsible, terminal)?;
     let tests = chosen.into_iter().map(|index| explained(&record.run.outcomes[index], &answers)).collect();
     Ok(Explanations { versions: versions(record), tests, warnings: answers.warnings })
 }
@@ -109,11 +153,12 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     let mut record = match request.against {
         Against::Base => saved.clone(),
         Against::Ratchet => of_ratchet(&saved)?,
+        Against::Generated => of_generated(&saved)?,
     };
     let chosen = choose(&record, request, goal)?;
     let engine = request.profiled_by();
     let is_known = |outcome: &&Outcome| match goal {
-        Goal::Blame => !request.again && outcome.explanation.is_some(),
+        Goal::Responsible => !request.again && outcome.explanation.is_some(),
         Goal::Profile => record.profile(&outcome.test, engine).is_some(),
     };
     let open = chosen.iter().map(|index| &record.run.outcomes[*index]).filter(|outcome| !is_known(outcome));
@@ -125,11 +170,17 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     let mut options = record.options.clone();
     options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
     options.measuring.budget = request.budget;
-    let answers = answer(&options, &record.contents, &open, deadline, terminal)?;
+    let compared = Compared { contents: &record.contents, calls: calls_of(&saved, request.against) };
+    let answers = answer(&options, &compared, &open, deadline, terminal)?;
     if !answers.tests.is_empty() {
         remember(&mut record, goal, &answers);
-        match (request.against, &mut saved.run.ratchet) {
-            (Against::Ratchet, Some(ratchet)) => ratchet.comparison = Ok(Box::new(record.run.clone())),
+        match (request.against, &mut saved.run) {
+            (Against::Ratchet, Run { ratchet: Some(ratchet), .. }) => {
+                ratchet.comparison = Ok(Box::new(record.run.clone()));
+            }
+            (Against::Generated, Run { generated: Some(generated), .. }) => {
+                generated.comparison = Some(Ok(Box::new(record.run.clone())));
+            }
             _ => saved = record.clone(),
         }
         runs::save(&path, &saved)?;
@@ -153,13 +204,42 @@ fn of_ratchet(saved: &Record) -> Result<Record> {
     Ok(record)
 }
 
+/// The comparison of generated calls, as a run of its own.
+fn of_generated(saved: &Record) -> Result<Record> {
+    let compared = saved.run.generated.as_ref().and_then(|generated| Some((generated, generated.run()?)));
+    let Some((generated, run)) = compared else {
+        return Err(
+            Error::usage("the last run has no generated calls").hint("`cargo perfunit diff --generated` compares some")
+        );
+    };
+    let mut record = saved.clone();
+    record.options = generated::of_generation(&saved.options, &generated.generation);
+    record.run = run.clone();
+    record.profiles.clear();
+    Ok(record)
+}
+
+/// The calls that a comparison is made with.
+fn calls_of(saved: &Record, against: Against) -> &[GeneratedWorkload] {
+    let calls = saved.run.generated.iter().filter(|_| against == Against::Generated);
+    calls.map(|generated| generated.generation.workloads.as_slice()).next().unwrap_or_default()
+}
+
+/// What a run compared.
+struct Compared<'a> {
+    /// Keys of the versions' contents.
+    contents: &'a Sides<String>,
+    /// The generated calls that were in both.
+    calls: &'a [GeneratedWorkload],
+}
+
 /// Adds what was found out to a run.
 fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
     let found = |outcome: &Outcome| answers.tests.get(&outcome.test).and_then(|answer| answer.as_ref().ok().cloned());
     for outcome in &mut record.run.outcomes {
         match (goal, found(outcome)) {
             (_, None) => {}
-            (Goal::Blame, Some(explanation)) => {
+            (Goal::Responsible, Some(explanation)) => {
                 outcome.unexplained = explanation.why_nobody();
                 outcome.explanation = Some(explanation);
             }
@@ -190,13 +270,13 @@ fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<u
     };
     if request.tests.is_empty() {
         return Ok(match goal {
-            Goal::Blame => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
+            Goal::Responsible => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
             Goal::Profile => places(&|test| Question::about(test).is_some()),
         });
     }
     let mut chosen = Vec::new();
     for name in &request.tests {
-        let mut meant = places(&|test| test.test.name == *name || test.test.to_string() == *name);
+        let mut meant = places(&|test| is_meant(&test.test, name, true));
         if meant.is_empty() && !request.exact {
             let has_it = |test: &Outcome| test.test.name.contains(name.as_str());
             // Whoever types a part of a name does not mean tests that the change does not reach.
@@ -231,7 +311,7 @@ fn no_such_test(record: &Record, name: &str) -> Error {
 /// Builds what the run compared once more, where it is not built any longer, and measures with probes.
 fn answer(
     options: &Options,
-    compared: &Sides<String>,
+    compared: &Compared<'_>,
     questions: &[Question],
     deadline: Option<Instant>,
     terminal: Terminal,
@@ -239,11 +319,12 @@ fn answer(
     let Opened { context, mut versions, lock: _lock, .. } = open(options, terminal, None)?;
     let contents = versions.contents();
     for side in Side::BOTH {
-        if contents.get(side) != compared.get(side) {
+        if contents.get(side) != compared.contents.get(side) {
             return Err(Error::usage(format!("{side} is not what the last run compared any longer"))
                 .hint("run `cargo perfunit diff` again"));
         }
     }
+    generated::lay_over(&mut versions, &context.live, compared.calls);
     let mut builder = Builder::open(&context, &versions)?;
     let selected = select(&mut builder, &versions, &options.wanted())?;
     builder.settle_lock_file(&mut versions, &selected.workspace.root)?;

@@ -1,9 +1,10 @@
 //! The comparison of generated calls: for changed functions that no test executes, in builds of their own, so that no test is
 //! measured in another executable because of them.
 
-use super::compare::{self, Compared, compare_opened};
+use super::compare::{Compared, compare_opened};
+use super::list::list_opened;
 use super::news::Announce;
-use super::open::{Opened, open};
+use super::open::{Lock, Opened, open};
 use super::options::Options;
 use super::pairings;
 use super::second::{self, not_compared};
@@ -12,12 +13,12 @@ use crate::build::Builder;
 use crate::config::Rules;
 use crate::error::{Error, Result};
 use crate::generate::{self, CrateSources, Placing, Sources, Store, Trials};
-use crate::git::{Entry, Repository, Request, Versions};
+use crate::git::{Entry, Versions};
 use crate::model::{
-    Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, NotCompared, NotGenerated, Run, Side, Sides,
-    TargetKind, VersionName,
+    Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
+    Side, Sides, TargetKind, Uncovered, Unused, Warning, WithoutWorkload,
 };
-use crate::select::{Filter, Names, Scope, Selected, select, uncovered};
+use crate::select::{Filter, Names, Scope, Selected, select, unseen};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
@@ -37,8 +38,9 @@ pub fn check(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// How to compare generated calls in the time that is left. What is said of tests means none of them.
-pub fn of_calls(options: &Options, elapsed: Duration) -> Options {
+/// How to compare generated calls in the time that is left. What is said of tests means none of them; which calls are
+/// compared is for [`only`] to say.
+fn of_calls(options: &Options, elapsed: Duration) -> Options {
     let mut calls = second::second(options, elapsed);
     calls.all_tests = false;
     calls.filter = Filter::default();
@@ -46,47 +48,144 @@ pub fn of_calls(options: &Options, elapsed: Duration) -> Options {
     calls
 }
 
-/// Compares generated calls of the functions that no test executes. What was found of the tests is not lost because this
-/// cannot be done.
+/// What is known of the tests of the same versions.
+pub struct OfTests<'a> {
+    /// Keys of the versions' contents.
+    pub contents: &'a Sides<String>,
+    /// Changed functions that none of them executes, as far as filters let that be known.
+    pub uncovered: &'a [Uncovered],
+    /// Unless it is to be taken.
+    pub lock: Option<&'a Lock>,
+}
+
+/// Compares generated calls of the functions that no test executes, so long after the run began. What was found of the tests
+/// is not lost because this cannot be done.
 pub fn compare_calls(
     options: &Options,
+    elapsed: Duration,
     tests: &Compared,
     terminal: Terminal,
     announce: Announce<'_>,
 ) -> GeneratedCalls {
-    let functions: Vec<Function> =
-        tests.run.selection.uncovered.iter().map(|uncovered| uncovered.function.clone()).collect();
+    let of_tests =
+        OfTests { contents: &tests.contents, uncovered: &tests.run.selection.uncovered, lock: tests.lock.as_ref() };
     let nothing = |comparison| GeneratedCalls { generation: Generation::default(), comparison };
-    if functions.is_empty() {
-        return nothing(None);
-    }
-    if interrupt::requested() {
-        return nothing(Some(Err(NotCompared::Interrupted)));
-    }
-    let opened = match open(options, terminal, tests.lock.as_ref()) {
-        Ok(opened) if opened.versions.contents() != tests.contents => {
-            return nothing(Some(Err(NotCompared::HeadChanged)));
-        }
-        Ok(opened) => opened,
-        Err(error) => return nothing(Some(Err(not_compared(&error)))),
+    let (ground, generation) = match Found::find(options, elapsed, &of_tests, terminal) {
+        Ok(None) => return nothing(None),
+        Ok(Some(Found { ground, generation })) => (ground, generation),
+        Err(why) => return nothing(Some(Err(why))),
     };
-    let started = Instant::now();
-    let ground = Ground { opened, options: with_code_of(options, &functions), started };
-    match ground.generation(&functions) {
-        Ok(generation) => {
-            let comparison = (!generation.workloads.is_empty()).then(|| {
-                let compared = ground.compare(&generation, announce).map(|run| without_known(run, &tests.run));
-                compared.map(Box::new).map_err(|error| not_compared(&error))
-            });
-            GeneratedCalls { generation, comparison }
+    let comparison = (!generation.workloads.is_empty()).then(|| {
+        let compared = ground.compare(options, &generation, announce).map(|run| without_known(run, &tests.run));
+        compared.map(Box::new).map_err(|error| not_compared(&error))
+    });
+    GeneratedCalls { generation, comparison }
+}
+
+/// The generated calls that would be compared, and the functions without one.
+pub fn list_calls(
+    options: &Options,
+    tests: &OfTests<'_>,
+    terminal: Terminal,
+) -> Result<(Vec<Listed>, Vec<WithoutWorkload>)> {
+    let Found { mut ground, generation } = match Found::find(options, Duration::ZERO, tests, terminal) {
+        Ok(None) => return Ok((Vec::new(), Vec::new())),
+        Ok(Some(found)) => found,
+        Err(why) => return Err(Error::setup(format!("no generated calls are listed: {why}"))),
+    };
+    if generation.workloads.is_empty() {
+        return Ok((Vec::new(), generation.without));
+    }
+    lay_over(&mut ground.opened.versions, &ground.opened.context.live, &generation.workloads);
+    let only = only(ground.options, options);
+    let mut calls = list_opened(ground.opened, &only, ground.started)?.0.tests;
+    calls.retain(|listed| generation.workload(&listed.test).is_some());
+    calls.iter_mut().for_each(|listed| listed.capture = Some(Capture::Generated));
+    Ok((calls, generation.without))
+}
+
+/// Calls, and where they can be compared.
+struct Found {
+    ground: Ground,
+    generation: Generation,
+}
+
+impl Found {
+    /// Nothing if there are no functions to find calls for.
+    fn find(
+        options: &Options,
+        elapsed: Duration,
+        tests: &OfTests<'_>,
+        terminal: Terminal,
+    ) -> std::result::Result<Option<Self>, NotCompared> {
+        let is_all_known = !is_filtered(options);
+        if is_all_known && tests.uncovered.is_empty() {
+            return Ok(None);
         }
-        Err(error) => nothing(Some(Err(not_compared(&error)))),
+        if interrupt::requested() {
+            return Err(NotCompared::Interrupted);
+        }
+        let failed = |error: Error| not_compared(&error);
+        let calls = of_calls(options, elapsed);
+        let opened = open(&calls, terminal, tests.lock).map_err(failed)?;
+        if opened.versions.contents() != *tests.contents {
+            return Err(NotCompared::HeadChanged);
+        }
+        let started = Instant::now();
+        let functions = if is_all_known {
+            tests.uncovered.iter().map(|uncovered| uncovered.function.clone()).collect()
+        } else {
+            uncovered_functions(&opened, &calls).map_err(failed)?
+        };
+        if functions.is_empty() {
+            return Ok(None);
+        }
+        let ground = Ground { opened, options: with_code_of(&calls, &functions), started };
+        let generation = ground.generation(&functions).map_err(failed)?;
+        Ok(Some(Self { ground, generation }))
+    }
+}
+
+/// Whether some tests are left out, of which then nothing is known.
+fn is_filtered(options: &Options) -> bool {
+    let Filter { names, expressions, skip, ignored, .. } = &options.filter;
+    let is_whole = names.is_empty() && expressions.is_empty() && skip.is_empty() && *ignored == Ignored::default();
+    !is_whole || options.rules.default_filter.is_some()
+}
+
+/// The changed functions that no test executes, whatever tests are compared.
+pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Function>> {
+    let Opened { context, versions, .. } = opened;
+    let mut versions = versions.clone();
+    let mut builder = Builder::open(context, &versions)?;
+    let selected = select(&mut builder, &versions, &options.wanted())?;
+    let found = if selected.targets.is_empty() {
+        unseen(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
+    } else {
+        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+        let session = Session::new(context, &versions, &selected, options);
+        let plan = pairings::prepare(&session, &mut builder)?;
+        plan.describe(selected.summary(), &session).uncovered
+    };
+    Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
+}
+
+/// Whether a warning about a filter that takes no test is none, because generated calls have it.
+pub fn is_settled(warning: &Warning, calls: &GeneratedCalls) -> bool {
+    let mut outcomes = calls.run().into_iter().flat_map(|run| &run.outcomes);
+    match warning {
+        Warning::Unused(Unused::Name { name, exact, .. }) => {
+            let filter = Filter { names: vec![name.clone()], exact: *exact, ..Filter::default() };
+            outcomes.any(|outcome| filter.takes(&outcome.test.name))
+        }
+        _ => false,
     }
 }
 
 /// Without what the report of the tests says already.
 fn without_known(mut run: Run, tests: &Run) -> Run {
-    run.warnings.retain(|warning| !tests.warnings.contains(warning));
+    let is_new = |warning: &Warning| !matches!(warning, Warning::Unused(_)) && !tests.warnings.contains(warning);
+    run.warnings.retain(is_new);
     run.selection.unmeasured_targets.clear();
     // Their names mean nothing to a command.
     run.repeat = None;
@@ -105,8 +204,8 @@ fn with_code_of(options: &Options, functions: &[Function]) -> Options {
 }
 
 /// Two versions, and how to build them.
-struct Ground {
-    opened: Opened,
+pub struct Ground {
+    pub opened: Opened,
     options: Options,
     started: Instant,
 }
@@ -116,8 +215,14 @@ impl Ground {
         self.options.measuring.budget.map(|budget| self.started + budget)
     }
 
+    /// For calls of these functions.
+    pub fn new(opened: Opened, options: &Options, functions: &[Function]) -> Self {
+        let options = with_code_of(&of_calls(options, Duration::ZERO), functions);
+        Self { opened, options, started: Instant::now() }
+    }
+
     /// What was or is generated for the functions.
-    fn generation(&self, functions: &[Function]) -> Result<Generation> {
+    pub fn generation(&self, functions: &[Function]) -> Result<Generation> {
         let Opened { context, versions, .. } = &self.opened;
         let store = Store::new(&context.ours);
         let build = &self.options.build;
@@ -159,11 +264,10 @@ impl Ground {
         generate::try_calls(builder, &trials, calls, failures)
     }
 
-    /// Compares the calls as tests of both versions.
-    fn compare(self, generation: &Generation, announce: Announce<'_>) -> Result<Run> {
-        let Self { mut opened, mut options, started } = self;
-        options.filter.names = generation.workloads.iter().map(|workload| workload.test.clone()).collect();
-        options.filter.exact = true;
+    /// Compares those of the calls that are asked for as tests of both versions.
+    fn compare(self, asked: &Options, generation: &Generation, announce: Announce<'_>) -> Result<Run> {
+        let Self { mut opened, options, started } = self;
+        let options = only(options, asked);
         lay_over(&mut opened.versions, &opened.context.live, &generation.workloads);
         let mut run = compare_opened(opened, &options, started, announce)?.run;
         run.outcomes.retain(|outcome| generation.workload(&outcome.test).is_some());
@@ -174,8 +278,27 @@ impl Ground {
     }
 }
 
+/// How calls that were found are compared.
+pub fn of_generation(options: &Options, generation: &Generation) -> Options {
+    let functions: Vec<Function> = generation.workloads.iter().map(|workload| workload.call.function.clone()).collect();
+    only(with_code_of(&of_calls(options, Duration::ZERO), &functions), options)
+}
+
+/// The same for the calls that are asked for, and for no test that is there besides.
+fn only(mut options: Options, asked: &Options) -> Options {
+    const CALLS: &str = "kind(generated)";
+    options.filter = asked.filter.clone();
+    let expressions = &mut options.filter.expressions;
+    expressions.iter_mut().for_each(|expression| *expression = format!("({expression}) & {CALLS}"));
+    if expressions.is_empty() {
+        expressions.push(CALLS.to_owned());
+    }
+    options.rules.default_filter.clone_from(&asked.rules.default_filter);
+    options
+}
+
 /// Places the calls in both versions.
-fn lay_over(versions: &mut Versions, workspace: &crate::cargo::Workspace, workloads: &[GeneratedWorkload]) {
+pub fn lay_over(versions: &mut Versions, workspace: &crate::cargo::Workspace, workloads: &[GeneratedWorkload]) {
     let roots = workspace.packages.iter().flat_map(|package| &package.targets).map(|target| target.root.clone());
     let roots: BTreeSet<String> = roots.collect();
     let calls: Vec<Placing<'_>> =
@@ -190,73 +313,6 @@ fn lay_over(versions: &mut Versions, workspace: &crate::cargo::Workspace, worklo
             entries.insert(path, Entry { mode, ..entry });
         }
     }
-}
-
-/// Which functions to generate calls for.
-#[derive(Clone)]
-pub struct GenerateRequest {
-    pub options: Options,
-    /// Their names; those that no test executes if there are none.
-    pub names: Vec<String>,
-    /// All functions, whether tests execute them or not.
-    pub all: bool,
-}
-
-/// What `generate` found.
-pub struct Generating {
-    pub versions: Sides<VersionName>,
-    pub generation: Generation,
-}
-
-/// `cargo perfunit generate`.
-pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generating> {
-    let request = &without_version(request)?;
-    let GenerateRequest { options, .. } = request;
-    check(options)?;
-    compare::check(options)?;
-    let started = Instant::now();
-    let opened = open(options, terminal, None)?;
-    let functions = functions(&opened, request)?;
-    let versions = opened.versions.names();
-    if functions.is_empty() {
-        return Ok(Generating { versions, generation: Generation::default() });
-    }
-    let ground = Ground { opened, options: with_code_of(&of_calls(options, Duration::ZERO), &functions), started };
-    Ok(Generating { versions, generation: ground.generation(&functions)? })
-}
-
-/// The first word is a function if it is nothing like a version.
-fn without_version(request: &GenerateRequest) -> Result<GenerateRequest> {
-    let GenerateRequest { mut options, mut names, all } = request.clone();
-    let repository = Repository::discover(&options.folder)?;
-    if let Request::Against { base, .. } = &mut options.request
-        && let Some(word) = base.take_if(|word| repository.has_nothing_like(word))
-    {
-        names.insert(0, word);
-    }
-    Ok(GenerateRequest { options, names, all })
-}
-
-fn functions(opened: &Opened, request: &GenerateRequest) -> Result<Vec<Function>> {
-    let Opened { context, versions, .. } = opened;
-    let mut versions = versions.clone();
-    let GenerateRequest { options, names, all } = request;
-    let mut builder = Builder::open(context, &versions)?;
-    let by_name = *all || !names.is_empty();
-    let options = Options { all_tests: by_name || options.all_tests, filter: Filter::default(), ..options.clone() };
-    let selected = select(&mut builder, &versions, &options.wanted())?;
-    if by_name {
-        return crate::select::functions(&versions, &selected, names);
-    }
-    let found = if selected.targets.is_empty() {
-        uncovered(&selected, &Names::of_versions(&versions, &selected), &[])
-    } else {
-        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
-        let session = Session::new(context, &versions, &selected, &options);
-        let plan = pairings::prepare(&session, &mut builder)?;
-        plan.describe(selected.summary(), &session).uncovered
-    };
-    Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
 }
 
 #[cfg(test)]
@@ -276,6 +332,19 @@ mod tests {
         let calls = of_calls(&options(), Duration::from_mins(2));
         assert!(calls.filter.names.is_empty() && !calls.all_tests && calls.generated == Generated::Never);
         assert_eq!(calls.measuring.budget, Some(Duration::from_mins(8)));
+    }
+
+    #[test]
+    fn filters_of_tests_are_filters_of_calls() {
+        let asked = options();
+        let only = |asked: &Options| only(of_calls(asked, Duration::ZERO), asked).filter;
+        assert_eq!(
+            (only(&asked).names, only(&asked).expressions),
+            (asked.filter.names, vec!["kind(generated)".to_owned()])
+        );
+        let mut asked = Options::default();
+        asked.filter.expressions = vec!["test(a) + test(b)".to_owned()];
+        assert_eq!(only(&asked).expressions, ["(test(a) + test(b)) & kind(generated)"]);
     }
 
     #[test]

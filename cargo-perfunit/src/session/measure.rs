@@ -14,8 +14,8 @@ use crate::measure::{
     find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
 };
 use crate::model::{
-    AcceptedLoss, Basis, Environment, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode, Note,
-    Outcome, Readings, Side, Sides, TargetId, TestId, Warning,
+    AcceptedLoss, Basis, Environment, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode, NotCounted,
+    Note, Outcome, Readings, Side, Sides, TargetId, TestId, Warning,
 };
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
@@ -104,22 +104,17 @@ pub fn run_pairing(
     drop(bench);
     let started = Instant::now();
     warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
-    let growth = options.growth.then(|| counted(session, builder, built, &outcomes, &mut warnings));
+    let growth = options.growth.then(|| counted(session, builder, built, &outcomes));
     Ok(Measured { outcomes, environment, warnings, growth, explaining: started.elapsed() })
 }
 
 /// How the work of the functions grows that these tests call. Whatever goes wrong here, what was measured is not lost.
-fn counted(
-    session: &Session<'_>,
-    builder: &mut Builder<'_>,
-    built: &BuiltSides,
-    outcomes: &[Outcome],
-    warnings: &mut Vec<Warning>,
-) -> Growth {
+fn counted(session: &Session<'_>, builder: &mut Builder<'_>, built: &BuiltSides, outcomes: &[Outcome]) -> Growth {
     let tests: Vec<TestId> = outcomes.iter().map(|outcome| outcome.test.clone()).collect();
     growth(builder, &session.inquiry(built), &tests).unwrap_or_else(|error| {
-        warnings.push(Warning::NotCounted { why: error.message().to_owned() });
-        Growth::default()
+        let why = NotCounted::Ended { why: error.message().to_owned() };
+        let not_counted = tests.into_iter().map(|test| (test, why.clone())).collect();
+        Growth { not_counted, ..Growth::default() }
     })
 }
 

@@ -10,7 +10,9 @@ mod archived;
 mod compare;
 mod environment;
 mod explain;
+mod generate;
 mod generated;
+mod list;
 mod measure;
 mod merge;
 mod news;
@@ -34,23 +36,21 @@ pub use crate::select::{Filter, Scope};
 pub use archive::archive;
 pub use compare::{Compared, compare};
 pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
-pub use generated::{GenerateRequest, Generating, generate};
+pub use generate::{GenerateRequest, Generating, generate};
 pub use merge::{MergeRequest, merge};
 pub use news::Announce;
 pub use open::{Lock, home, lock};
 pub use options::Options;
 pub use runs::Record;
 
-use crate::build::Builder;
 use crate::error::Result;
-use crate::model::{Generated, ListSeconds, Listing, NotCompared, Ratchet, Run, Sides, Warning};
-use crate::select::{select, unused_filters};
+use crate::model::{Generated, Listing, NotCompared, Ratchet, Run, Warning};
 use crate::system::fs;
 use crate::system::term::Terminal;
-use compare::{check, compare_opened, show, unreached};
-use open::{Opened, open};
+use compare::{check, compare_opened};
+use list::list_opened;
+use open::open;
 use ratchet::OlderVersion;
-use shared::Session;
 use std::path::Path;
 use std::time::Instant;
 
@@ -88,8 +88,9 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
     }
     let started = Instant::now();
     let mut compared = compare_both(&second::first(options), terminal, announce)?;
-    let calls = generated::of_calls(options, started.elapsed());
-    compared.run.generated = Some(generated::compare_calls(&calls, &compared, terminal, announce));
+    let calls = generated::compare_calls(options, started.elapsed(), &compared, terminal, announce);
+    compared.run.warnings.retain(|warning| !generated::is_settled(warning, &calls));
+    compared.run.generated = Some(calls);
     Ok(compared)
 }
 
@@ -131,25 +132,16 @@ fn make_folder_of_results(folder: &Path) -> Result<()> {
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
     let options = &positionals::adopt(options, terminal)?;
-    let Opened { context, mut versions, archive, mut warnings, lock: _lock } = open(options, terminal, None)?;
-    let mut builder = Builder::open(&context, &versions)?;
-    let mut selected = select(&mut builder, &versions, &options.wanted())?;
-    warnings.append(&mut selected.warnings);
-    show(&warnings, terminal);
-    let Sides { base, head } = versions.names();
-    let mut seconds = ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() };
-    if selected.targets.is_empty() {
-        let selection = unreached(&versions, &selected);
-        return Ok(Listing { base, head, tests: Vec::new(), selection, kept: None, seeds: None, seconds });
+    if options.generated != Generated::Never {
+        generated::check(options)?;
     }
-    builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
-    let session = Session::new(&context, &versions, &selected, options).archive(&archive);
-    let plan = pairings::prepare(&session, &mut builder)?;
-    let unused = unused_filters(&selected, &options.scope, &plan.tests());
-    show(&unused, terminal);
-    seconds.select = plan.selecting().as_secs_f64();
-    seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
-    let selection = plan.describe(selected.summary(), &session);
-    let (kept, seeds) = (Some(plan.kept()), plan.seeds());
-    Ok(Listing { base, head, tests: plan.into_listed(), selection, kept, seeds, seconds })
+    let (mut listing, contents, lock) = list_opened(open(options, terminal, None)?, options, started)?;
+    if options.generated != Generated::Never {
+        let known = listing.selection.uncovered.clone();
+        let tests = generated::OfTests { contents: &contents, uncovered: &known, lock: lock.as_ref() };
+        let (calls, without) = generated::list_calls(options, &tests, terminal)?;
+        listing.tests.extend(calls);
+        listing.without = without;
+    }
+    Ok(listing)
 }

@@ -13,7 +13,7 @@ use crate::build::{Builder, BuiltSides, Pairing};
 use crate::error::Result;
 use crate::explain::{Answers, Question, explain};
 use crate::model::{Listed, Outcome, Selection, Side, Sides, TargetId, TestId, Warning};
-use crate::select::{Candidates, Names, Selected, leave_out_unexecuted, uncovered};
+use crate::select::{Candidates, Names, Selected, Unseen, leave_out_unexecuted, unseen};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -81,7 +81,8 @@ impl Plan {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
-        selection.uncovered = uncovered(selected, names, &self.candidates().collect::<Vec<_>>());
+        let Unseen { uncovered, not_compiled } = unseen(selected, names, &self.candidates().collect::<Vec<_>>());
+        (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
         selection
     }
 

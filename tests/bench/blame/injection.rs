@@ -13,7 +13,7 @@ pub enum Kind {
     Busy,
     /// A small function that calls no other and is called from a loop does some ns more at each call.
     Leaf,
-    /// A call of another function is made twice; to blame is who calls.
+    /// A call of another function is made twice; responsible is who calls.
     Twice,
     /// The same, several times and in a loop.
     Oftener,
@@ -33,7 +33,7 @@ impl Kind {
     }
 }
 
-/// Who is to blame.
+/// The responsible function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guilty {
     /// The function of the workspace whose name stands there.
@@ -51,14 +51,14 @@ pub struct Injection {
     pub effect: String,
     /// The function that gets slower, and where it is.
     pub place: String,
-    /// Who is to blame for it.
+    /// What is responsible for it.
     pub guilty: Guilty,
     /// What is changed in which file.
     pub changes: Vec<(String, Changes)>,
 }
 
 impl Injection {
-    /// A function itself is to blame.
+    /// A function itself is responsible.
     pub fn of(kind: Kind, function: &Function, effect: String, changes: Changes) -> Self {
         let Function { path, name, line, .. } = function;
         Self {

@@ -1,4 +1,4 @@
-//! Is the right function blamed? Makes one function slower at a time, in one of several ways, asks the tool which tests got
+//! Is the right function responsible? Makes one function slower at a time, in one of several ways, asks the tool which tests got
 //! slower and why, and looks where the guilty one is in the answer.
 //!
 //! `cargo bench --bench blame -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`

@@ -1,6 +1,6 @@
 //! What the tool says of an injection, and whether that is right.
 
-use super::explained::{self, Blamed, Test};
+use super::explained::{self, Responsible, Test};
 use super::injection::{Guilty, Injection, Kind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -109,23 +109,23 @@ fn told_of(test: &Test, injection: &Injection, calls: &Calls<'_>) -> Told {
         notes: test.notes.iter().chain(&test.unexplained_because).cloned().collect(),
     };
     let Some(found) = &test.explanation else { return unexplained };
-    let is_guilty = |blamed: &Blamed| {
-        let function = &found.functions[blamed.function];
+    let is_guilty = |responsible: &Responsible| {
+        let function = &found.functions[responsible.function];
         match &injection.guilty {
             Guilty::Function { path, line } => function.file == *path && function.line == *line,
-            Guilty::Dependency { .. } => blamed.kind == "own" && calls(&function.file, function.line),
+            Guilty::Dependency { .. } => responsible.kind == "own" && calls(&function.file, function.line),
         }
     };
-    let place = found.blamed.iter().position(is_guilty);
+    let place = found.responsible.iter().position(is_guilty);
     let is_cause = match &injection.guilty {
         Guilty::Dependency { name } => found.causes.iter().any(|cause| cause.is_dependency(name)),
         Guilty::Function { .. } => false,
     };
     Told {
         rank: if is_cause { Some(1) } else { place.map(|place| place + 1) },
-        named: found.blamed.len() + usize::from(is_cause),
+        named: found.responsible.len() + usize::from(is_cause),
         first: explained::first(found),
-        share: place.and_then(|place| found.blamed[place].share),
+        share: place.and_then(|place| found.responsible[place].share),
         distortion: found.distortion,
         explained: true,
         seconds: found.seconds,

@@ -1,8 +1,8 @@
 //! An explanation as the tool makes them, with a culprit, a bystander that became faster and a cause outside of the code.
 
 use cargo_perfunit::model::{
-    Blame, Blamed, CallNode, Cause, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Sides,
-    Strategy, TestId,
+    CallNode, Cause, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility, Responsible,
+    Sides, Strategy, TestId,
 };
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ pub fn of(test: &TestId) -> Explanation {
         probe_cost: sides([40.0, 45.0]),
         functions: FUNCTIONS.iter().map(function).collect(),
         nodes,
-        blamed: blamed(),
+        responsible: responsible(),
         causes: vec![Cause {
             changed: Changed::Dependency {
                 package: "memchr".into(),
@@ -86,28 +86,29 @@ pub fn of(test: &TestId) -> Explanation {
     }
 }
 
-fn blamed() -> Vec<Blamed> {
-    let named = |function, blame, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<&str>| Blamed {
-        function,
-        blame,
-        change: difference(change),
-        share: change / 378.5,
-        calls: Sides { base: calls[0], head: calls[1] },
-        calls_each: each.map(|[base, head]| Sides { base, head }),
-        changed: changed.map(str::to_owned),
-        not_apart: Vec::new(),
-    };
+fn responsible() -> Vec<Responsible> {
+    let named =
+        |function, blame, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<&str>| Responsible {
+            function,
+            blame,
+            change: difference(change),
+            share: change / 378.5,
+            calls: Sides { base: calls[0], head: calls[1] },
+            calls_each: each.map(|[base, head]| Sides { base, head }),
+            changed: changed.map(str::to_owned),
+            not_apart: Vec::new(),
+        };
     vec![
-        named(1, Blame::ItsOwn, 350.0, [48.0, 48.0], None, Some("changed fn word (src/lexer.rs:14-19)")),
+        named(1, Responsibility::ItsOwn, 350.0, [48.0, 48.0], None, Some("changed fn word (src/lexer.rs:14-19)")),
         named(
             1,
-            Blame::CallsOf(2),
+            Responsibility::CallsOf(2),
             75.0,
             [48.0, 48.0],
             Some([10.0, 15.0]),
             Some("changed fn word (src/lexer.rs:14-19)"),
         ),
-        named(3, Blame::ItsOwn, -50.0, [48.0, 48.0], None, None),
+        named(3, Responsibility::ItsOwn, -50.0, [48.0, 48.0], None, None),
     ]
 }
 

@@ -9,6 +9,7 @@ mod bound;
 #[expect(dead_code, reason = "no lines are asked for, and no processes beside")]
 #[path = "../callgrind.rs"]
 mod callgrind;
+mod calls;
 #[path = "../comparison.rs"]
 mod comparison;
 #[path = "../copy.rs"]
@@ -104,6 +105,9 @@ struct Arguments {
     /// Runs of the benchmarks on unchanged code, for what they claim of it.
     #[arg(long, default_value_t = 1, value_name = "N", requires = "benches")]
     controls: usize,
+    /// Only functions that no test executes, which are measured by calls that the tool makes up.
+    #[arg(long, conflicts_with_all = ["unrelated", "benches"])]
+    generated: bool,
     /// Seed of the draws. The same seed goes on where an earlier run stopped.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
@@ -124,11 +128,17 @@ fn run(arguments: &Arguments) -> Result<()> {
         commit: commit_of_tool(&arguments.place)?,
         seed: arguments.seed,
         ns_a_round: spin::ns_a_round(),
+        compare: if arguments.generated { calls::compare } else { comparison::compare },
     };
     println!("a round of the waits' loop takes {:.2} ns\n", experiment.ns_a_round);
     let (mut waits, mut nulls, mut benches) = (Vec::new(), Vec::new(), Vec::new());
     for (name, clone) in &clones {
-        let subject = Subject::new(&experiment, name, clone)?;
+        let mut subject = Subject::new(&experiment, name, clone)?;
+        if arguments.generated {
+            let uncovered = calls::uncovered(&subject)?;
+            println!("{name}: no test executes {} functions", uncovered.len());
+            subject.only = Some(uncovered);
+        }
         let (made, drawn) = waits::make(&subject, &arguments.times, arguments.waits)?;
         nulls.extend(subject.nulls(arguments.nulls, arguments.unrelated)?);
         if arguments.benches > 0 {

@@ -2,10 +2,11 @@
 
 use super::sources::{Scope, Sources};
 use super::tool::Tool;
-use super::trial::Trial;
-use super::{Result, copy, hot, kept, nulls, rows, unrelated};
+use super::trial::{Compare, Trial};
+use super::{Result, calls, copy, hot, kept, nulls, rows, unrelated};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ pub struct Experiment<'a> {
     pub seed: u64,
     /// Of the waits' loop, on this machine.
     pub ns_a_round: f64,
+    /// By what versions are compared.
+    pub compare: Compare,
 }
 
 /// A clone of the experiment.
@@ -35,6 +38,8 @@ pub struct Subject<'a> {
     pub commit: String,
     /// Its files there.
     pub sources: Sources,
+    /// The functions that are edited, by file and line; all if nothing is said.
+    pub only: Option<BTreeSet<(String, usize)>>,
 }
 
 /// A row with what it belongs to; a later run takes over those that are its own.
@@ -75,7 +80,13 @@ impl<'a> Subject<'a> {
         let tree = copy::of(clone, &experiment.work.join(name))?.canonicalize()?;
         let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
         let sources = Sources::read(&tree, Scope::default())?;
-        Ok(Self { experiment, name, tree, commit, sources })
+        Ok(Self { experiment, name, tree, commit, sources, only: None })
+    }
+
+    /// Names the tool, its options and what it measures.
+    pub fn asked(&self) -> String {
+        let measured = if self.only.is_some() { " generated" } else { "" };
+        format!("{}{measured}", self.experiment.tool.key)
     }
 
     /// Undoes all edits.
@@ -120,7 +131,10 @@ impl<'a> Subject<'a> {
     /// Null edits until so many of each sort were measured, or there are no more.
     pub fn nulls(&self, hot: usize, unrelated: usize) -> Result<Vec<Of<rows::Row>>> {
         let seed = self.experiment.seed;
-        let sites = self.sources.edits();
+        let mut sites = self.sources.edits();
+        if let Some(only) = &self.only {
+            sites.retain(|edit| calls::is_of(&edit.path, &edit.evidence, only));
+        }
         let executed = hot::edits(&sites, &mut fastrand::Rng::with_seed(seed));
         let tries = TRIES * unrelated;
         let elsewhere = unrelated::edits(&sites, &self.sources, tries, &mut fastrand::Rng::with_seed(seed));
@@ -132,6 +146,7 @@ impl<'a> Subject<'a> {
             seed,
             effect: None,
             all_tests: false,
+            compare: self.experiment.compare,
         };
         let mut made = self.measured(&trial, executed, hot)?;
         made.extend(self.measured(&Trial { all_tests: true, ..trial }, elsewhere, unrelated)?);
@@ -145,8 +160,7 @@ impl<'a> Subject<'a> {
                 break;
             }
             let key = trial.key(&null);
-            let asked = &self.experiment.tool.key;
-            made.push(self.row("nulls.jsonl", asked, |row: &rows::Row| row.key == key, || trial.row(&null))?);
+            made.push(self.row("nulls.jsonl", &self.asked(), |row: &rows::Row| row.key == key, || trial.row(&null))?);
         }
         Ok(made)
     }

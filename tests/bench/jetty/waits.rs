@@ -1,7 +1,7 @@
 //! One wait at the start of a function, and what the tool reports of it.
 
 use super::Result;
-use super::comparison::{self, Answer};
+use super::comparison::Answer;
 use super::draw::Pool;
 use super::injection::{self, Injection, Kind};
 use super::seen::Seen;
@@ -66,13 +66,13 @@ pub enum Outcome {
 /// Waits of all lengths in turns until so many compile, or there are no more; those that do, in their order.
 pub fn make(subject: &Subject<'_>, times: &[u64], wanted: usize) -> Result<(Vec<Of<Row>>, Vec<Wait>)> {
     let (mut rows, mut compiled): (Vec<Of<Row>>, Vec<Wait>) = (Vec::new(), Vec::new());
-    let asked = &subject.experiment.tool.key;
+    let asked = subject.asked();
     for wait in draw(subject, times) {
         if compiled.len() >= wanted {
             break;
         }
         let key = wait.injection.key();
-        let of = subject.row("waits.jsonl", asked, |row: &Row| row.key == key, || wait.row(subject))?;
+        let of = subject.row("waits.jsonl", &asked, |row: &Row| row.key == key, || wait.row(subject))?;
         if of.row.refused.is_none() {
             compiled.push(wait);
         }
@@ -85,7 +85,10 @@ pub fn make(subject: &Subject<'_>, times: &[u64], wanted: usize) -> Result<(Vec<
 fn draw(subject: &Subject<'_>, times: &[u64]) -> Vec<Wait> {
     let mut turns: Vec<(usize, Wait)> = Vec::new();
     for ns in times {
-        let pool = Pool::new(&subject.sources, vec![*ns], subject.experiment.ns_a_round);
+        let mut pool = Pool::new(&subject.sources, vec![*ns], subject.experiment.ns_a_round);
+        if let Some(only) = &subject.only {
+            pool.functions.retain(|function| only.contains(&(function.path.clone(), function.line)));
+        }
         // One length more or less leaves the draw of the others what it is.
         let mut random = fastrand::Rng::with_seed(subject.experiment.seed ^ ns << 32);
         let injections = pool.draw(Kind::Busy, usize::MAX, &mut random);
@@ -110,7 +113,7 @@ impl Wait {
     fn row(&self, subject: &Subject<'_>) -> Result<Row> {
         self.put(&subject.tree)?;
         let started = Instant::now();
-        let answer = comparison::compare::<Document>(&subject.experiment.tool, &subject.tree, "HEAD", &[]);
+        let answer = (subject.experiment.compare)(&subject.experiment.tool, &subject.tree, "HEAD", &[]);
         let seconds = started.elapsed().as_secs_f64();
         subject.set_back()?;
         let mut row = Row {

@@ -58,7 +58,7 @@ struct Arguments {
     /// Seed of the draw. The same seed goes on where an earlier run stopped.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Ask instead who is to blame in the example projects, by each strategy.
+    /// Ask instead which function is responsible in the example projects, by each strategy.
     #[arg(long)]
     examples: bool,
     #[command(flatten)]
@@ -125,7 +125,10 @@ fn row(strategy: &str, tree: &Tree, test: &Test) -> Result<Row> {
     let found = test.explanation.as_ref();
     let is_guilty = |function: &explained::Function| function.file == tree.path() && function.line == line;
     let rank = found.and_then(|found| {
-        found.blamed.iter().position(|blamed| blamed.kind == "own" && is_guilty(&found.functions[blamed.function]))
+        found
+            .responsible
+            .iter()
+            .position(|responsible| responsible.kind == "own" && is_guilty(&found.functions[responsible.function]))
     });
     Ok(Row {
         seed: 0,
@@ -140,7 +143,7 @@ fn row(strategy: &str, tree: &Tree, test: &Test) -> Result<Row> {
         flagged: test.verdict == "slower",
         explained: found.is_some(),
         rank: rank.map(|rank| rank + 1),
-        named: found.map_or(0, |found| found.blamed.len()),
+        named: found.map_or(0, |found| found.responsible.len()),
         first: found.and_then(explained::first),
         pairs: found.map_or(0, |found| found.pairs),
         seconds: found.and_then(|found| found.seconds),

@@ -1,4 +1,4 @@
-//! The example projects: do the strategies agree on who is to blame?
+//! The example projects: do the strategies agree on which function is responsible?
 
 use super::tool::{self, Tool};
 use super::{Result, asked, explained};

@@ -1,7 +1,7 @@
-//! The time from recorded trees to charges.
+//! The time from recorded trees to attribution.
 
 use super::{Result, served};
-use cargo_perfunit::explain::{Merged, charges, differences};
+use cargo_perfunit::explain::{Merged, attribute, differences};
 use cargo_perfunit::measure::{CallTrees, ProbeRequest};
 use cargo_perfunit::model::Side;
 use nix::unistd::dup;
@@ -48,21 +48,21 @@ pub fn show() -> Result<()> {
     let found = differences(&merged, ALPHA).ok_or("too few pairs")?;
     let comparing = started.elapsed();
     let started = Instant::now();
-    let paid = charges(&merged, ALPHA).ok_or("too few pairs")?;
-    let charging = started.elapsed();
+    let attribution = attribute(&merged, ALPHA).ok_or("too few pairs")?;
+    let attributing = started.elapsed();
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     println!(
         "{} nodes, {} functions, {:.2} million calls in both trees of a pair, {PAIRS} pairs\n",
         found.nodes.len(),
-        paid.charges.len(),
+        attribution.parts.len(),
         calls / 1e6
     );
     println!("| step | ms |\n|-|-|");
     println!("| read the trees of a pair | {:.1} |", ms(reading) / PAIRS as f64);
     println!("| merge them | {:.1} |", ms(merging) / PAIRS as f64);
     println!("| differences of all nodes over {PAIRS} pairs | {:.1} |", ms(comparing));
-    println!("| charges over {PAIRS} pairs | {:.1} |", ms(charging));
-    println!("| all, of {PAIRS} pairs | {:.1} |", ms(reading + merging + comparing + charging));
+    println!("| attribution over {PAIRS} pairs | {:.1} |", ms(attributing));
+    println!("| all, of {PAIRS} pairs | {:.1} |", ms(reading + merging + comparing + attributing));
     Ok(())
 }
 

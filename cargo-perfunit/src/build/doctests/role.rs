@@ -135,7 +135,7 @@ impl Library {
         let executable = loop {
             let source: Vec<Part<'_>> = parts.iter().map(|(_, part)| part.clone()).collect();
             let bundle = Bundle::new(&source, &self.name, &self.edition);
-            let blamed = match apart(compiler.compile(&bundle))? {
+            let responsible = match apart(compiler.compile(&bundle))? {
                 Ok(executable) => break executable,
                 Err(error) if parts.is_empty() => {
                     return Err(Stop::Because(NotExtracted::Refused { error: error.first }));
@@ -147,7 +147,7 @@ impl Library {
             };
             let mut left = Vec::new();
             for (number, (test, mut part)) in parts.into_iter().enumerate() {
-                match (blamed.get(&number), part.attribute) {
+                match (responsible.get(&number), part.attribute) {
                     (None, _) => {}
                     (Some(_), Attribute::Ours) => part.attribute = Attribute::BuiltIn,
                     (Some(error), Attribute::BuiltIn) => {

@@ -226,6 +226,9 @@ impl Push<'_> {
         if code != ExitCode::Success || output.rendering.text.verbose {
             term::print(&text::render(&run, &output.rendering.text));
         }
+        if let Some(why) = push::not_looked_at(&run, (code, output.gate.denied)) {
+            return self.not_checked(names, Error::new(code, why));
+        }
         if exit_code::blocks_push(code) {
             term::error(&push::blocked(names, &pair.base_name, &run, (code, output.gate.denied)));
             let is_alone = run.count(Verdict::Slower) == 0 && !run.cumulative_losses().is_empty();

@@ -63,13 +63,27 @@ impl Universe {
 
     /// Whether the expression takes the tests of a target: all, none, or it depends on their names (`None`).
     pub fn takes_target(&self, expression: &Expression, target: &TargetId) -> Option<bool> {
-        let binary = self.binary(target);
+        let of_tests = self.takes_kind(expression, target, Tests::Written);
+        // Both kinds have calls.
+        let has_calls = matches!(target.kind, TargetKind::Lib | TargetKind::Bin);
+        if has_calls && self.takes_kind(expression, target, Tests::Generated) != of_tests { None } else { of_tests }
+    }
+
+    fn takes_kind(&self, expression: &Expression, target: &TargetId, tests: Tests) -> Option<bool> {
+        let binary = self.binary(target, tests);
         expression.compiled.matches_binary(&binary.query(target), &self.context())
+    }
+
+    /// True if the expression may take generated calls of the target, and none of its tests.
+    pub fn is_about_calls(&self, expression: &Expression, target: &TargetId) -> bool {
+        self.takes_kind(expression, target, Tests::Written) == Some(false)
+            && self.takes_target(expression, target).is_none()
     }
 
     /// True if the expression takes the test.
     pub fn takes(&self, expression: &Expression, test: &TestId) -> bool {
-        let binary = self.binary(&test.target);
+        let tests = if test.is_generated() { Tests::Generated } else { Tests::Written };
+        let binary = self.binary(&test.target, tests);
         let test_name = TestCaseName::new(&test.name);
         let query = TestQuery { binary_query: binary.query(&test.target), test_name: &test_name };
         expression.compiled.matches_test(&query, &self.context())
@@ -79,7 +93,7 @@ impl Universe {
         EvalContext { default_filter: &self.default }
     }
 
-    fn binary(&self, target: &TargetId) -> Binary {
+    fn binary(&self, target: &TargetId, tests: Tests) -> Binary {
         let package = self.graph.workspace().member_by_name(&target.package).ok();
         let library = package.and_then(|package| package.build_target(&BuildTargetId::Library));
         let is_macro = target.kind == TargetKind::Lib
@@ -93,11 +107,13 @@ impl Universe {
             TargetKind::Bench => RustTestBinaryKind::BENCH,
             TargetKind::Doctest => RustTestBinaryKind::new(target.kind.to_string()),
         };
+        // Packages and names are those of the target that has them.
+        let shown = if tests == Tests::Generated { RustTestBinaryKind::new("generated") } else { kind.clone() };
         Binary {
             // A target of base alone is in no package that the graph knows: then no package is meant, and names still count.
             package: package.map_or_else(|| PackageId::new(target.package.clone()), |package| package.id().clone()),
             id: RustBinaryId::from_parts(&target.package, &kind, &target.name),
-            kind,
+            kind: shown,
             platform: if is_macro { BuildPlatform::Host } else { BuildPlatform::Target },
         }
     }
@@ -122,6 +138,14 @@ impl Universe {
         }
         known
     }
+}
+
+/// Which tests of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tests {
+    Written,
+    /// Calls that the tool made up.
+    Generated,
 }
 
 /// What an expression is told about a test binary.

@@ -10,6 +10,7 @@ mod seen;
 pub use parameters::parameters;
 
 use super::question::Inquiry;
+use super::source_files::sources;
 use super::with_probes::{self, Probed};
 use crate::build::{Builder, InPlace, Probes, Seeds};
 use crate::decide::{self, Growing};
@@ -19,6 +20,7 @@ use crate::model::{
     BuiltWith, Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, Side, Sides, TargetId, TestId, Unexplained,
     UnseenBecause,
 };
+use crate::select::changed_functions;
 use crate::select::source::{Returns, Site};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -51,13 +53,16 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
         Counter { bench: &bench, config: inquiry.config(Duration::MAX, inquiry.end()), probed: &probed, inquiry };
     let progress = Progress::bar(context.terminal, "Counting", tests.len());
     let mut random = fastrand::Rng::with_seed(inquiry.measuring.seed);
-    let (seen, not_counted) = counter.count(tests, &[], &mut random, &progress)?;
+    let (seen, mut not_counted) = counter.count(tests, &[], &mut random, &progress)?;
     let suspects: BTreeSet<Place> = seen.faster(Which::Whole).into_keys().collect();
     let again: Vec<TestId> = seen.tests_of(&suspects);
     let confirmed = if again.is_empty() {
         Seen::default()
     } else {
-        counter.count(&again, &counter.keys(&suspects), &mut random, &progress)?.0
+        let (confirmed, not_again) = counter.count(&again, &counter.keys(&suspects), &mut random, &progress)?;
+        // Without that nothing says whether they are findings.
+        not_counted.extend(not_again);
+        confirmed
     };
     let findings = counter.findings(&confirmed, &suspects);
     let unseen = counter.unseen(&seen);
@@ -180,12 +185,23 @@ impl Counter<'_> {
             let site = sites.get(key).filter(|site| !site.test_only)?;
             self.inquiry.changed(function).map(|_| (*key, function, site))
         });
-        changed
-            .filter_map(|(key, function, site)| {
-                let because = self.why_unseen(seen, key, site, &iterators)?;
-                Some(GrowthUnseen { function: function.clone(), because })
-            })
-            .collect()
+        let unseen = changed.filter_map(|(key, function, site)| {
+            let because = self.why_unseen(seen, key, site, &iterators)?;
+            Some(GrowthUnseen { function: function.clone(), because })
+        });
+        unseen.chain(self.not_instrumented()).collect()
+    }
+
+    /// The changed functions of files that do not compile with counters.
+    fn not_instrumented(&self) -> Vec<GrowthUnseen> {
+        let selected = self.inquiry.selected;
+        let sources = sources(selected, Side::Head);
+        let changed = changed_functions(&selected.diff).into_iter();
+        let without = changed.filter(|item| self.probed.without.contains(&item.path)).filter_map(|item| {
+            let function = sources.get(&item.path)?.function(&item.path, &item.name, item.line);
+            Some(GrowthUnseen { function, because: UnseenBecause::NotInstrumented })
+        });
+        without.collect()
     }
 
     fn why_unseen(&self, seen: &Seen, key: u64, site: &Site, iterators: &BTreeSet<&str>) -> Option<UnseenBecause> {

@@ -11,7 +11,9 @@ pub fn callee(names: &Names<'_>, callable: &Callable, chosen: &Chosen, from: Mod
     let turbofish = turbofish(names, callable, chosen, from);
     let Some(self_kind) = &callable.self_kind else {
         let path = names.path(&Definition::Function(callable.id), Some(from))?;
-        return Some(format!("{path}{turbofish}"));
+        // A variable of the call may have its name.
+        let outer = if path.contains("::") { "" } else { "super::" };
+        return Some(format!("{outer}{path}{turbofish}"));
     };
     let self_kind = self_kind.with(chosen);
     let printed = self_kind.print(names, from);

@@ -207,6 +207,21 @@ fn polled(call: &str) -> String {
     )
 }
 
+/// Whether the code takes nothing but references to a variable.
+fn is_lent(code: &str, variable: &str) -> bool {
+    code.match_indices(variable).all(|(at, _)| {
+        let (before, behind) = (&code[..at], &code[at + variable.len()..]);
+        before.ends_with('&') || before.ends_with("&mut ") || behind.starts_with(".as_")
+    })
+}
+
+fn tuple(values: &[Let]) -> String {
+    match values {
+        [one] => format!("({},)", one.code),
+        all => format!("({})", all.iter().map(|value| value.code.clone()).collect::<Vec<_>>().join(", ")),
+    }
+}
+
 impl Call {
     /// `borrows` if the result may refer to the arguments.
     fn new(parts: Vec<Value>, borrows: bool, code: impl FnOnce(&[String]) -> String) -> Self {
@@ -223,24 +238,23 @@ impl Call {
 
     fn generated(self, maker: &Maker<'_>, callable: &Callable, wanted: &Function) -> GeneratedCall {
         let (inside, before): (Vec<Let>, Vec<Let>) = self.lets.into_iter().partition(|value| value.borrows);
-        let values = match before.as_slice() {
-            [one] => format!("({},)", one.code),
-            all => format!("({})", all.iter().map(|value| value.code.clone()).collect::<Vec<_>>().join(", ")),
-        };
         let variables: String = inside.iter().map(Let::print).collect();
         let mut call = match self.code {
             code if inside.is_empty() => code,
             code if self.borrows => format!("{{ {variables}std::hint::black_box({code}); }}"),
             code => format!("{{ {variables}let made = {code}; made }}"),
         };
-        for (at, value) in before.iter().enumerate() {
-            call = call.replace(&value.name, &format!("input.{at}"));
+        let (lent, given): (Vec<Let>, Vec<Let>) = before.into_iter().partition(|value| is_lent(&call, &value.name));
+        for (variable, values) in [("input", &given), ("lent", &lent)] {
+            for (at, value) in values.iter().enumerate() {
+                call = call.replace(&value.name, &format!("{variable}.{at}"));
+            }
         }
         let index = maker.names.index;
         GeneratedCall {
             function: wanted.clone(),
             module: index.modules[index.functions[callable.id].module].place.clone(),
-            setup: named(&format!("{{ {values} }}")),
+            setup: named(&format!("{{ ({}, {}) }}", tuple(&given), tuple(&lent))),
             call: named(&call),
             is_sized: self.is_sized,
         }

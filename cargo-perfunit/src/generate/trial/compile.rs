@@ -8,6 +8,7 @@ use crate::error::{Error, ExitCode, Result, apart};
 use crate::generate::place::{self, Lines, Placing};
 use crate::git::{Entry, FileSet};
 use crate::model::{NotGenerated, Side, Sides, TargetId};
+use crate::select::source::ChangeKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -127,6 +128,13 @@ impl<'a> Compiling<'a> {
         self.dropped.extend(placed.homeless.into_iter().map(|index| (left[index], why.clone())));
     }
 
+    /// Whether base has no such function.
+    fn is_new(&self, index: usize) -> bool {
+        let function = &self.candidates[index].call.function;
+        let mut items = self.trials.selected.diff.items.iter();
+        items.any(|item| item.change == ChangeKind::Added && item.path == function.file && item.line == function.line)
+    }
+
     /// Drops the candidates with errors; false if none has one.
     fn drop_failed(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> bool {
         let mut failed = BTreeMap::new();
@@ -134,7 +142,12 @@ impl<'a> Compiling<'a> {
             let Some(file) = place.file.strip_prefix(tree).ok().and_then(Path::to_str) else { continue };
             let is_there = |lines: &&Lines| lines.file == file && (lines.first..=lines.last).contains(&place.line);
             if let Some(Lines { index, .. }) = self.lines.get(side).iter().find(is_there) {
-                failed.entry(*index).or_insert(NotGenerated::DoesNotCompile { error: place.message.clone() });
+                let why = if side == Side::Base && self.is_new(*index) {
+                    NotGenerated::NotOnBase
+                } else {
+                    NotGenerated::DoesNotCompile { error: place.message.clone() }
+                };
+                failed.entry(*index).or_insert(why);
             }
         }
         let any = !failed.is_empty();

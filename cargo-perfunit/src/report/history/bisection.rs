@@ -6,8 +6,8 @@ use crate::model::{
     Bisection, Change, Commit, Direction, FoundStep, FoundTest, ReasonKind, SourceChange, StepTest, Unresolved,
     Unsearched, variant_name,
 };
-use crate::report::blame;
 use crate::report::format::{self, count, one_line, short_commit};
+use crate::report::responsible;
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
 use crate::report::text::TextOptions;
@@ -92,7 +92,7 @@ pub(super) fn without_figures(found: &StepTest) -> String {
 /// The responsible functions of a test and other causes, or why there are none.
 pub(super) fn explained(test: &FoundTest, options: &TextOptions) -> Vec<String> {
     match (&test.explanation, &test.unexplained) {
-        (Some(explanation), _) => blame::lines(explanation, options.glyphs()),
+        (Some(explanation), _) => responsible::lines(explanation, options.glyphs()),
         (None, Some(why)) => vec![format!("not explained: {}", one_line(&why.to_string()))],
         (None, None) => Vec::new(),
     }

@@ -1,9 +1,9 @@
 //! Why a test got slower or faster: the responsible functions, what else changed, and the calls that show it.
 
 use super::{calls, flame};
-use crate::model::{Blamed, Engine, Explanation, Strategy};
+use crate::model::{Engine, Explanation, ResponsibleFunction, Strategy};
 use crate::report::format::{self, Glyphs, one_line, sentence};
-use crate::report::{blame, causes};
+use crate::report::{causes, responsible};
 use maud::{Markup, html};
 
 const NAMED: usize = 12;
@@ -20,9 +20,9 @@ pub fn section(explanation: &Explanation) -> Markup {
         h4 { "Why it got " (if explanation.change.estimate < 0.0 { "faster" } else { "slower" }) }
         p { (found(explanation)) }
         @if is_outer { (causes) }
-        (blamed(explanation))
+        (responsible(explanation))
         @if !is_outer { (causes) }
-        @for note in blame::evidence(explanation).into_iter().chain(explanation.notes.iter().map(ToString::to_string)) {
+        @for note in responsible::evidence(explanation).into_iter().chain(explanation.notes.iter().map(ToString::to_string)) {
             p.note { (sentence(&one_line(&note))) }
         }
         (flame::picture(explanation))
@@ -33,7 +33,7 @@ pub fn section(explanation: &Explanation) -> Markup {
 
 /// The difference that is explained.
 fn found(explanation: &Explanation) -> String {
-    let signed = |cost| blame::signed(cost, explanation.engine, Glyphs::Unicode);
+    let signed = |cost| responsible::signed(cost, explanation.engine, Glyphs::Unicode);
     let cost = |cost| format::cost(cost, explanation.engine, Glyphs::Unicode);
     let change = explanation.change;
     let what = match explanation.engine {
@@ -50,13 +50,13 @@ fn found(explanation: &Explanation) -> String {
     )
 }
 
-fn blamed(explanation: &Explanation) -> Markup {
-    let more = explanation.blamed.len().saturating_sub(NAMED);
+fn responsible(explanation: &Explanation) -> Markup {
+    let more = explanation.responsible.len().saturating_sub(NAMED);
     html! {
-        @if !explanation.blamed.is_empty() {
-            ol.blamed {
-                @for blamed in explanation.blamed.iter().take(NAMED) {
-                    li { (function(explanation, blamed)) }
+        @if !explanation.responsible.is_empty() {
+            ol.responsible {
+                @for responsible in explanation.responsible.iter().take(NAMED) {
+                    li { (function(explanation, responsible)) }
                 }
             }
             @if more > 0 {
@@ -66,18 +66,18 @@ fn blamed(explanation: &Explanation) -> Markup {
     }
 }
 
-fn function(explanation: &Explanation, blamed: &Blamed) -> Markup {
-    let function = &explanation.functions[blamed.function];
-    let change = blamed.change;
-    let [estimate, low, high] =
-        [change.estimate, change.low, change.high].map(|cost| blame::signed(cost, explanation.engine, Glyphs::Unicode));
+fn function(explanation: &Explanation, responsible: &ResponsibleFunction) -> Markup {
+    let function = &explanation.functions[responsible.function];
+    let change = responsible.change;
+    let [estimate, low, high] = [change.estimate, change.low, change.high]
+        .map(|cost| responsible::signed(cost, explanation.engine, Glyphs::Unicode));
     html! {
         code { (one_line(&function.name)) } " "
         span.place { (one_line(&function.file)) ":" (function.line) } " "
         b class=(if change.estimate < 0.0 { "faster" } else { "slower" }) { (estimate) }
-        (blame::not_apart(explanation, blamed)) " [" (low) ", " (high) "], "
-        (format!("{:.0}", 100.0 * blamed.share)) " % of the difference: " (blame::how(explanation, blamed)) ". "
-        @match &blamed.changed {
+        (responsible::not_apart(explanation, responsible)) " [" (low) ", " (high) "], "
+        (format!("{:.0}", 100.0 * responsible.share)) " % of the difference: " (responsible::how(explanation, responsible)) ". "
+        @match &responsible.changed {
             Some(changed) => { span.hunk { (sentence(&one_line(changed))) } }
             None => { span.note { "Source unchanged." } }
         }
@@ -106,19 +106,19 @@ fn how(explanation: &Explanation) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::explanation;
-    use crate::model::{Blame, Cause, Changed, Difference, Sides};
+    use crate::model::{Cause, Changed, Difference, Responsibility, Sides};
 
     fn written(explanation: &Explanation) -> String {
         section(explanation).0
     }
 
-    fn blamed() -> Explanation {
+    fn responsible() -> Explanation {
         let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let calls = Sides { base: 3.0, head: 3.0 };
         let changed = Some("changed fn word (src/lexer.rs:12)".to_owned());
-        let blamed = Blamed {
+        let responsible = ResponsibleFunction {
             function: 1,
-            blame: Blame::ItsOwn,
+            how: Responsibility::ItsOwn,
             change,
             share: 0.98,
             calls,
@@ -126,12 +126,12 @@ mod tests {
             changed,
             not_apart: Vec::new(),
         };
-        Explanation { blamed: vec![blamed], ..explanation() }
+        Explanation { responsible: vec![responsible], ..explanation() }
     }
 
     #[test]
     fn a_responsible_function_has_a_place_a_part_and_what_changed() {
-        let text = written(&blamed());
+        let text = written(&responsible());
         assert!(text.contains("<code>lexer::word</code> <span class=\"place\">src/lexer.rs:12</span>"), "{text}");
         assert!(text.contains("<b class=\"slower\">+400 ns</b> [+390 ns, +410 ns], 98 % of the difference: takes longer, 3 calls per run."), "{text}");
         assert!(
@@ -144,14 +144,14 @@ mod tests {
     fn an_outer_cause_comes_before_the_functions() {
         let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
         let causes = vec![Cause { changed, share: 0.97 }];
-        let text = written(&Explanation { causes, code_changed: Some(false), ..blamed() });
+        let text = written(&Explanation { causes, code_changed: Some(false), ..responsible() });
         let cause = text.find("No code of the workspace changed, but this did: Cargo.toml").unwrap();
-        assert!(cause < text.find("<ol class=\"blamed\"").unwrap(), "{text}");
+        assert!(cause < text.find("<ol class=\"responsible\"").unwrap(), "{text}");
     }
 
     #[test]
     fn callgrind_counts_instructions() {
-        let text = written(&Explanation { engine: Engine::Callgrind, ..blamed() });
+        let text = written(&Explanation { engine: Engine::Callgrind, ..responsible() });
         assert!(
             text.contains("A run executes 1410 instr instead of 1000 instr: +410 instr [+400 instr, +420 instr]."),
             "{text}"

@@ -6,7 +6,7 @@ use super::percent;
 use crate::model::{Measured, Outcome, Run, TargetId, TestId, Verdict};
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, Glyphs, count, one_line};
-use crate::report::{blame, unmeasured};
+use crate::report::{responsible, unmeasured};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -206,7 +206,7 @@ fn remark(outcome: &Outcome) -> Option<String> {
     };
     let responsible = match explanation.outer_cause() {
         Some(cause) => one_line(&cause.changed.to_string()),
-        None => blame::place(&explanation.functions[explanation.blamed.first()?.function]),
+        None => responsible::place(&explanation.functions[explanation.responsible.first()?.function]),
     };
     Some(format!("responsible: {responsible}"))
 }

@@ -11,7 +11,7 @@ const NAMED: usize = 20;
 /// What to know before the verdicts of tests.
 pub fn remarks(run: &Run) -> Markup {
     html! {
-        (failing(run)) (ratchet(run)) (generated(run)) (uncovered(run)) (growth(run)) (caveats(run))
+        (failing(run)) (ratchet(run)) (generated(run)) (uncovered(run)) (not_compiled(run)) (growth(run)) (caveats(run))
     }
 }
 
@@ -59,10 +59,19 @@ fn uncovered(run: &Run) -> Markup {
     let items = run.selection.uncovered.iter().map(|function| {
         html! {
             code { (one_line(&function.function.name)) } " ("
-            code { (uncovered::place(function)) } "): " (uncovered::because(function))
+            code { (growth::place(&function.function)) } "): " (uncovered::because(function))
         }
     });
     section("uncovered-title", &headline, items)
+}
+
+/// Changed functions that are not compiled.
+fn not_compiled(run: &Run) -> Markup {
+    let Some(headline) = uncovered::not_compiled(&run.selection) else { return Markup::default() };
+    let functions = run.selection.not_compiled.iter();
+    let items = functions
+        .map(|function| html! { code { (one_line(&function.name)) } " (" code { (growth::place(function)) } ")" });
+    section("not-compiled-title", &headline, items)
 }
 
 /// The functions whose work grows faster than before, and what is not known of others.

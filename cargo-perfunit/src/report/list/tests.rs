@@ -42,7 +42,16 @@ fn listing() -> Listing {
     ];
     let kept = Sides { base: "sides/1".into(), head: "sides/2".into() };
     let seconds = ListSeconds { prepare: 0.5, build: 12.0, select: 0.25 };
-    Listing { base: base(), head: head(), tests, selection, kept: Some(kept), seeds: None, seconds }
+    Listing {
+        base: base(),
+        head: head(),
+        tests,
+        selection,
+        without: Vec::new(),
+        kept: Some(kept),
+        seeds: None,
+        seconds,
+    }
 }
 
 #[track_caller]
@@ -176,7 +185,7 @@ fn the_json_form_has_every_test() {
     assert!(text.ends_with("\n}\n"));
     assert_eq!(serde_json::from_str::<ListDocument>(&text).unwrap(), ListDocument::from(&listing));
     let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((&document["schema_version"], document["tests"].as_array().unwrap().len()), (&json!(2), 5));
+    assert_eq!((&document["schema_version"], document["tests"].as_array().unwrap().len()), (&json!(3), 5));
     assert_eq!(document["base"]["label"], "main");
     assert_eq!(document["selection"]["found"], 412);
     let integration = json!({

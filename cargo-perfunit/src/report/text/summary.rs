@@ -6,7 +6,7 @@ use crate::report::figures::{Words, status, word};
 use crate::report::format::{self, threshold};
 use crate::report::screen::Screen;
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN};
-use crate::report::{blame, caveats};
+use crate::report::{caveats, responsible};
 
 /// Writes the line.
 pub fn write(run: &Run, screen: &mut Screen) {
@@ -22,7 +22,8 @@ pub fn write(run: &Run, screen: &mut Screen) {
         () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
         () => GOOD,
     };
-    let responsible = blame::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));
+    let responsible =
+        responsible::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));
     let text = text.and(responsible.unwrap_or_default());
     let text =
         stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));

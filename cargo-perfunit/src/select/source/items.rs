@@ -1,7 +1,8 @@
 //! Items: a Rust file taken apart into functions, methods, types, constants, ..., each with its own code.
 
-use super::attributes::{is_beside_the_work, is_conditional, is_test, is_test_only};
+use super::attributes::{is_beside_the_work, is_test, is_test_only};
 use super::change::ItemKind;
+use super::condition::Condition;
 use super::macros::{InnerFn, makes_tests, take_functions};
 use super::normalise::{Code, bare};
 use super::surroundings::{Owner, Surroundings, impl_header};
@@ -32,8 +33,8 @@ pub struct Item {
     pub test_only: bool,
     /// True for a test function.
     pub is_test: bool,
-    /// True if a `#[cfg]` or a macro around it decides whether it is there at all.
-    pub conditional: bool,
+    /// What must hold for it to be compiled; unknown below a macro.
+    pub condition: Condition,
     /// Its tokens. Of an impl block, trait or inline module only the header: what is inside are items of their own.
     pub code: Code,
     /// For a test its tokens without the attributes that leave its work alone, such as `#[ignore]`.
@@ -55,7 +56,7 @@ impl Item {
             line: 1,
             test_only: false,
             is_test: false,
-            conditional: false,
+            condition: Condition::default(),
             code,
             workload: None,
         }
@@ -116,7 +117,7 @@ macro_rules! associated_item {
 
 impl Collector {
     fn add(&mut self, kind: ItemKind, ident: String, line: usize, code: Code) -> &mut Item {
-        let Surroundings { scope, owner, test_only, conditional, .. } = self.around.clone();
+        let Surroundings { scope, owner, test_only, condition, .. } = self.around.clone();
         let name = match kind {
             // The block is called like the type, and already around itself for its header.
             ItemKind::Impl => self.around.owned_by(Owner::default()).name(&ident),
@@ -133,7 +134,7 @@ impl Collector {
             line,
             test_only,
             is_test: false,
-            conditional,
+            condition,
             code,
             workload: None,
         });
@@ -216,9 +217,9 @@ impl Collector {
         });
         code.push(body);
         let test_only = self.around.test_only || test_only || is_test;
-        let conditional = self.around.conditional || is_conditional(attributes);
+        let condition = self.around.condition.and(Condition::of(attributes));
         let item = self.add(kind, bare(ident), line(ident.span()), code);
-        item.conditional = conditional;
+        item.condition = condition;
         (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
     }
 
@@ -301,7 +302,7 @@ impl Collector {
         let workload = is_test.then(|| code.text.clone());
         self.within(around, |collector| {
             let item = collector.add(ItemKind::Function, bare(&ident), line(ident.span()), code);
-            item.conditional = true;
+            item.condition = Condition::Unknown;
             (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
         });
     }

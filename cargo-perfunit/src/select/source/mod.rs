@@ -10,6 +10,7 @@
 mod attributes;
 mod change;
 mod compare;
+mod condition;
 mod inputs;
 mod items;
 mod keys;
@@ -26,6 +27,7 @@ mod test_attributes;
 pub(crate) use attributes::is_test;
 pub use change::{ChangeKind, ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
 pub use compare::diff;
+pub use condition::Condition;
 pub use items::{Item, items};
 pub use keys::changed_keys;
 pub use locked::{LockedChange, locked_changes, packages_with_path};

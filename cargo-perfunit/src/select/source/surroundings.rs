@@ -1,6 +1,7 @@
 //! Where in a file an item stands: inline modules, impl block or trait. What an item is called follows from it.
 
-use super::attributes::{is_conditional, is_test_only, may_read_documentation};
+use super::attributes::{is_test_only, may_read_documentation};
+use super::condition::Condition;
 use super::normalise::{Code, bare};
 use quote::ToTokens;
 use syn::{Attribute, ItemImpl, ItemTrait, Type};
@@ -37,8 +38,8 @@ pub(super) struct Surroundings {
     /// The impl block or trait, unless a function inside it is nearer.
     pub owner: Owner,
     pub test_only: bool,
-    /// True below a `#[cfg]`, whatever its condition is.
-    pub conditional: bool,
+    /// What must hold for all that is here to be compiled.
+    pub condition: Condition,
     /// True in what an attribute macro is applied to.
     pub documentation_counts: bool,
 }
@@ -55,7 +56,7 @@ impl Surroundings {
     pub fn below(&self, attributes: &[Attribute]) -> Self {
         Self {
             test_only: self.test_only || is_test_only(attributes),
-            conditional: self.conditional || is_conditional(attributes),
+            condition: self.condition.and(Condition::of(attributes)),
             documentation_counts: self.documentation_counts || may_read_documentation(attributes),
             ..self.clone()
         }

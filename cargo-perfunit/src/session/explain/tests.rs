@@ -17,7 +17,7 @@ fn chosen(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
         ("b::sums", Verdict::NotMeasured),
     ]);
     let tests = tests.iter().map(|name| (*name).to_owned()).collect();
-    choose(&record, &ExplainRequest { tests, exact, ..ExplainRequest::default() }, Goal::Blame)
+    choose(&record, &ExplainRequest { tests, exact, ..ExplainRequest::default() }, Goal::Responsible)
 }
 
 #[test]

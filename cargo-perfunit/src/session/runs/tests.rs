@@ -33,7 +33,7 @@ fn figures_that_are_no_numbers_read_back_as_such() {
     let outcome = &mut run.outcomes[2];
     let explanation = outcome.explanation.as_mut().unwrap();
     (explanation.distortion, explanation.cost.base) = (nothing, nothing);
-    explanation.blamed[0].calls_each = Some(Sides { base: nothing, head: 1.0 });
+    explanation.responsible[0].calls_each = Some(Sides { base: nothing, head: 1.0 });
     let measured = outcome.measured.as_mut().unwrap();
     *measured = Measured { head_ns: nothing, p_value: nothing, ..measured.clone() };
     measured.sample.estimates.push(nothing);
@@ -43,7 +43,7 @@ fn figures_that_are_no_numbers_read_back_as_such() {
     let found = read(&path).unwrap().run;
     let explanation = found.outcomes[2].explanation.as_ref().unwrap();
     assert!(explanation.distortion.is_nan() && explanation.cost.base.is_nan());
-    assert!(explanation.blamed[0].calls_each.unwrap().base.is_nan());
+    assert!(explanation.responsible[0].calls_each.unwrap().base.is_nan());
     let measured = found.outcomes[2].measured.as_ref().unwrap();
     assert!(measured.head_ns.is_nan() && measured.sample.batches.head.last().unwrap().is_nan());
     let Some(Reason::TooLong { needed_seconds, .. }) = found.outcomes[7].reason else { panic!("another reason") };

@@ -3,6 +3,8 @@ use super::*;
 /// A workspace of three packages: `app` depends on `parser`, `derive` is a proc macro.
 const METADATA: &str = include_str!("metadata.json");
 
+const CALL: &str = "lines::perfunit_generated::long_7_0";
+
 fn universe() -> Universe {
     Universe::new(METADATA).unwrap()
 }
@@ -17,6 +19,7 @@ fn tests() -> Vec<TestId> {
         (target("parser", TargetKind::Test, "whole"), "files"),
         (target("app", TargetKind::Bin, "app"), "main::starts"),
         (target("derive", TargetKind::Lib, "derive"), "expands"),
+        (target("parser", TargetKind::Lib, "parser"), CALL),
     ]
     .map(|(target, name)| TestId { target, name: name.to_owned() })
     .into()
@@ -38,17 +41,20 @@ fn check(text: &str, expected: &[&str]) {
 
 #[test]
 fn predicates_mean_what_they_mean_to_nextest() {
-    check("all()", &["lines::long", "files", "main::starts", "expands"]);
+    check("all()", &["lines::long", "files", "main::starts", "expands", CALL]);
     check("none()", &[]);
-    check("test(long)", &["lines::long"]);
+    check("test(long)", &["lines::long", CALL]);
     check("test(=long)", &[]);
-    check("test(/^(lines|main)::/)", &["lines::long", "main::starts"]);
+    check("test(/^(lines|main)::/)", &["lines::long", "main::starts", CALL]);
     check("test(#*s)", &["files", "main::starts", "expands"]);
-    check("package(parser)", &["lines::long", "files"]);
-    check("package(#*r*) - kind(test)", &["lines::long", "expands"]);
+    check("package(parser)", &["lines::long", "files", CALL]);
+    check("package(#*r*) - kind(test)", &["lines::long", "expands", CALL]);
     check("binary(whole)", &["files"]);
-    check("binary_id(parser)", &["lines::long"]);
+    check("binary_id(parser)", &["lines::long", CALL]);
     check("binary_id(app::bin/app)", &["main::starts"]);
+    check("kind(lib)", &["lines::long"]);
+    check("kind(generated)", &[CALL]);
+    check("test(long) - kind(generated)", &["lines::long"]);
     check("kind(proc-macro) | kind(bin)", &["main::starts", "expands"]);
     check("platform(host)", &["expands"]);
     check("not package(parser) and test(~s)", &["main::starts", "expands"]);
@@ -56,8 +62,8 @@ fn predicates_mean_what_they_mean_to_nextest() {
 
 #[test]
 fn dependencies_are_followed_in_both_directions() {
-    check("deps(app)", &["lines::long", "files", "main::starts"]);
-    check("rdeps(parser)", &["lines::long", "files", "main::starts"]);
+    check("deps(app)", &["lines::long", "files", "main::starts", CALL]);
+    check("rdeps(parser)", &["lines::long", "files", "main::starts", CALL]);
     check("rdeps(app)", &["main::starts"]);
     assert!(needs_dependencies("all() & rdeps(parser)") && !needs_dependencies("package(parser)"));
 }

@@ -3,9 +3,9 @@
 use crate::model::Difference;
 use std::collections::BTreeMap;
 
-/// What a function is charged with.
+/// What is attributed to a function.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Charge {
+pub struct Part {
     /// The site's key; of the root for what nobody with a probe did.
     pub key: u64,
     /// All of it, per run.
@@ -18,8 +18,8 @@ pub struct Charge {
     pub calling_cost: BTreeMap<u64, f64>,
 }
 
-impl Charge {
-    /// What is called more or less often, if that is most of the charge: of several functions the one that costs most.
+impl Part {
+    /// What is called more or less often, if that is most of the part: of several functions the one that costs most.
     pub fn called_otherwise(&self) -> Option<u64> {
         let direction = self.change.estimate.signum();
         let calls: f64 = self.calling_cost.values().sum();
@@ -29,30 +29,30 @@ impl Charge {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Charges {
+pub struct Attribution {
     /// The largest first, in the direction of the test's difference.
-    pub charges: Vec<Charge>,
+    pub parts: Vec<Part>,
     /// The test's difference.
     pub whole: Difference,
 }
 
-/// Whoever pays less than this part of the test's difference is not named.
+/// A function with less than this part of the test's difference is not named.
 const LEAST_SHARE: f64 = 0.05;
 
-impl Charges {
-    /// Those who certainly pay a part worth naming, in the direction of the whole.
-    pub fn payers(&self) -> impl Iterator<Item = &Charge> {
-        self.charges
+impl Attribution {
+    /// Those with a certain part worth naming, in the direction of the whole.
+    pub fn responsible(&self) -> impl Iterator<Item = &Part> {
+        self.parts
             .iter()
-            .filter(|charge| self.whole.is_certain() && charge.change.is_certain() && self.share(charge) >= LEAST_SHARE)
+            .filter(|part| self.whole.is_certain() && part.change.is_certain() && self.share(part) >= LEAST_SHARE)
     }
 
-    /// What somebody pays, as a fraction of the whole; of all that certainly adds to it, where something else takes away
+    /// A part as a fraction of the whole; of all that certainly adds to it, where something else takes away
     /// from it.
-    pub fn share(&self, charge: &Charge) -> f64 {
+    pub fn share(&self, part: &Part) -> f64 {
         let direction = self.whole.estimate.signum();
-        let certain = self.charges.iter().filter(|charge| charge.change.is_certain());
-        let adding: f64 = certain.map(|charge| (direction * charge.change.estimate).max(0.0)).sum();
-        direction * charge.change.estimate / adding.max(self.whole.estimate.abs())
+        let certain = self.parts.iter().filter(|part| part.change.is_certain());
+        let adding: f64 = certain.map(|part| (direction * part.change.estimate).max(0.0)).sum();
+        direction * part.change.estimate / adding.max(self.whole.estimate.abs())
     }
 }

@@ -1,8 +1,8 @@
-//! Who is to blame: the difference of the time at each node, charged to functions.
+//! Attributes the difference of the time at each node to functions.
 //!
 //! A function called `c` times, each call with `s` ns of its own, takes `c * s`. What comes from `s` is the function's
 //! own doing. What comes from `c` is not: some caller on the way from the test calls what it calls more often than it
-//! did, and that caller pays. The calls that both versions make are compared; those that one makes beyond them cost what
+//! did, and to that caller it is attributed. The calls that both versions make are compared; those that one makes beyond them cost what
 //! they cost there. With base's calls `b` and head's `h`, each of `base / b` and `head / h` ns,
 //!
 //! ```text
@@ -14,9 +14,9 @@
 //! takes may depend on how many there are (deep recursion takes longer per call on every processor, work in smaller
 //! pieces less). h / b is the product, over the way from the test, of how many times as often each node is called by one call of
 //! its caller, and of how many times as often it calls itself, directly or not; the second term is divided among them by
-//! the logarithms of these. All charges of all nodes add up to the difference of the whole test.
+//! the logarithms of these. What is attributed of all nodes adds up to the difference of the whole test.
 
-use super::charges::{Charge, Charges};
+use super::attribution::{Attribution, Part};
 use super::differences::{difference, medians};
 use super::merge::{Merged, MergedNode};
 use crate::measure::{ROOT, THREADS};
@@ -43,11 +43,11 @@ impl Counts {
 }
 
 /// Who calls something more or less often.
-struct Culprit {
+struct Caller {
     key: u64,
     /// The key of what is called.
     called: u64,
-    /// The part that it pays, of 1.
+    /// The part that is attributed to it, of 1.
     weight: f64,
 }
 
@@ -60,17 +60,17 @@ struct Account {
     calling: BTreeMap<u64, ByPair>,
 }
 
-/// Charges every difference to somebody, such that with probability 1 - `alpha` no interval misses; `None` for fewer
+/// Attributes every difference to a function, such that with probability 1 - `alpha` no interval misses; `None` for fewer
 /// pairs than an interval needs.
-pub fn charges(merged: &Merged, alpha: f64) -> Option<Charges> {
-    charges_joined(merged, alpha, &Joined::new())
+pub fn attribute(merged: &Merged, alpha: f64) -> Option<Attribution> {
+    attribute_joined(merged, alpha, &Joined::new())
 }
 
 /// By the key of a function, another one whose account its own cost goes to.
 pub type Joined = BTreeMap<u64, u64>;
 
 /// The same with some accounts joined.
-pub fn charges_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Charges> {
+pub fn attribute_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Attribution> {
     let counts: Vec<Counts> = merged.nodes.iter().map(Counts::of).collect();
     let mut accounts: BTreeMap<u64, Account> = BTreeMap::new();
     let mut whole = vec![0.0; merged.pairs];
@@ -78,40 +78,39 @@ pub fn charges_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Ch
         let (own, counted) = parts(node, &counts[index]);
         add(&mut whole, &own, 1.0);
         add(&mut whole, &counted, 1.0);
-        let owner = joined.get(&payer(node.key)).copied().unwrap_or_else(|| payer(node.key));
+        let owner = joined.get(&responsible(node.key)).copied().unwrap_or_else(|| responsible(node.key));
         add(&mut accounts.entry(owner).or_default().own, &own, 1.0);
-        for Culprit { key, called, weight } in culprits(merged, &counts, index) {
-            add(accounts.entry(payer(key)).or_default().calling.entry(called).or_default(), &counted, weight);
+        for Caller { key, called, weight } in callers(merged, &counts, index) {
+            add(accounts.entry(responsible(key)).or_default().calling.entry(called).or_default(), &counted, weight);
         }
     }
     let each = alpha / accounts.len().max(1) as f64;
-    let mut charges =
-        accounts.into_iter().map(|(key, account)| account.close(key, each)).collect::<Option<Vec<_>>>()?;
-    for charge in &mut charges {
-        charge.not_apart.extend(joined.iter().filter(|(_, with)| **with == charge.key).map(|(key, _)| *key));
+    let mut parts = accounts.into_iter().map(|(key, account)| account.close(key, each)).collect::<Option<Vec<_>>>()?;
+    for part in &mut parts {
+        part.not_apart.extend(joined.iter().filter(|(_, with)| **with == part.key).map(|(key, _)| *key));
     }
     let whole = difference(&whole, alpha)?;
-    Some(Charges { charges: in_order(charges, &whole), whole })
+    Some(Attribution { parts: in_order(parts, &whole), whole })
 }
 
 /// Threads are started by the test as far as we know.
-fn payer(key: u64) -> u64 {
+fn responsible(key: u64) -> u64 {
     if key == THREADS { ROOT } else { key }
 }
 
-fn in_order(mut charges: Vec<Charge>, whole: &Difference) -> Vec<Charge> {
+fn in_order(mut parts: Vec<Part>, whole: &Difference) -> Vec<Part> {
     let direction = if whole.estimate < 0.0 { -1.0 } else { 1.0 };
-    charges.sort_by(|a, b| (direction * b.change.estimate).total_cmp(&(direction * a.change.estimate)));
-    charges
+    parts.sort_by(|a, b| (direction * b.change.estimate).total_cmp(&(direction * a.change.estimate)));
+    parts
 }
 
 impl Account {
-    fn close(self, key: u64, alpha: f64) -> Option<Charge> {
+    fn close(self, key: u64, alpha: f64) -> Option<Part> {
         let mut all = self.own.clone();
         self.calling.values().for_each(|values| add(&mut all, values, 1.0));
         let mean = |values: &[f64]| difference(values, alpha).map(|difference| difference.estimate);
         let calling = self.calling.iter().map(|(callee, values)| Some((*callee, mean(values)?)));
-        Some(Charge {
+        Some(Part {
             key,
             not_apart: Vec::new(),
             change: difference(&all, alpha)?,
@@ -158,10 +157,10 @@ fn growth(calls: Sides<f64>) -> Option<f64> {
 
 /// Who on the way to this node calls more or less often, with their shares, which add up to 1; nobody if it is called as
 /// often as before.
-fn culprits(merged: &Merged, counts: &[Counts], index: usize) -> Vec<Culprit> {
+fn callers(merged: &Merged, counts: &[Counts], index: usize) -> Vec<Caller> {
     let way: Vec<usize> = way_to(merged, index);
     let key = |node: usize| merged.nodes[node].key;
-    let by_caller = |node: usize, weight| Culprit { key: key(merged.nodes[node].parent), called: key(node), weight };
+    let by_caller = |node: usize, weight| Caller { key: key(merged.nodes[node].parent), called: key(node), weight };
     // What only one side has begins somewhere, and there is the culprit.
     if let Some(first) = way.iter().find(|node| growth(counts[**node].all).is_none()) {
         return vec![by_caller(*first, 1.0)];
@@ -176,7 +175,7 @@ fn culprits(merged: &Merged, counts: &[Counts], index: usize) -> Vec<Culprit> {
     for node in way {
         let (outside, all) = (logarithm(counts[node].from_outside), logarithm(counts[node].all));
         found.push(by_caller(node, (outside - before) / whole));
-        found.push(Culprit { key: key(node), called: key(node), weight: (all - outside) / whole });
+        found.push(Caller { key: key(node), called: key(node), weight: (all - outside) / whole });
         before = all;
     }
     found.retain(|culprit| (culprit.weight * whole).abs() >= EQUAL_CALLS);
@@ -220,24 +219,24 @@ mod tests {
         Recorded { nodes }
     }
 
-    fn charged(base: &str, head: &str) -> Charges {
+    fn attributed(base: &str, head: &str) -> Attribution {
         let mut merged = Merged::default();
         (0..4).for_each(|_| merged.add(&Sides { base: tree(base), head: tree(head) }));
-        charges(&merged, 0.01).unwrap()
+        attribute(&merged, 0.01).unwrap()
     }
 
-    /// Who pays how much, ns; what is 0 is left out.
+    /// What is attributed to whom, ns; what is 0 is left out.
     #[track_caller]
     fn check(base: &str, head: &str, expected: &[(&str, f64)]) {
-        let charges = charged(base, head);
-        let all = charges.charges.iter().map(|charge| (NAMES[charge.key as usize], charge.change.estimate));
+        let attribution = attributed(base, head);
+        let all = attribution.parts.iter().map(|part| (NAMES[part.key as usize], part.change.estimate));
         let found: Vec<_> = all.filter(|(_, ns)| ns.abs() > 1e-9).collect();
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for ((name, ns), (expected_name, expected_ns)) in found.iter().zip(expected) {
             assert!(name == expected_name && (ns - expected_ns).abs() < 1e-9, "{found:?}");
         }
         let sum: f64 = found.iter().map(|(_, ns)| ns).sum();
-        assert!((sum - charges.whole.estimate).abs() < 1e-9, "{sum} of {:?}", charges.whole);
+        assert!((sum - attribution.whole.estimate).abs() < 1e-9, "{sum} of {:?}", attribution.whole);
     }
 
     #[test]
@@ -275,7 +274,7 @@ mod tests {
     fn what_is_most_of_a_charge_is_calls_of_all_together_or_its_own() {
         let first = |own: f64| {
             let head = format!("a 1 x {own}, a>b 2 x 25, a>c 2 x 24");
-            charged("a 1 x 5, a>b 1 x 25, a>c 1 x 24", &head).charges[0].called_otherwise()
+            attributed("a 1 x 5, a>b 1 x 25, a>c 1 x 24", &head).parts[0].called_otherwise()
         };
         assert_eq!(first(5.0), Some(3));
         assert_eq!(first(45.0), Some(3));
@@ -287,14 +286,14 @@ mod tests {
         // Beyond some depth processors mispredict each return; below a probe's precision a call may seem to take nothing.
         for (shallow, deep) in [(1.0, 1.0), (1.0, 3.0), (1.7, 40.0), (3.0, 1.0), (0.0, 3.0), (-0.2, 3.0)] {
             let (shallow_tree, deep_tree) = (format!("b 21/20 x {shallow}"), format!("b 401/400 x {deep}"));
-            let parts = |charge: &Charge| (charge.own_cost, charge.calling_cost.values().sum::<f64>());
-            let charged_with = |base, head| charged(base, head).charges.swap_remove(0);
-            let charged = charged_with(&shallow_tree, &deep_tree);
-            let (own, calls) = parts(&charged);
+            let parts = |part: &Part| (part.own_cost, part.calling_cost.values().sum::<f64>());
+            let attributed_to = |base, head| attributed(base, head).parts.swap_remove(0);
+            let attributed = attributed_to(&shallow_tree, &deep_tree);
+            let (own, calls) = parts(&attributed);
             assert!((own - 21.0 * (deep - shallow)).abs() < 1e-9 && (calls - 380.0 * deep).abs() < 1e-9);
-            assert_eq!(charged.called_otherwise(), Some(3), "{shallow} {deep}: {own} {calls}");
+            assert_eq!(attributed.called_otherwise(), Some(3), "{shallow} {deep}: {own} {calls}");
             // Back again it is the same with the other sign.
-            let back = parts(&charged_with(&deep_tree, &shallow_tree));
+            let back = parts(&attributed_to(&deep_tree, &shallow_tree));
             assert!((own + back.0).abs() < 1e-9 && (calls + back.1).abs() < 1e-9, "{back:?}");
         }
     }
@@ -317,15 +316,15 @@ mod tests {
     }
 
     #[test]
-    fn one_function_at_two_places_is_one_payer() {
+    fn one_function_at_two_places_is_one_responsible() {
         check("a 1 x 1, b 1 x 1, a>c 1 x 5, b>c 3 x 5", "a 1 x 1, b 1 x 1, a>c 1 x 7, b>c 3 x 7", &[("c", 8.0)]);
     }
 
     #[test]
     fn the_largest_in_the_direction_of_the_whole_comes_first() {
         let order = |base, head| -> Vec<_> {
-            let charges = charged(base, head).charges;
-            charges.iter().map(|charge| NAMES[charge.key as usize]).collect()
+            let attribution = attributed(base, head).parts;
+            attribution.iter().map(|part| NAMES[part.key as usize]).collect()
         };
         assert_eq!(order("a 1 x 10, b 1 x 10", "a 1 x 30, b 1 x 5"), ["a", "test", "b"]);
         assert_eq!(order("a 1 x 30, b 1 x 5", "a 1 x 10, b 1 x 10"), ["a", "test", "b"]);
@@ -333,8 +332,8 @@ mod tests {
 
     #[test]
     fn what_a_function_is_charged_with_is_told_apart() {
-        let charges = charged("a 1 x 5, a>b 2 x 10, a>c 1 x 4", "a 1 x 7, a>b 4 x 10, a>c 2 x 4").charges;
-        let a = &charges[0];
+        let attribution = attributed("a 1 x 5, a>b 2 x 10, a>c 1 x 4", "a 1 x 7, a>b 4 x 10, a>c 2 x 4").parts;
+        let a = &attribution[0];
         assert_eq!((NAMES[a.key as usize], a.own_cost), ("a", 2.0));
         assert_eq!(a.calling_cost, BTreeMap::from([(3, 20.0), (4, 4.0)]));
     }
@@ -343,6 +342,6 @@ mod tests {
     fn too_few_pairs_have_no_interval() {
         let mut merged = Merged::default();
         merged.add(&Sides { base: tree(""), head: tree("") });
-        assert_eq!(charges(&merged, 0.01), None);
+        assert_eq!(attribute(&merged, 0.01), None);
     }
 }

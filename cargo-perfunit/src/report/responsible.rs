@@ -2,7 +2,7 @@
 
 use super::causes;
 use super::format::{self, Glyphs};
-use crate::model::{Blame, Blamed, Engine, Explanation, Function, Outcome, Sides};
+use crate::model::{Engine, Explanation, Function, Outcome, Responsibility, ResponsibleFunction, Sides};
 use std::collections::BTreeMap;
 
 /// Functions named below a test unless everything is asked for.
@@ -12,7 +12,8 @@ const IN_SUMMARY: usize = 2;
 
 /// The responsible functions, and what else is known.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
-    let blamed = explanation.blamed.iter().take(NAMED).map(|blamed| line(explanation, blamed, glyphs));
+    let responsible =
+        explanation.responsible.iter().take(NAMED).map(|responsible| line(explanation, responsible, glyphs));
     let causes = causes::lines(explanation, glyphs).into_iter().map(|line| format!("cause: {line}"));
     let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
     let nobody = nobody.map(|why| why.to_string());
@@ -21,9 +22,9 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let notes = notes.map(|note| format!("note: {}", format::one_line(&note))).collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {
         // The functions that are named did not change.
-        causes.chain(blamed).chain(notes).collect()
+        causes.chain(responsible).chain(notes).collect()
     } else {
-        blamed.chain(causes).chain(notes).collect()
+        responsible.chain(causes).chain(notes).collect()
     }
 }
 
@@ -31,7 +32,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
 pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
     let mut tests: BTreeMap<String, usize> = BTreeMap::new();
     for explanation in outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()) {
-        let function = explanation.blamed.first().map(|first| place(&explanation.functions[first.function]));
+        let function = explanation.responsible.first().map(|first| place(&explanation.functions[first.function]));
         let cause = explanation.outer_cause().map(|cause| causes::name(cause, glyphs));
         if let Some(name) = cause.or(function) {
             *tests.entry(name).or_default() += 1;
@@ -45,27 +46,27 @@ pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
     (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }
 
-fn line(explanation: &Explanation, blamed: &Blamed, glyphs: Glyphs) -> String {
-    let function = &explanation.functions[blamed.function];
-    let [change, low, high] = [blamed.change.estimate, blamed.change.low, blamed.change.high]
+fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Glyphs) -> String {
+    let function = &explanation.functions[responsible.function];
+    let [change, low, high] = [responsible.change.estimate, responsible.change.low, responsible.change.high]
         .map(|cost| signed(cost, explanation.engine, glyphs));
-    let share = 100.0 * blamed.share;
-    let how = how(explanation, blamed);
-    let source = blamed.changed.as_ref().map_or_else(|| "source unchanged".to_owned(), Clone::clone);
+    let share = 100.0 * responsible.share;
+    let how = how(explanation, responsible);
+    let source = responsible.changed.as_ref().map_or_else(|| "source unchanged".to_owned(), Clone::clone);
     format!(
         "responsible: {}{}: {change} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
         place(function),
-        not_apart(explanation, blamed)
+        not_apart(explanation, responsible)
     )
 }
 
 /// Whose own time is part of it: `, or its caller f`.
-pub(super) fn not_apart(explanation: &Explanation, blamed: &Blamed) -> String {
+pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
     let name = |caller: &Option<usize>| match caller {
         Some(function) => format::one_line(&explanation.functions[*function].name),
         None => "the test".to_owned(),
     };
-    match &blamed.not_apart[..] {
+    match &responsible.not_apart[..] {
         [] => String::new(),
         [caller] => format!(", or its caller {} (calls are too short to be timed apart)", name(caller)),
         callers => {
@@ -89,9 +90,9 @@ pub(super) fn place(function: &Function) -> String {
 }
 
 /// In what way it is responsible: `takes longer, 3 calls per run`.
-pub(super) fn how(explanation: &Explanation, blamed: &Blamed) -> String {
-    if let (Blame::CallsOf(callee), Some(each)) = (&blamed.blame, blamed.calls_each) {
-        if *callee == blamed.function {
+pub(super) fn how(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
+    if let (Responsibility::CallsOf(callee), Some(each)) = (&responsible.how, responsible.calls_each) {
+        if *callee == responsible.function {
             return format!(
                 "calls itself, directly or indirectly, {} instead of {}",
                 times(each.head),
@@ -101,13 +102,13 @@ pub(super) fn how(explanation: &Explanation, blamed: &Blamed) -> String {
         let callee = &explanation.functions[*callee].name;
         return format!("each of its calls calls {callee} {} instead of {}", times(each.head), times(each.base));
     }
-    let takes = match (explanation.engine, blamed.change.estimate > 0.0) {
+    let takes = match (explanation.engine, responsible.change.estimate > 0.0) {
         (Engine::Probes, true) => "takes longer",
         (Engine::Probes, false) => "takes less time",
         (Engine::Callgrind, true) => "executes more",
         (Engine::Callgrind, false) => "executes less",
     };
-    format!("{takes}{}", called(blamed.calls))
+    format!("{takes}{}", called(responsible.calls))
 }
 
 fn called(calls: Sides<f64>) -> String {
@@ -138,12 +139,12 @@ mod tests {
     use crate::model::{Cause, Changed, Difference, Verdict};
 
     /// The helper is responsible for all of it.
-    fn blamed() -> Explanation {
+    fn responsible() -> Explanation {
         let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let calls = Sides { base: 3.0, head: 3.0 };
-        let blamed = Blamed {
+        let responsible = ResponsibleFunction {
             function: 1,
-            blame: Blame::ItsOwn,
+            how: Responsibility::ItsOwn,
             change,
             share: 1.0,
             calls,
@@ -151,12 +152,12 @@ mod tests {
             changed: None,
             not_apart: Vec::new(),
         };
-        Explanation { blamed: vec![blamed], ..explanation() }
+        Explanation { responsible: vec![responsible], ..explanation() }
     }
 
     fn with_cause(code_changed: bool) -> Explanation {
         let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
-        Explanation { causes: vec![Cause { changed, share: 0.97 }], code_changed: Some(code_changed), ..blamed() }
+        Explanation { causes: vec![Cause { changed, share: 0.97 }], code_changed: Some(code_changed), ..responsible() }
     }
 
     #[track_caller]
@@ -172,7 +173,7 @@ mod tests {
     fn where_no_code_changed_the_cause_comes_before_the_function() {
         check(with_cause(false), "Cargo.toml: profile.bench.lto", "cause: no code of the workspace changed");
         check(with_cause(true), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
-        check(blamed(), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
+        check(responsible(), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
     }
 
     #[test]

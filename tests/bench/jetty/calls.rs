@@ -1,0 +1,63 @@
+//! Generated calls instead of tests: in functions that no test executes.
+
+use super::Result;
+use super::comparison::{self, Answer};
+use super::draw::Pool;
+use super::edits::Evidence;
+use super::functions::Changes;
+use super::injection::{self, Kind};
+use super::subjects::Subject;
+use super::tool::Tool;
+use cargo_perfunit::report::json::Document;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const OPTIONS: [&str; 3] = ["--generated", "--filterset", "kind(generated)"];
+/// What all functions are to wait to be changed, ns.
+const SHORT: u64 = 1;
+
+/// The comparison of the generated calls, as of a run of its own; the run without tests where there are no calls.
+pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer> {
+    let more = [&OPTIONS[..], more].concat();
+    let document = match comparison::compare::<Document>(tool, tree, versions, &more)? {
+        Answer::Compared(document) => document,
+        refused @ Answer::Refused(_) => return Ok(refused),
+    };
+    let Some(generated) = &document.generated else { return Err("no word of generated calls".into()) };
+    if let Some(why) = &generated.not_compared {
+        return Ok(Answer::Refused(why.text.clone()));
+    }
+    if generated.generation.calls.is_empty() && generated.generation.without.is_empty() {
+        return Ok(Answer::Refused("tests execute it".to_owned()));
+    }
+    Ok(Answer::Compared(generated.comparison.clone().unwrap_or(document)))
+}
+
+/// The functions, by file and line, that no test executes: what is said of all functions if all have changed.
+pub fn uncovered(subject: &Subject<'_>) -> Result<BTreeSet<(String, usize)>> {
+    let pool = Pool::new(&subject.sources, vec![SHORT], subject.experiment.ns_a_round);
+    let mut random = fastrand::Rng::with_seed(subject.experiment.seed);
+    let mut by_file: Vec<(String, Changes)> = Vec::new();
+    for (path, changes) in pool.draw(Kind::Busy, usize::MAX, &mut random).into_iter().flat_map(|drawn| drawn.changes) {
+        match by_file.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, known)) => known.extend(changes),
+            None => by_file.push((path, changes)),
+        }
+    }
+    for (path, mut changes) in by_file {
+        changes.sort_by_key(|(range, _)| range.start);
+        let path = subject.tree.join(path);
+        fs::write(&path, injection::apply(&fs::read_to_string(&path)?, &changes))?;
+    }
+    let listed = subject.experiment.tool.list(&subject.tree, "HEAD", &[]);
+    subject.set_back()?;
+    let uncovered = listed?.document.selection.uncovered.into_iter();
+    Ok(uncovered.map(|uncovered| (uncovered.function.file, uncovered.function.line)).collect())
+}
+
+/// Whether an edit is of one of these functions.
+pub fn is_of(path: &str, evidence: &Evidence, functions: &BTreeSet<(String, usize)>) -> bool {
+    let Evidence::Lines(lines) = evidence else { return false };
+    functions.iter().any(|(file, line)| file == path && lines.contains(line))
+}

@@ -162,8 +162,8 @@ fn generated(run: &Run, page: &mut String) {
 fn uncovered(run: &Run, page: &mut String) {
     let mut write = |headline: Option<String>, functions: &[&Function]| {
         let Some(headline) = headline else { return };
-        let named = |function: &&Function| format!("{} ({})", code(&function.name), code(&growth::place(function)));
-        let mut names: Vec<String> = functions.iter().take(ITEMS).map(named).collect();
+        let item = |function: &&Function| format!("{} ({})", code(&function.name), code(&growth::place(function)));
+        let mut names: Vec<String> = functions.iter().take(ITEMS).map(item).collect();
         if functions.len() > ITEMS {
             names.push(format!("... and {} more", functions.len() - ITEMS));
         }

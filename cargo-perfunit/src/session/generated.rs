@@ -100,7 +100,9 @@ pub fn list_calls(
     let only = only(ground.options, options);
     let mut calls = list_opened(ground.opened, &only, ground.started)?.0.tests;
     calls.retain(|listed| generation.workload(&listed.test).is_some());
-    calls.iter_mut().for_each(|listed| listed.capture = Some(Capture::Generated));
+    for listed in &mut calls {
+        listed.capture = Some(Capture::Generated);
+    }
     Ok((calls, generation.without))
 }
 
@@ -289,7 +291,9 @@ fn only(mut options: Options, asked: &Options) -> Options {
     const CALLS: &str = "kind(generated)";
     options.filter = asked.filter.clone();
     let expressions = &mut options.filter.expressions;
-    expressions.iter_mut().for_each(|expression| *expression = format!("({expression}) & {CALLS}"));
+    for expression in expressions.iter_mut() {
+        *expression = format!("({expression}) & {CALLS}");
+    }
     if expressions.is_empty() {
         expressions.push(CALLS.to_owned());
     }

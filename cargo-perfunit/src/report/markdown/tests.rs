@@ -52,7 +52,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 </details>
 
 "]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r#"
+    assert_data_eq!(told(&samples::whole()), str![[r"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
@@ -105,7 +105,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
+"]].raw());
 }
 
 /// As GitHub makes it, without the cleaning that comes after.

@@ -4,6 +4,7 @@
 
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -40,8 +41,7 @@ pub(super) fn note(executable: &Path, cwd: &Path) -> Result<()> {
     let env =
         environment.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect();
     let note = Invocation { executable: executable.to_owned(), cwd: cwd.to_owned(), env };
-    let text = serde_json::to_vec(&note).map_err(|error| Error::setup(error.to_string()))?;
-    fs::write(&Path::new(&folder).join(format!("{}.json", std::process::id())), text)
+    json::write(&Path::new(&folder).join(format!("{}.json", std::process::id())), &note)
 }
 
 /// The environment without what is only for us.
@@ -55,9 +55,7 @@ pub(super) fn users_environment() -> impl Iterator<Item = (OsString, OsString)> 
 pub fn collect(folder: &Path) -> Result<Vec<Invocation>> {
     let mut notes = Vec::new();
     for path in fs::list_dir(folder)? {
-        let note = serde_json::from_slice(&fs::read(&path)?);
-        let mut note: Invocation =
-            note.map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())))?;
+        let mut note: Invocation = json::read(&path)?;
         // Who is started by cargo, such as a test, has the package's variables already; the package is known by them.
         let is_users = |name: &String, value: &str| std::env::var_os(name).is_some_and(|own| own == value);
         note.env.retain(|name, value| name.starts_with("CARGO_PKG_") || !is_users(name, value));

@@ -1,8 +1,8 @@
 //! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::path::is_rust;
-use crate::system::fs;
+use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -58,16 +58,11 @@ impl CompiledFiles {
 
     /// Reads the note in a side's folder; a side without one compiled nothing that is known.
     pub fn load(folder: &Path) -> Result<Self> {
-        let path = folder.join(NOTE);
-        let Some(text) = fs::read_if_exists(&path)? else { return Ok(Self::default()) };
-        serde_json::from_slice(&text).map_err(|error| {
-            Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean`")
-        })
+        Ok(json::read_if_exists(&folder.join(NOTE))?.unwrap_or_default())
     }
 
     pub(super) fn save(&self, folder: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write(&folder.join(NOTE), text)
+        json::write(&folder.join(NOTE), self)
     }
 
     /// The Rust files among these, which are named as the compiler names them when it runs in `workspace`.

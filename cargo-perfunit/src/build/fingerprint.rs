@@ -5,9 +5,10 @@
 //! the key of the side. So a side is found again only where everything that it read is as it was.
 
 use crate::cargo::user_folder;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
+use crate::system::json;
 use crate::system::os::unix::fs::MetadataExt;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,15 +66,14 @@ impl Fingerprint {
     /// The list that is kept under a key, if there is one.
     pub fn load(ours: &Path, key: &str) -> Option<Self> {
         let file = place(ours, key);
-        let inputs = serde_json::from_slice(&fs::read_if_exists(&file).ok()??).ok()?;
+        let inputs = json::read_if_exists(&file).ok()??;
         cache::touch(&file);
         Some(inputs)
     }
 
     pub fn save(&self, ours: &Path, key: &str) -> Result<()> {
         let file = place(ours, key);
-        let text = serde_json::to_vec(self).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write_atomically(&file, text)?;
+        json::write(&file, self)?;
         file.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))
     }
 

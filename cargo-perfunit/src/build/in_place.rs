@@ -8,6 +8,7 @@ use super::made::FOLDER;
 use crate::error::{Error, Result};
 use crate::model::{Side, Sides};
 use crate::system::fs;
+use crate::system::json;
 use crate::system::os::{Folder, Inherited};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -45,12 +46,11 @@ impl InPlace {
         if links.is_empty() {
             return Ok(this);
         }
-        let text = serde_json::to_vec(&links.iter().map(|(place, _)| place).collect::<Vec<_>>());
-        fs::write_atomically(&this.journal, text.map_err(|error| Error::setup(error.to_string()))?)?;
+        json::write(&this.journal, &links.iter().map(|(place, _)| place).collect::<Vec<_>>())?;
         for (place, target) in links {
             match place.parent() {
                 Some(parent) if !place.exists() => fs::create_dir_all(parent)?,
-                _ => fs::rename(&place, &aside(&place))?,
+                _ => fs::rename(&place, &fs::with_ending(&place, ASIDE))?,
             }
             this.set_aside.push(place.clone());
             crate::system::os::unix::fs::symlink(target, &place).map_err(fs::failed("link", &place))?;
@@ -89,11 +89,9 @@ pub struct Entered {
 /// Puts back what a run that was killed has set aside; the place of the journal.
 pub(super) fn put_back(ours: &Path) -> Result<PathBuf> {
     let journal = ours.join(JOURNAL);
-    if let Some(text) = fs::read_if_exists(&journal)? {
-        let places: Vec<PathBuf> = serde_json::from_slice(&text).unwrap_or_default();
-        places.iter().try_for_each(|place| restore(place))?;
-        fs::remove_file(&journal)?;
-    }
+    let places: Vec<PathBuf> = json::read_if_understood(&journal)?.unwrap_or_default();
+    places.iter().try_for_each(|place| restore(place))?;
+    fs::remove_file(&journal)?;
     Ok(journal)
 }
 
@@ -101,14 +99,8 @@ fn restore(place: &Path) -> Result<()> {
     if place.is_symlink() {
         fs::remove_file(place)?;
     }
-    let aside = aside(place);
+    let aside = fs::with_ending(place, ASIDE);
     if aside.exists() { fs::rename(&aside, place) } else { Ok(()) }
-}
-
-fn aside(place: &Path) -> PathBuf {
-    let mut path = place.as_os_str().to_owned();
-    path.push(ASIDE);
-    PathBuf::from(path)
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ use super::fingerprint::Traces;
 use super::inputs::{Inputs, Reported, places};
 use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Harness, NotExtracted, Sides, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::json;
 use crate::system::os::unix::fs::MetadataExt as _;
 use perfunit_runtime::page::{BENCH_MARKER, INSIDE_VARIABLE};
 use serde::{Deserialize, Serialize};
@@ -91,9 +92,7 @@ impl SideBuild {
 
     /// Reads what was kept in this folder.
     pub fn open(folder: &Path) -> Result<Self> {
-        let note = folder.join(NOTE);
-        serde_json::from_slice(&fs::read(&note)?)
-            .map_err(|error| Error::setup(format!("cannot understand {}: {error}", note.display())))
+        json::read(&folder.join(NOTE))
     }
 
     /// The packages' binaries, sorted by name.
@@ -140,7 +139,7 @@ impl Artifacts {
 /// A side built earlier under this key.
 pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
     let folder = sides.join(key);
-    let build: SideBuild = serde_json::from_slice(&fs::read_if_exists(&folder.join(NOTE)).ok()??).ok()?;
+    let build: SideBuild = json::read_if_exists(&folder.join(NOTE)).ok()??;
     if !build.executables.iter().all(|executable| executable.path.exists()) {
         return None;
     }
@@ -209,8 +208,7 @@ pub(super) fn keep(
             Err(why) => build.not_extracted.push((target.clone(), why.clone())),
         }
     }
-    let text = serde_json::to_vec(&build).map_err(|error| Error::setup(error.to_string()))?;
-    fs::write_atomically(&folder.join(NOTE), text)?;
+    json::write(&folder.join(NOTE), &build)?;
     Ok(build)
 }
 

@@ -39,14 +39,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     let folder = executable.parent().unwrap_or(Path::new("/"));
     let config = WrapperConfig::load(folder)?;
     let call = Call::parse(arguments);
-    let mut command = match &config.chained {
-        Some(wrapper) => {
-            let mut command = Command::new(wrapper);
-            command.arg(rustc);
-            command
-        }
-        None => Command::new(rustc),
-    };
+    let mut command = compiler(&config, rustc);
     if !call.compiles() {
         command.args(arguments);
         return Ok(command);
@@ -78,13 +71,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         doctests::keep_options(arguments, Path::new(out_dir), &name)?;
     }
     if call.links() {
-        let linker = link::users_linker(arguments).or_else(|| call.default_linker().map(OsString::from));
-        if let Some(place) = linker.and_then(|linker| link::place_for(folder, &linker)) {
-            // The last one counts. rustc does not track it, so that nothing else depends on it.
-            let mut option = OsString::from("linker=");
-            option.push(place);
-            command.arg("-C").arg(option);
-        }
+        add_linker(&mut command, folder, &call, arguments);
     }
     let probes = config.probes != Probes::Without && call.carries_probes();
     if probes {
@@ -106,6 +93,25 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
     }
     Ok(command)
+}
+
+/// rustc, or the user's wrapper around it.
+fn compiler(config: &WrapperConfig, rustc: &OsStr) -> Command {
+    let Some(wrapper) = &config.chained else { return Command::new(rustc) };
+    let mut command = Command::new(wrapper);
+    command.arg(rustc);
+    command
+}
+
+/// Puts ourselves in the place of the linker, if it is known.
+fn add_linker(command: &mut Command, folder: &Path, call: &Call, arguments: &[OsString]) {
+    let linker = link::users_linker(arguments).or_else(|| call.default_linker().map(OsString::from));
+    if let Some(place) = linker.and_then(|linker| link::place_for(folder, &linker)) {
+        // The last one counts. rustc does not track it, so that nothing else depends on it.
+        let mut option = OsString::from("linker=");
+        option.push(place);
+        command.arg("-C").arg(option);
+    }
 }
 
 /// Has each basic block call us, and what moves, sets or compares bytes of a linked program.

@@ -1,7 +1,7 @@
 //! What the rustc wrapper is told, by the file beside it.
 
-use crate::error::{Error, Result};
-use crate::system::fs;
+use crate::error::Result;
+use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,16 +37,12 @@ pub struct WrapperConfig {
 impl WrapperConfig {
     /// Reads the settings from the wrapper's folder.
     pub fn load(dir: &Path) -> Result<Self> {
-        let path = dir.join(CONFIG_NAME);
-        serde_json::from_slice(&fs::read(&path)?).map_err(|error| {
-            Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean --cache`")
-        })
+        json::read(&dir.join(CONFIG_NAME)).map_err(|error| error.hint("run `cargo perfunit clean --cache`"))
     }
 
     /// Writes the settings into the wrapper's folder, last: their presence says that the folder is complete.
     pub fn save(&self, dir: &Path) -> Result<()> {
-        let text = serde_json::to_vec_pretty(self).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write_atomically(&dir.join(CONFIG_NAME), text)
+        json::write(&dir.join(CONFIG_NAME), self)
     }
 }
 

@@ -1,9 +1,10 @@
 //! What was generated before, below our folder, by what it depends on.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Function, Generation, Sides};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
+use crate::system::json;
 use std::path::{Path, PathBuf};
 
 /// Generations kept.
@@ -34,14 +35,11 @@ impl Store {
 
     /// What was generated under this key. A file that cannot be understood is none.
     pub fn load(&self, key: &str) -> Result<Option<Generation>> {
-        let text = fs::read_if_exists(&self.file(key))?;
-        Ok(text.and_then(|text| serde_json::from_slice(&text).ok()))
+        json::read_if_understood(&self.file(key))
     }
 
     pub fn save(&self, key: &str, generation: &Generation) -> Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let text = serde_json::to_vec_pretty(generation).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write_atomically(&self.file(key), &text)?;
+        json::write(&self.file(key), generation)?;
         self.forget_oldest()
     }
 

@@ -8,7 +8,7 @@
 //! ends leaves many tests with a verdict.
 
 use super::bench::{Bench, Config};
-use super::confirmed::{beyond_places, confirmed, is_as_places_do, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::confirmed::{beyond_places, confirmed, doubt, is_flagged, rests_on_places, verdicts_of_pairs};
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::Measurement;
@@ -194,15 +194,13 @@ impl Confirmation<'_> {
     fn answer(&mut self, open: &Open, measurement: Measurement) -> Result<Ended> {
         let end = measurement.finish();
         let Question::Pairs(places) = open.question else { return Ok(end) };
-        if !is_as_places_do(&end, places) {
-            return Ok(end);
-        }
+        let Some(doubt) = doubt(&end, places) else { return Ok(end) };
         let subject = &self.subjects[open.subject];
         let mut programs = subject.programs(self.sides);
         programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
         let trial = Trial { bench: self.bench, config: &open.config, programs };
         let instructions = meter::instructions(&trial, &open.settled, &mut self.random)?;
-        Ok(beyond_places(end, instructions))
+        Ok(beyond_places(end, doubt, instructions))
     }
 
     /// What fresh values are of: layouts, where they can be drawn and there is time for it.

@@ -5,7 +5,8 @@ use super::secondary_metrics::OF_PAIRS;
 use super::subject::{Ended, Figures};
 use crate::decide;
 use crate::model::{
-    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, Reason, Verdict,
+    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, REACH_OF_PLACES,
+    Reason, Verdict,
 };
 
 /// Whether something that decides changed by what pairs say: what is counted was read again already.
@@ -23,17 +24,28 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
     1 + gates.iter().filter(is_of_pairs).count().max(1)
 }
 
-/// The answer of fresh values on a test with so small a change, given how its instructions changed. What the place of code can
-/// do counts only if the work changed the same way.
-pub fn beyond_places(mut end: Ended, instructions: Result<MetricVerdict, NotMetered>) -> Ended {
+/// How the place of code can be behind a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// It does as much: without other instructions the change does not count.
+    Usual,
+    /// It did as much once: with the same instructions the change does not count.
+    Rare,
+}
+
+/// The answer of fresh values on a test whose change the place of code can be behind, given how its instructions changed.
+pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVerdict, NotMetered>) -> Ended {
     let Ok(figures) = &mut end.result else { return end };
     let seen = figures.verdict;
-    let agrees = match seen {
-        Verdict::Slower => instructions == Ok(MetricVerdict::More),
-        Verdict::Faster => instructions == Ok(MetricVerdict::Less),
-        _ => true,
+    let counts = match (doubt, &instructions) {
+        (Doubt::Usual, Ok(MetricVerdict::More)) => seen == Verdict::Slower,
+        (Doubt::Usual, Ok(MetricVerdict::Less)) => seen == Verdict::Faster,
+        (Doubt::Usual, _) => false,
+        (Doubt::Rare, instructions) => {
+            !matches!(instructions, Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold))
+        }
     };
-    if !agrees {
+    if !counts {
         figures.verdict = Verdict::Inconclusive;
         end.reason = Some(match instructions {
             Err(NotMetered::BudgetUsedUp) => Reason::BudgetUsedUp,
@@ -44,13 +56,16 @@ pub fn beyond_places(mut end: Ended, instructions: Result<MetricVerdict, NotMete
     end
 }
 
-/// Whether a change is so small that the place of code can do as much; of few ns it does so only where code has no common place.
-pub fn is_as_places_do(end: &Ended, places: Placed) -> bool {
-    end.result.as_ref().is_ok_and(|figures| {
-        let Measured { change, base_ns, head_ns, .. } = &figures.measured;
-        let is_few_ns = places == Placed::Uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS;
-        is_changed(figures) && (change.estimate.abs() < OF_PLACES || is_few_ns)
-    })
+/// Whether a change is so small that the place of code can do as much; more than a little it does only where code has no
+/// common place.
+pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
+    let figures = end.result.as_ref().ok().filter(|figures| is_changed(figures))?;
+    let Measured { change, base_ns, head_ns, .. } = &figures.measured;
+    let is_uncertain = places == Placed::Uncertain;
+    if change.estimate.abs() < OF_PLACES || is_uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS {
+        return Some(Doubt::Usual);
+    }
+    (is_uncertain && change.estimate.abs() < REACH_OF_PLACES).then_some(Doubt::Rare)
 }
 
 fn is_changed(figures: &Figures) -> bool {
@@ -217,9 +232,9 @@ pub mod tests {
         let check = |first: Verdict, instructions: Result<_, _>, verdict: Verdict| {
             let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
             let fresh = ended(Ok(figures(first, estimate)));
-            assert!(is_as_places_do(&fresh, Placed::Matched));
+            assert_eq!(doubt(&fresh, Placed::Matched), Some(Doubt::Usual));
             let before = ended(Ok(figures(first, estimate)));
-            let end = confirmed(&before, beyond_places(fresh, instructions.clone()), Placed::Uncertain);
+            let end = confirmed(&before, beyond_places(fresh, Doubt::Usual, instructions.clone()), Placed::Uncertain);
             let why = Reason::AsPlacesDo { seen: first, instructions };
             assert_eq!(end.result.unwrap().verdict, verdict);
             assert_eq!(end.reason, (verdict == Verdict::Inconclusive).then_some(why));
@@ -235,20 +250,37 @@ pub mod tests {
         let of = |verdict, estimate, base_ns: f64| {
             let mut figures = figures(verdict, estimate);
             (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
-            [Placed::Matched, Placed::Uncertain].map(|places| is_as_places_do(&ended(Ok(figures.clone())), places))
+            [Placed::Matched, Placed::Uncertain].map(|places| doubt(&ended(Ok(figures.clone())), places))
         };
-        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [false, false]);
-        assert_eq!(of(Verdict::Same, 0.013, 1000.0), [false, false]);
+        assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 2]);
+        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [None, Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 2]);
         // 4 ns of 20, and 6 ns.
-        assert_eq!(of(Verdict::Slower, 0.2, 20.0), [false, true]);
-        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [false, false]);
+        assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, Some(Doubt::Usual)]);
+        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None; 2]);
+    }
+
+    #[test]
+    fn what_places_did_once_counts_unless_the_instructions_are_the_same() {
+        use MetricVerdict::{ChangedBelowThreshold, Less, More, Same, Varies};
+        let check = |instructions: Result<_, _>, verdict: Verdict| {
+            let end = beyond_places(ended(Ok(figures(Verdict::Slower, 0.13))), Doubt::Rare, instructions);
+            assert_eq!(end.result.unwrap().verdict, verdict);
+        };
+        for same in [Same, ChangedBelowThreshold] {
+            check(Ok(same), Verdict::Inconclusive);
+        }
+        // Fewer of them can take longer.
+        for known in [Ok(More), Ok(Less), Ok(Varies), Err(NotMetered::TooLong)] {
+            check(known, Verdict::Slower);
+        }
     }
 
     #[test]
     fn instructions_that_the_run_had_no_time_to_count_leave_a_change_unconfirmed() {
         let fresh = || ended(Ok(figures(Verdict::Slower, 0.013)));
         let check = |why, expected| {
-            let end = confirmed(&fresh(), beyond_places(fresh(), Err(why)), Placed::Matched);
+            let end = confirmed(&fresh(), beyond_places(fresh(), Doubt::Usual, Err(why)), Placed::Matched);
             assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(expected)));
         };
         check(NotMetered::BudgetUsedUp, Reason::Unconfirmed { seen: Verdict::Slower });

@@ -13,15 +13,14 @@ use super::trial::Trial;
 use crate::decide::{self, Looks, Rule, Step};
 use crate::error::Result;
 use crate::model::{
-    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, Reason, Sides, Threshold, Verdict,
+    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, REACH_OF_PLACES, Reason, Sides,
+    Threshold, Verdict,
 };
 use crate::system::interrupt;
 use std::time::{Duration, Instant};
 
 /// A cold call is noisier than any repeated one: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
-/// Layouts that nobody matched were seen to fake up to 13 % of one kind of edit after another: no threshold below this.
-const UNMATCHED_THRESHOLD: f64 = 0.15;
 /// What the place of the same code does to its time, in 99 of 100 cases: 2.6 standard deviations of the 3.3 % that were
 /// seen between layouts of one body.
 const LAYOUT_BIAS: f64 = 0.085;
@@ -79,7 +78,7 @@ impl Measurement {
         let rule = if settled.matched {
             rule
         } else {
-            Rule { threshold: threshold.max(UNMATCHED_THRESHOLD), bias: LAYOUT_BIAS + rule.bias, ..rule }
+            Rule { threshold: threshold.max(REACH_OF_PLACES), bias: LAYOUT_BIAS + rule.bias, ..rule }
         };
         let accepted = config.accepted.as_ref().map_or(0.0, |accepted| accepted.log_ratio(settled.task.mode()));
         Self {

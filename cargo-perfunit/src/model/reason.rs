@@ -103,7 +103,7 @@ pub enum Reason {
     },
     /// A flagged change did not show on fresh pairs.
     NotConfirmed,
-    /// A small change, confirmed, without other instructions: nothing shows that it is more than the place of code does.
+    /// A confirmed change without other instructions: nothing shows that it is more than the place of code can do.
     AsPlacesDo {
         /// What fresh pairs said.
         seen: Verdict,

@@ -191,6 +191,13 @@ pub(super) fn without_escapes(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
+/// With a capital letter and a full stop.
+pub fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,8 +14,8 @@ use crate::config::Terms;
 use crate::error::{Result, Stop, Tried, apart};
 use crate::git::Versions;
 use crate::model::{
-    Capture, Harness, Ignored, Metrics, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides, TargetId,
-    TargetKind, TestCodeDifference, TestId, Verdict, Warning, Why,
+    Capture, Harness, Ignored, Metrics, NoBench, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides,
+    TargetId, TargetKind, TestCodeDifference, TestId, Verdict, Warning, Why,
 };
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,21 +112,10 @@ pub fn candidates(
     let overlaid = names.of_pairing(versions, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
     for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
-        if let Some(why) = built.left_out.get(target) {
-            candidates.unmeasured_targets.push(format!("{target}: {why}"));
-            continue;
-        }
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
-        if let Some((side, why)) = not_extracted(&built.sides, target) {
-            candidates.unmeasured_targets.push(format!("{target}: {why} (on {side})"));
-            continue;
-        }
-        if executables.base.or(executables.head).is_none() {
-            candidates.unmeasured_targets.push(format!("{target}: not built with these features"));
-            continue;
-        }
-        let tests = match apart(tests_of(&context.ours, executables))? {
+        let listed = can_be_listed(built, target, executables).and_then(|()| tests_of(&context.ours, executables));
+        let tests = match apart(listed)? {
             Ok(tests) => tests,
             Err(why) => {
                 candidates.unmeasured_targets.push(format!("{target}: {why}"));
@@ -159,23 +148,39 @@ pub fn candidates(
     Ok(candidates)
 }
 
-/// Why nothing is known of the doc tests of a target, and on which side.
-fn not_extracted<'a>(sides: &'a Sides<SideBuild>, target: &TargetId) -> Option<(Side, &'a NotExtracted)> {
-    Side::BOTH.into_iter().find_map(|side| {
-        let mut all = sides.get(side).not_extracted.iter();
-        all.find(|(known, _)| known == target).map(|(_, why)| (side, why))
-    })
-}
-
-/// Why a target with a harness of its own, or with benchmarks, has no tests that could be measured.
+/// Why a target has no tests that could be measured.
 #[derive(Debug, thiserror::Error)]
 enum NoTests {
+    #[error("{0}")]
+    LeftOut(NoBench),
+    #[error("{why} (on {side})")]
+    NotExtracted { why: NotExtracted, side: Side },
+    #[error("not built with these features")]
+    NotBuilt,
     #[error("has its own test harness (harness = false), but in one of the versions only")]
     OneVersionOnly,
     #[error("has its own test harness (harness = false), which does not list its tests: {why} (on {side})")]
     Unlisted { why: Unlisted, side: Side },
     #[error("does not list its benchmarks: {why} (on {side})")]
     NoBenchmarks { why: Unlisted, side: Side },
+}
+
+/// Whether a target can be asked for its tests.
+fn can_be_listed(
+    built: &BuiltSides,
+    target: &TargetId,
+    executables: Sides<Option<&TestExecutable>>,
+) -> Tried<(), NoTests> {
+    if let Some(why) = built.left_out.get(target) {
+        return Err(Stop::Because(NoTests::LeftOut(why.clone())));
+    }
+    for side in Side::BOTH {
+        let mut not_extracted = built.sides.get(side).not_extracted.iter();
+        if let Some((_, why)) = not_extracted.find(|(known, _)| known == target) {
+            return Err(Stop::Because(NoTests::NotExtracted { why: why.clone(), side }));
+        }
+    }
+    executables.base.or(executables.head).map(drop).ok_or(Stop::Because(NoTests::NotBuilt))
 }
 
 /// The tests of a target in both versions; or why a harness of its own does not tell.

@@ -34,12 +34,11 @@ pub fn leave_out_unexecuted(
 ) -> Result<Option<Warning>> {
     let _span = tracing::info_span!("trace").entered();
     let ours = &builder.context().ours;
-    let mut in_question = BTreeMap::new();
-    for (index, candidate) in candidates.chosen.iter().enumerate() {
-        if candidates.places_of(candidate).is_some() {
-            in_question.insert(index, surroundings(built, &candidate.test.target));
-        }
-    }
+    let numbered = candidates.chosen.iter().enumerate();
+    let in_question: BTreeMap<usize, String> = numbered
+        .filter(|(_, candidate)| candidates.places_of(candidate).is_some())
+        .map(|(index, candidate)| (index, surroundings(built, &candidate.test.target)))
+        .collect();
     if in_question.is_empty() {
         return Ok(None);
     }
@@ -54,6 +53,9 @@ pub fn leave_out_unexecuted(
     if fresh {
         builder.checkout(build::Place::Measured, built.pairing.data(), &built.injections)?;
     }
+    // Half of what is left: the rest is for measuring.
+    let deadline =
+        tracing.deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
     let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
     let mut tracer = Tracer {
         built,
@@ -62,33 +64,9 @@ pub fn leave_out_unexecuted(
         made: InPlace::put(&built.sides, ours)?,
         temporary: ours.join("tmp").join("traced"),
         limit: tracing.timeout.min(trace::LONGEST),
+        deadline,
     };
-    // Half of what is left: the rest is for measuring.
-    let deadline =
-        tracing.deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
-    let (mut idle, mut late) = (BTreeMap::new(), None);
-    let tests = in_question.len();
-    for (traced, (index, surroundings)) in in_question.into_iter().enumerate() {
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            late = Some(Untraceable::OutOfTime { tests: tests - traced });
-            break;
-        }
-        let candidate = &candidates.chosen[index];
-        progress.message(candidate.test.to_string());
-        let places = candidates.places_of(candidate).unwrap_or_default();
-        let executed = match remembered.executed(&candidate.test, &surroundings) {
-            Some(known) => known,
-            None => tracer.executes(candidate, &places)?,
-        };
-        if interrupt::requested() {
-            break;
-        }
-        remembered.insert_executed(&candidate.test, surroundings, executed);
-        if !executed {
-            idle.insert(index, places.len());
-        }
-        progress.advance();
-    }
+    let (idle, late) = tracer.idle(candidates, in_question, &mut remembered, &progress)?;
     let _ = fs::remove_dir_all(&tracer.temporary);
     if fresh {
         // What the tests wrote is not for the measuring to find.
@@ -124,9 +102,45 @@ struct Tracer<'a> {
     made: InPlace,
     temporary: PathBuf,
     limit: Duration,
+    deadline: Option<Instant>,
 }
 
 impl Tracer<'_> {
+    /// Those of the tests in question that come by no changed place, with the number of these places; and why not all of
+    /// the tests were run.
+    fn idle(
+        &mut self,
+        candidates: &Candidates,
+        in_question: BTreeMap<usize, String>,
+        remembered: &mut Remembered,
+        progress: &Progress,
+    ) -> Result<(BTreeMap<usize, usize>, Option<Untraceable>)> {
+        let (mut idle, mut late) = (BTreeMap::new(), None);
+        let tests = in_question.len();
+        for (traced, (index, surroundings)) in in_question.into_iter().enumerate() {
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                late = Some(Untraceable::OutOfTime { tests: tests - traced });
+                break;
+            }
+            let candidate = &candidates.chosen[index];
+            progress.message(candidate.test.to_string());
+            let places = candidates.places_of(candidate).unwrap_or_default();
+            let executed = match remembered.executed(&candidate.test, &surroundings) {
+                Some(known) => known,
+                None => self.executes(candidate, &places)?,
+            };
+            if interrupt::requested() {
+                break;
+            }
+            remembered.insert_executed(&candidate.test, surroundings, executed);
+            if !executed {
+                idle.insert(index, places.len());
+            }
+            progress.advance();
+        }
+        Ok((idle, late))
+    }
+
     /// True unless all runs on both sides came by no changed place.
     ///
     /// Until a place is passed both sides do the same, so each run is one more for both.

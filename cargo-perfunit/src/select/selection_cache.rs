@@ -5,10 +5,10 @@ use super::changed_functions;
 use super::source::ChangedItem;
 use super::target_code::TargetCode;
 use crate::build::SideBuild;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Sides, TargetId, TestId};
 use crate::system::cache::{self, KeyBuilder};
-use crate::system::fs;
+use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Remembered {
     /// Reads what is known; a damaged file is as good as none.
     pub fn load(ours: &Path, sides: &Sides<SideBuild>) -> Result<Self> {
         let path = file(ours, sides);
-        let known = fs::read_if_exists(&path)?.and_then(|text| serde_json::from_slice(&text).ok());
+        let known = json::read_if_understood(&path)?;
         Ok(Self { path: Some(path), answers: known.unwrap_or_default(), is_new: false })
     }
 
@@ -89,8 +89,7 @@ impl Remembered {
     /// Writes down what is new.
     pub fn save(&mut self) -> Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| self.is_new) else { return Ok(()) };
-        let text = serde_json::to_vec(&self.answers).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write_atomically(path, text)?;
+        json::write(path, &self.answers)?;
         self.is_new = false;
         path.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))
     }

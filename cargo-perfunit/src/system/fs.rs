@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::system::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
 /// What a failed operation says.
@@ -21,6 +21,13 @@ pub fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Er
             _ => message,
         }
     }
+}
+
+/// A path with an ending behind its name.
+pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(ending);
+    PathBuf::from(path)
 }
 
 /// Reads a file as bytes.
@@ -172,7 +179,7 @@ fn unlock(folder: &Path) {
 }
 
 /// The paths in a folder, sorted; an absent folder has none.
-pub fn list_dir(path: &Path) -> Result<Vec<std::path::PathBuf>> {
+pub fn list_dir(path: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -6,6 +6,7 @@ pub mod cache;
 pub mod date;
 pub mod fs;
 pub mod interrupt;
+pub mod json;
 pub mod log;
 pub mod os;
 pub mod process;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::{NoDoctest, NotExtracted, Sides, TargetId, TestCodeDifference};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
-use serde::de::DeserializeOwned;
+use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -64,27 +64,27 @@ impl Order {
     pub fn give(&self, folder: &Path) -> Result<()> {
         fs::remove_dir_all(folder)?;
         cache::private_dir(folder)?;
-        save(&folder.join(ORDER), self)
+        json::write(&folder.join(ORDER), self)
     }
 
     /// In the role.
     pub fn take() -> Result<(Self, PathBuf)> {
         let folder = std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
         let folder = folder.ok_or_else(|| Error::usage(format!("{RUSTDOC_NAME} is called by cargo")))?;
-        Ok((load(&folder.join(ORDER))?, folder))
+        Ok((json::read(&folder.join(ORDER))?, folder))
     }
 
     /// The doc tests of the other side.
     pub fn texts(&self, package: &str) -> Result<Option<Vec<DocTest>>> {
         let Some(folder) = &self.texts else { return Ok(None) };
         let path = text_of(folder, package);
-        if path.exists() { load(&path).map(Some) } else { Ok(None) }
+        json::read_if_exists(&path)
     }
 }
 
 impl Extracted {
     pub fn answer(&self, folder: &Path) -> Result<()> {
-        save(&text_of(folder, &self.package), self)
+        json::write(&text_of(folder, &self.package), self)
     }
 }
 
@@ -94,15 +94,14 @@ pub fn collect(folder: &Path, targets: &BTreeSet<&TargetId>) -> Result<BTreeMap<
     for target in targets {
         let path = text_of(folder, &target.package);
         let missing = || Extracted { package: target.package.clone(), bundled: Err(NotExtracted::NotRun) };
-        let extracted = if path.exists() { load(&path)? } else { missing() };
-        found.insert((*target).clone(), extracted);
+        found.insert((*target).clone(), json::read_if_exists(&path)?.unwrap_or_else(missing));
     }
     Ok(found)
 }
 
 /// Keeps the doc tests of a side, for the other to have the same.
 pub fn write_texts(folder: &Path, package: &str, own: &[DocTest]) -> Result<()> {
-    save(&text_of(folder, package), &own)
+    json::write(&text_of(folder, package), &own)
 }
 
 /// A key of the doc tests that were kept there.
@@ -119,7 +118,7 @@ pub fn texts_key(folder: &Path) -> Result<String> {
 pub fn differences(texts: Sides<&Path>, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
     let by_name = |folder: &Path| -> Result<BTreeMap<String, DocTest>> {
         let path = text_of(folder, package);
-        let own: Vec<DocTest> = if path.exists() { load(&path)? } else { Vec::new() };
+        let own: Vec<DocTest> = json::read_if_exists(&path)?.unwrap_or_default();
         Ok(own.into_iter().map(|test| (test.name.clone(), test)).collect())
     };
     let Sides { base, head } = texts.try_map(|_, folder| by_name(folder))?;
@@ -134,14 +133,4 @@ pub fn differences(texts: Sides<&Path>, package: &str) -> Result<BTreeMap<String
 
 fn text_of(folder: &Path, package: &str) -> PathBuf {
     folder.join(format!("of-{package}.json"))
-}
-
-fn save(path: &Path, value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_vec(value).map_err(|error| Error::setup(error.to_string()))?;
-    fs::write_atomically(path, text)
-}
-
-fn load<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    serde_json::from_slice(&fs::read(path)?)
-        .map_err(|error| Error::setup(format!("{} is damaged: {error}", path.display())))
 }

@@ -1,7 +1,7 @@
 //! How a library was compiled: rustdoc is not told, and its doc tests are to be compiled likewise.
 
-use crate::error::{Error, Result};
-use crate::system::fs;
+use crate::error::Result;
+use crate::system::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,14 @@ const OF_LIBRARY: [&str; 5] = ["metadata", "extra-filename", "incremental", "lin
 
 /// Keeps the options of a library for its doc tests. `name` is that of its file, without `lib` and ending.
 pub fn keep_options(arguments: &[OsString], out_dir: &Path, name: &str) -> Result<()> {
-    let text = serde_json::to_vec(&options(arguments)).map_err(|error| Error::setup(error.to_string()))?;
-    fs::write(&out_dir.join(format!("{name}{SUFFIX}")), text)
+    json::write(&out_dir.join(format!("{name}{SUFFIX}")), &options(arguments))
 }
 
 /// The options of a library that was compiled to this file; none if our wrapper did not compile it.
 pub fn options_of(library: &Path) -> Result<Option<Vec<String>>> {
     let stem = library.file_stem().unwrap_or_default().to_string_lossy();
     let note: PathBuf = library.with_file_name(format!("{}{SUFFIX}", stem.strip_prefix("lib").unwrap_or(&stem)));
-    let Some(text) = fs::read_if_exists(&note)? else { return Ok(None) };
-    let damaged = |error| Error::setup(format!("{} is damaged: {error}", note.display()));
-    serde_json::from_slice(&text).map(Some).map_err(damaged)
+    json::read_if_exists(&note)
 }
 
 /// The options for code generation, and the features.

@@ -52,7 +52,7 @@ pub fn place_for(wrapper_folder: &Path, linker: &OsStr) -> Option<PathBuf> {
 }
 
 fn fill(draft: &Path, name: &OsStr, linker: &OsStr) -> Result<()> {
-    fs::write(&note_of(&draft.join(name)), linker.as_bytes())?;
+    fs::write(&fs::with_ending(&draft.join(name), NOTE_SUFFIX), linker.as_bytes())?;
     let wrapper = Path::new("../..").join(WRAPPER_NAME);
     crate::system::os::unix::fs::symlink(wrapper, draft.join(name)).map_err(|error| Error::setup(error.to_string()))
 }
@@ -64,15 +64,9 @@ pub fn is_place(path: &Path) -> bool {
 
 /// The wrapper's folder, and the linker that a place stands for.
 pub fn behind(place: &Path) -> Result<(PathBuf, OsString)> {
-    let linker = OsString::from_vec(fs::read(&note_of(place))?);
+    let linker = OsString::from_vec(fs::read(&fs::with_ending(place, NOTE_SUFFIX))?);
     let folder = place.ancestors().nth(3).unwrap_or(Path::new("/"));
     Ok((folder.to_owned(), linker))
-}
-
-fn note_of(place: &Path) -> PathBuf {
-    let mut path = place.as_os_str().to_owned();
-    path.push(NOTE_SUFFIX);
-    PathBuf::from(path)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::arguments::Scope;
 use crate::error::{Error, Result};
 use crate::system::fs;
+use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -106,9 +107,7 @@ impl Output {
 
 /// The folder beside an executable.
 pub(super) fn folder_of(executable: &Path) -> PathBuf {
-    let mut name = executable.as_os_str().to_owned();
-    name.push(FOLDER_SUFFIX);
-    PathBuf::from(name)
+    fs::with_ending(executable, FOLDER_SUFFIX)
 }
 
 /// The executable that a folder lies beside.
@@ -120,19 +119,17 @@ impl LinkRecord {
     /// Reads the record of a folder of kept files.
     pub fn load(folder: &Path) -> Result<Self> {
         let path = folder.join(NOTE);
-        let damaged = |why: String| {
-            Error::setup(format!("{} is damaged: {why}", path.display())).hint("run `cargo perfunit clean`")
-        };
-        let record: Self = serde_json::from_slice(&fs::read(&path)?).map_err(|error| damaged(error.to_string()))?;
+        let record: Self = json::read(&path)?;
         if record.version != VERSION {
-            return Err(damaged(format!("its form is {}, not {VERSION}", record.version)));
+            let (path, found) = (path.display(), record.version);
+            let other_form = Error::setup(format!("{path} is damaged: its form is {found}, not {VERSION}"));
+            return Err(other_form.hint("run `cargo perfunit clean`"));
         }
         Ok(Self { folder: folder.to_owned(), ..record })
     }
 
     pub(super) fn save(&self, folder: &Path) -> Result<()> {
-        let text = serde_json::to_vec(self).map_err(|error| Error::setup(error.to_string()))?;
-        fs::write(&folder.join(NOTE), text)
+        json::write(&folder.join(NOTE), self)
     }
 
     /// Why something that went into the executable may not be among the inputs: then nothing can be said about what

@@ -69,9 +69,7 @@ fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Optio
     let parsed = parse(&arguments);
     let output = parsed.iter().find_map(|argument| argument.output())?;
     let output = cwd.join(output);
-    let mut folder = folder_of(&output).into_os_string();
-    folder.push(".new");
-    let folder = PathBuf::from(folder);
+    let folder = fs::with_ending(&folder_of(&output), ".new");
     // Of a link that was killed. Cargo's lock keeps others out of its folder.
     fs::remove_dir_all(&folder).and_then(|()| fs::create_dir_all(&folder)).ok()?;
     let env = VARIABLES.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect();

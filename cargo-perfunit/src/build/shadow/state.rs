@@ -1,8 +1,9 @@
 //! What we believe is in the tree, kept beside it between runs.
 
 use super::disk::Stamp;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::Mode;
+use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,16 +38,13 @@ impl State {
 
     /// Reads the file; one that is absent, damaged or of another version says nothing.
     pub(super) fn load(path: &Path) -> Result<State> {
-        let bytes = crate::system::fs::read_if_exists(path)?.unwrap_or_default();
-        let state = serde_json::from_slice(&bytes).ok().filter(|state: &State| state.version == VERSION);
+        let state = json::read_if_understood(path)?.filter(|state: &State| state.version == VERSION);
         Ok(state.unwrap_or_else(State::unknown))
     }
 
     /// Replaces the file in one step.
     pub(super) fn save(&self, path: &Path) -> Result<()> {
-        let bytes = serde_json::to_vec(self)
-            .map_err(|error| Error::setup(format!("cannot write {}: {error}", path.display())))?;
-        crate::system::fs::write_atomically(path, bytes)
+        json::write(path, self)
     }
 
     /// The record of a file.

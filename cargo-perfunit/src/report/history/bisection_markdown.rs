@@ -3,7 +3,7 @@
 use super::bisection::{direction, explained, notes, place, plain_line, without_figures};
 use super::commit::skipped;
 use crate::model::{Bisection, Change, Commit, FoundStep, FoundTest, SourceChange, Unresolved, Unsearched};
-use crate::report::format::{self, Glyphs, count, percent, short_commit};
+use crate::report::format::{self, Glyphs, count, percent, sentence, short_commit};
 use crate::report::markdown::{code, plain};
 use crate::report::text::TextOptions;
 use crate::system::date;
@@ -22,7 +22,7 @@ pub fn render(bisection: &Bisection) -> String {
         unresolved(left, &mut page);
     }
     for note in notes(bisection) {
-        let _ = writeln!(page, "\n{}.", capital(&note));
+        let _ = writeln!(page, "\n{}", sentence(&note));
     }
     how(bisection, &mut page);
     page
@@ -138,10 +138,4 @@ fn how(bisection: &Bisection, page: &mut String) {
         let _ = write!(page, "\n```sh\ncargo perfunit diff {}..{head} {test}\n```\n", short_commit(&found.base.id));
     }
     page.push_str("\n</details>\n");
-}
-
-fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}", rest.as_str())
 }

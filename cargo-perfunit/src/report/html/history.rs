@@ -2,9 +2,9 @@
 
 use super::course::Courses;
 use super::page::{HtmlOptions, document};
-use super::{commits, rows, sentence};
+use super::{commits, rows};
 use crate::model::{Course, History, Verdict};
-use crate::report::format::{count, one_line};
+use crate::report::format::{count, one_line, sentence};
 use crate::report::history::{Counts, error_rate, name, notes};
 use maud::{Markup, html};
 

@@ -31,13 +31,6 @@ fn percent(part: f64) -> String {
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// With a capital letter and a full stop.
-fn sentence(text: &str) -> String {
-    let mut rest = text.chars();
-    let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", rest.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     #[test]

@@ -105,10 +105,9 @@ impl Run {
 
 /// It was compared, there is nothing in it that could have changed, or nobody wants to know.
 fn says_something(call: &Outcome) -> bool {
-    let has_no_change =
+    let is_equal =
         |reason: &Reason| matches!(reason, Reason::FoldedAway { .. } | Reason::SameCode | Reason::SameExecutable);
-    let is_unwanted = |reason: &Reason| matches!(reason, Reason::Filtered | Reason::Skipped { .. });
-    let is_settled = |reason: &Reason| has_no_change(reason) || is_unwanted(reason);
+    let is_settled = |reason: &Reason| is_equal(reason) || matches!(reason, Reason::Filtered | Reason::Skipped { .. });
     call.measured.is_some() || call.reason.as_ref().is_none_or(is_settled)
 }
 

@@ -291,7 +291,7 @@ fn only(mut options: Options, asked: &Options) -> Options {
     const CALLS: &str = "kind(generated)";
     options.filter = asked.filter.clone();
     let expressions = &mut options.filter.expressions;
-    for expression in &mut *expressions {
+    for expression in expressions.iter_mut() {
         *expression = format!("({expression}) & {CALLS}");
     }
     if expressions.is_empty() {

@@ -87,10 +87,10 @@ pub fn of(test: &TestId) -> Explanation {
 }
 
 fn responsible() -> Vec<ResponsibleFunction> {
-    let named = |function, blame, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<&str>| {
+    let named = |function, how, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<&str>| {
         ResponsibleFunction {
             function,
-            blame,
+            how,
             change: difference(change),
             share: change / 378.5,
             calls: Sides { base: calls[0], head: calls[1] },

@@ -1,8 +1,8 @@
 //! An explanation as the tool makes them, with a culprit, a bystander that became faster and a cause outside of the code.
 
 use cargo_perfunit::model::{
-    CallNode, Cause, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility, Responsible,
-    Sides, Strategy, TestId,
+    CallNode, Cause, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility,
+    ResponsibleFunction, Sides, Strategy, TestId,
 };
 use std::collections::BTreeMap;
 
@@ -86,18 +86,19 @@ pub fn of(test: &TestId) -> Explanation {
     }
 }
 
-fn responsible() -> Vec<Responsible> {
-    let named =
-        |function, blame, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<&str>| Responsible {
+fn responsible() -> Vec<ResponsibleFunction> {
+    let named = |function, how, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<&str>| {
+        ResponsibleFunction {
             function,
-            blame,
+            how,
             change: difference(change),
             share: change / 378.5,
             calls: Sides { base: calls[0], head: calls[1] },
             calls_each: each.map(|[base, head]| Sides { base, head }),
             changed: changed.map(str::to_owned),
             not_apart: Vec::new(),
-        };
+        }
+    };
     vec![
         named(1, Responsibility::ItsOwn, 350.0, [48.0, 48.0], None, Some("changed fn word (src/lexer.rs:14-19)")),
         named(

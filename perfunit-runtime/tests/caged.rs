@@ -46,7 +46,7 @@ fn make(call: &str) {
         }),
         "threads" => tried(|n| std::thread::spawn(move || n).join().unwrap()),
         "delete" => tried(|_| std::fs::remove_file(&kept)),
-        "delete once" => run("", || (), |()| drop(std::fs::remove_file(&kept))),
+        "delete once" => run("", || ((), ()), |(), ()| drop(std::fs::remove_file(&kept))),
         "write" => tried(|_| std::fs::write(&written, "x")),
         "read" => tried(|_| std::fs::read(&kept)),
         "input" => tried(|_| std::io::stdin().read(&mut [0])),
@@ -88,8 +88,8 @@ fn deep(n: usize) -> usize {
 fn tried<T: std::fmt::Debug>(work: impl Fn(usize) -> T) {
     try_out(
         "",
-        |n| n,
-        |n, watch| {
+        |n| ((n,), ()),
+        |(n,), (), watch| {
             executed(7);
             executed(8);
             let value = work(n);

@@ -34,7 +34,7 @@ pub fn ranking(profiles: &Profiles) -> Vec<Ranked> {
         Some(Ranked { function: function.clone(), score, self_cost, tests: times.len() })
     });
     let mut ranked: Vec<Ranked> = ranked.collect();
-    ranked.sort_by(|a, b| b.score.rank.total_cmp(&a.score.rank));
+    ranked.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
     ranked
 }
 

@@ -15,7 +15,7 @@ pub struct Score {
     /// Population standard deviation of its shares.
     pub deviation: f64,
     /// R less the deviation: what functions are ranked by.
-    pub rank: f64,
+    pub value: f64,
 }
 
 /// The score of one function by its shares (0..=1) of the time of those tests that call it; `None` if none does.
@@ -27,7 +27,7 @@ pub fn score(shares: &[f64]) -> Option<Score> {
     let mean = shares.iter().sum::<f64>() / count;
     let distance = (shares.iter().map(|share| share * share).sum::<f64>() / count).sqrt();
     let deviation = (shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / count).sqrt();
-    Some(Score { distance, deviation, rank: distance - WEIGHT * deviation })
+    Some(Score { distance, deviation, value: distance - WEIGHT * deviation })
 }
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn an_even_share_ranks_before_an_uneven_one() {
-        let rank = |shares: &[f64]| score(shares).unwrap().rank;
+        let rank = |shares: &[f64]| score(shares).unwrap().value;
         assert!(rank(&[0.6, 0.5, 0.5]) > rank(&[0.9, 0.2, 0.2]));
     }
 

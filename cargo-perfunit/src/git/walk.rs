@@ -36,7 +36,7 @@ pub enum Steps {
 
 /// Commits in a row, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commits {
+pub struct Line {
     /// The one before the first.
     pub base: model::Commit,
     /// Each with its first parent before it.
@@ -49,7 +49,7 @@ pub struct Commits {
 
 impl Repository {
     /// Walks from the end of a range along first parents to its beginning.
-    pub fn walk(&self, walk: &Walk) -> Result<Commits> {
+    pub fn walk(&self, walk: &Walk) -> Result<Line> {
         let tags = self.tags()?;
         let (base, head, note) = self.ends(walk, &tags)?;
         if !self.descends(head.id(), base.id())? {
@@ -82,7 +82,7 @@ impl Repository {
         if wanted.is_empty() {
             return Err(nothing_wanted(walk, commits.len()));
         }
-        Ok(Commits { base: described(&commit(before)?, &tags), commits, wanted, note })
+        Ok(Line { base: described(&commit(before)?, &tags), commits, wanted, note })
     }
 
     /// A commit, as people know it.
@@ -247,7 +247,7 @@ mod tests {
         Walk { range: range.map(str::to_owned), ..Walk::default() }
     }
 
-    fn ids(commits: &Commits) -> Vec<String> {
+    fn ids(commits: &Line) -> Vec<String> {
         commits.commits.iter().map(|commit| commit.id.clone()).collect()
     }
 

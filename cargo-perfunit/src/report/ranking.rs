@@ -43,7 +43,7 @@ fn row(ranked: &Ranked, engine: Engine, screen: &Screen) -> Text {
     let (score, width) = (ranked.score, format::cost_width(engine));
     let figures = format!(
         "{:>6.3} {:>6.3} {:>9.3}  {max:>width$} {mean:>width$} {min:>width$}  {:>5}  ",
-        score.rank, score.distance, score.deviation, ranked.tests
+        score.value, score.distance, score.deviation, ranked.tests
     );
     Text::default().pad(INDENT).and(figures).join(impact::name(&ranked.function))
 }
@@ -93,7 +93,7 @@ impl From<&Ranked> for Place {
     fn from(ranked: &Ranked) -> Self {
         Self {
             function: ranked.function.clone(),
-            score: finite(ranked.score.rank),
+            score: finite(ranked.score.value),
             r: finite(ranked.score.distance),
             deviation: finite(ranked.score.deviation),
             self_cost: ranked.self_cost.into(),

@@ -109,14 +109,14 @@ fn told_of(test: &Test, injection: &Injection, calls: &Calls<'_>) -> Told {
         notes: test.notes.iter().chain(&test.unexplained_because).cloned().collect(),
     };
     let Some(found) = &test.explanation else { return unexplained };
-    let is_guilty = |responsible: &Responsible| {
+    let is_it = |responsible: &Responsible| {
         let function = &found.functions[responsible.function];
         match &injection.guilty {
             Guilty::Function { path, line } => function.file == *path && function.line == *line,
             Guilty::Dependency { .. } => responsible.kind == "own" && calls(&function.file, function.line),
         }
     };
-    let place = found.responsible.iter().position(is_guilty);
+    let place = found.responsible.iter().position(is_it);
     let is_cause = match &injection.guilty {
         Guilty::Dependency { name } => found.causes.iter().any(|cause| cause.is_dependency(name)),
         Guilty::Function { .. } => false,

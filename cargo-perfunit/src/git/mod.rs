@@ -43,4 +43,4 @@ pub use pushed::{Pushed, PushedPair, PushedVersions};
 pub use request::Request;
 pub use resolve::{Comparison, Version};
 pub use versions::Versions;
-pub use walk::{Commits, Steps, Walk};
+pub use walk::{Steps, Walk};

@@ -25,7 +25,7 @@ pub enum ExitCode {
     /// At least one test passes on base and fails or crashes on head.
     TestsFailOnHead = 104,
     /// At least one test is inconclusive, with `--deny inconclusive`, or probably slower, with `--deny unconfirmed`; or there
-    /// is no answer to something else that is denied.
+    /// is no answer to something else that is denied, or was no time for any test.
     Inconclusive = 105,
     /// At least one changed function is executed by no test, with `--deny uncovered`.
     Uncovered = 106,
@@ -63,7 +63,7 @@ impl ExitCode {
             Self::TestsFailOnHead => "at least one test passes on base and fails on head",
             Self::Inconclusive => {
                 "at least one test is inconclusive (with --deny inconclusive), or probably slower (with --deny unconfirmed), \
-                 or something else that is denied could not be decided"
+                 or something else that is denied could not be decided; or --budget left no time for any test"
             }
             Self::Uncovered => "at least one changed function is executed by no test (with --deny uncovered)",
             Self::Interrupted => "interrupted",

@@ -40,7 +40,7 @@ fn of_second(comparison: &std::result::Result<Box<Run>, NotCompared>, gate: Gate
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
-    } else if gate.denied.open(run) > 0 {
+    } else if gate.denied.open(run) > 0 || run.is_unchecked() {
         ExitCode::Inconclusive
     } else {
         ExitCode::Success
@@ -58,7 +58,7 @@ fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::TestsFailOnHead
     } else if run.fails_on_base() {
         ExitCode::TestsFailOnBase
-    } else if gate.denied.open(run) > 0 || !gate.denied.undecided(run).is_empty() {
+    } else if gate.denied.open(run) > 0 || !gate.denied.undecided(run).is_empty() || run.is_unchecked() {
         ExitCode::Inconclusive
     } else if gate.denied.uncovered && !run.selection.uncovered.is_empty() {
         ExitCode::Uncovered
@@ -200,6 +200,13 @@ mod tests {
         check(&Run { warnings, ..same() }, Denied { uncovered: true, ..nothing });
         let late = run(&[(Verdict::Same, None), (Verdict::NotMeasured, Some(Reason::BudgetUsedUp))]);
         check(&late, Denied { inconclusive: true, ..nothing });
+    }
+
+    #[test]
+    fn that_there_was_no_time_for_any_test_is_no_success() {
+        let late = (Verdict::NotMeasured, Some(Reason::BudgetUsedUp));
+        assert_eq!(of_run(&run(&[late.clone()]), Gate::default()), ExitCode::Inconclusive);
+        assert_eq!(of_run(&run(&[late, (Verdict::Same, None)]), Gate::default()), ExitCode::Success);
     }
 
     #[test]

@@ -27,6 +27,13 @@ pub enum Undecided<'a> {
 }
 
 impl Run {
+    /// Whether there were tests to measure, and the budget left no time for any.
+    pub fn is_unchecked(&self) -> bool {
+        let is_left = |outcome: &Outcome| matches!(outcome.reason, Some(Reason::BudgetUsedUp | Reason::Interrupted));
+        let is_measured = |outcome: &Outcome| outcome.verdict != Verdict::NotMeasured;
+        self.outcomes.iter().any(is_left) && !self.outcomes.iter().any(is_measured)
+    }
+
     /// Tests that longer limits would have given a verdict.
     pub fn undecided_tests(&self) -> impl Iterator<Item = Undecided<'_>> {
         self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured).filter_map(|outcome| {
@@ -116,6 +123,15 @@ mod tests {
     use super::*;
     use crate::model::samples::{self, measured, outcome, unmeasured};
     use crate::model::{FailedOn, GeneratedCalls, Growth};
+
+    #[test]
+    fn a_run_is_unchecked_if_the_budget_left_nothing_to_be_measured() {
+        let left = || unmeasured("a::left", Some(Reason::BudgetUsedUp));
+        assert!(samples::run(vec![left()]).is_unchecked());
+        let same = outcome("a", Verdict::Same, Some(measured(1e3, 0.0)));
+        assert!(!samples::run(vec![left(), same]).is_unchecked());
+        assert!(!samples::run(vec![unmeasured("a", Some(Reason::Ignored))]).is_unchecked());
+    }
 
     #[test]
     fn what_was_not_counted_is_open_unless_the_test_fails() {

@@ -51,12 +51,6 @@ fn word(verdict: Verdict, run: &Run) -> String {
     figures::word(verdict, Words::of(&run.gates))
 }
 
-/// Whether the budget left no time to measure anything.
-pub fn is_unchecked(run: &Run) -> bool {
-    let is_left = |outcome: &Outcome| matches!(outcome.reason, Some(Reason::BudgetUsedUp | Reason::Interrupted));
-    caveats::measured(run) == 0 && run.outcomes.iter().any(is_left)
-}
-
 /// How many pushes went unchecked, and what to do about it.
 pub fn unchecked(pushes: usize, base: &str) -> String {
     let said = match pushes {
@@ -226,11 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_push_is_unchecked_if_the_budget_left_nothing_to_be_measured() {
-        let left = || unmeasured("a::left", Some(Reason::BudgetUsedUp));
-        assert!(is_unchecked(&run(vec![left()])));
-        assert!(!is_unchecked(&run(vec![left(), outcome("a", Verdict::Same, Some(measured(1e3, 0.0)))])));
-        assert!(!is_unchecked(&run(vec![unmeasured("a", Some(Reason::Ignored))])));
+    fn unchecked_pushes_are_counted_with_what_to_do() {
         let said = unchecked(3, "origin/main");
         assert!(said.starts_with("3 pushes went unchecked since one was measured"), "{said}");
         assert!(said.contains("`cargo perfunit diff origin/main`"), "{said}");

@@ -80,7 +80,7 @@ pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunc
 pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
     let change = format::percent(explanation.instructions?);
     Some(match explanation.engine {
-        Engine::Probes => format!("attributed by time: executed instructions ({change}) do not account for it"),
+        Engine::Probes => format!("attributed by time: executed instructions ({change}) do not explain it"),
         Engine::Callgrind => format!("attributed by executed instructions ({change})"),
     })
 }

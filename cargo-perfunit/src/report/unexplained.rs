@@ -28,7 +28,7 @@ impl Display for Unexplained {
             Self::BudgetUsed { by_measuring: false } => f.write_str("the budget was used up"),
             Self::LongerThanMeasuring { instructions } => {
                 if let Some(change) = instructions {
-                    write!(f, "executed instructions ({}) do not account for it; ", format::percent(*change))?;
+                    write!(f, "executed instructions ({}) do not explain it; ", format::percent(*change))?;
                 }
                 f.write_str(
                     "timing its functions would take longer than measuring did, `cargo perfunit explain` does it",

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn that_there_was_no_time_for_any_test_is_no_success() {
         let late = (Verdict::NotMeasured, Some(Reason::BudgetUsedUp));
-        assert_eq!(of_run(&run(&[late.clone()]), Gate::default()), ExitCode::Inconclusive);
+        assert_eq!(of_run(&run(std::slice::from_ref(&late)), Gate::default()), ExitCode::Inconclusive);
         assert_eq!(of_run(&run(&[late, (Verdict::Same, None)]), Gate::default()), ExitCode::Success);
     }
 

@@ -7,7 +7,7 @@ use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
 use super::pairs::{Pairs, Unit};
 use super::secondary_metrics::{self, Rules};
-use super::settled::{LEAST_NS, PROCESS_THRESHOLD, Settled};
+use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::subject::{Ended, Figures};
 use super::trial::Trial;
 use crate::decide::{self, Looks, Rule, Step};
@@ -255,7 +255,7 @@ impl Measurement {
     fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
         if mode == Mode::Steady && self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
-            notes.push(Note::LeastDifference { ns: LEAST_NS });
+            notes.push(Note::LeastDifference { ns: self.settled.least_ns });
         }
         // With a layout of its own each process differs from the others for that alone.
         let differs = self.pairs.work.differs();
@@ -378,7 +378,7 @@ mod tests {
         let figures = measurement.finish().result.unwrap();
         assert_eq!(figures.verdict, Verdict::ChangedBelowThreshold);
         assert!((figures.measured.threshold - 1.0 / 32.0).abs() < 1e-6, "{}", figures.measured.threshold);
-        assert_eq!(figures.notes, [Note::LeastDifference { ns: LEAST_NS }]);
+        assert_eq!(figures.notes, [Note::LeastDifference { ns: 1.0 }]);
     }
 
     #[test]

@@ -53,9 +53,6 @@ pub fn leave_out_unexecuted(
     if fresh {
         builder.checkout(build::Place::Measured, built.pairing.data(), &built.injections)?;
     }
-    // Half of what is left: the rest is for measuring.
-    let deadline =
-        tracing.deadline.map(|deadline| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2);
     let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
     let mut tracer = Tracer {
         built,
@@ -64,7 +61,7 @@ pub fn leave_out_unexecuted(
         made: InPlace::put(&built.sides, ours)?,
         temporary: ours.join("tmp").join("traced"),
         limit: tracing.timeout.min(trace::LONGEST),
-        deadline,
+        deadline: tracing.deadline.map(interrupt::half_way),
     };
     let (idle, late) = tracer.idle(candidates, in_question, &mut remembered, &progress)?;
     let _ = fs::remove_dir_all(&tracer.temporary);

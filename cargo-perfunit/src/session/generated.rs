@@ -124,9 +124,7 @@ impl Found {
         if is_all_known && tests.uncovered.is_empty() {
             return Ok(None);
         }
-        if interrupt::requested() {
-            return Err(NotCompared::Interrupted);
-        }
+        second::stopped()?;
         let failed = |error: Error| not_compared(&error);
         let calls = of_calls(options, elapsed);
         let opened = open(&calls, terminal, tests.lock).map_err(failed)?;
@@ -259,9 +257,7 @@ impl Ground {
             calls.extend(found);
             failures.extend(without);
         }
-        // Half of what is left: the rest is for measuring.
-        let half = |deadline: Instant| Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
-        let deadline = self.deadline().map(half);
+        let deadline = self.deadline().map(interrupt::half_way);
         let trials = Trials { versions, selected, options: &self.options.build, deadline };
         generate::try_calls(builder, &trials, calls, failures)
     }

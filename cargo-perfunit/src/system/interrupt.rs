@@ -4,7 +4,7 @@
 use crate::error::{Error, ExitCode, Result};
 use crate::system::os;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Set if it was the clock that interrupted.
@@ -32,6 +32,12 @@ pub fn stop_after(time: Duration) {
             end_group();
         }
     });
+}
+
+/// When half of the time until a deadline is over: the rest is for measuring.
+pub fn half_way(deadline: Instant) -> Instant {
+    let now = Instant::now();
+    now + deadline.saturating_duration_since(now) / 2
 }
 
 /// True if the run was stopped because its time was over, and not by the user.

@@ -163,6 +163,37 @@ impl Reason {
         matches!(self, Reason::Fails { side, .. } | Reason::Crashes { side, .. } if side.includes(wanted))
     }
 
+    /// Whether nothing is known of the code that the test executes because of the test itself: not of what was asked for, of
+    /// the time that there was, or of a failure that counts as one.
+    pub fn hides_code(&self) -> bool {
+        match self {
+            Reason::Ignored
+            | Reason::FoldedAway { .. }
+            | Reason::LostInStart { .. }
+            | Reason::TooLong { .. }
+            | Reason::TimedOut { .. }
+            | Reason::New
+            | Reason::Removed
+            | Reason::TestChanged { .. }
+            | Reason::NotCaptured { .. } => true,
+            Reason::Fails { .. } | Reason::Crashes { .. } => self.failing_side() != Some(Side::Head),
+            Reason::SameExecutable
+            | Reason::SameCode
+            | Reason::NotExecuted { .. }
+            | Reason::DataChanged { .. }
+            | Reason::BudgetUsedUp
+            | Reason::Interrupted
+            | Reason::Unconfirmed { .. }
+            | Reason::NotConfirmed
+            | Reason::AsPlacesDo { .. }
+            | Reason::TooNoisy
+            | Reason::MetricUnknown { .. }
+            | Reason::Filtered
+            | Reason::Skipped { .. }
+            | Reason::OtherShard { .. } => false,
+        }
+    }
+
     /// The same of a test that does not pass on either side.
     #[must_use]
     pub fn on_both(mut self) -> Self {

@@ -4,7 +4,7 @@ use super::Function;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A function that is new or changed in head, and that no test executes.
+/// A function that is new or changed in head, and that no test executes, or none that can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Uncovered {
     /// Which function.
@@ -22,4 +22,6 @@ pub enum UncoveredBecause {
     Unreached,
     /// Tests can reach it, and were seen not to execute it.
     NotExecuted,
+    /// Tests may execute it, and none of them can be measured.
+    NotMeasured,
 }

@@ -12,11 +12,14 @@ pub const NAMED: usize = 10;
 
 /// `2 changed functions are executed by no test`; nothing if all are executed, as far as that is known.
 pub fn headline(selection: &Selection) -> Option<String> {
-    match selection.uncovered.len() {
-        0 => None,
-        1 => Some("1 changed function is executed by no test".to_owned()),
-        functions => Some(format!("{functions} changed functions are executed by no test")),
-    }
+    let functions = match selection.uncovered.len() {
+        0 => return None,
+        1 => "1 changed function is".to_owned(),
+        functions => format!("{functions} changed functions are"),
+    };
+    let is_led_to = |uncovered: &Uncovered| uncovered.because == UncoveredBecause::NotMeasured;
+    let test = if selection.uncovered.iter().any(is_led_to) { "test that can be measured" } else { "test" };
+    Some(format!("{functions} executed by no {test}"))
 }
 
 /// `1 changed function is left out of the build`, and by what; nothing if all are compiled, as far as that is known.
@@ -34,6 +37,7 @@ pub fn because(uncovered: &Uncovered) -> &'static str {
     match uncovered.because {
         UncoveredBecause::Unreached => "no test can reach it",
         UncoveredBecause::NotExecuted => "tests can reach it, and do not execute it",
+        UncoveredBecause::NotMeasured => "the tests that may execute it cannot be measured",
     }
 }
 

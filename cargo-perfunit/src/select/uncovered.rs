@@ -10,9 +10,9 @@ use super::code::FunctionCode;
 use super::names::Names;
 use super::reach::{Callers, Files, Named};
 use super::selected::Selected;
-use super::source::{ChangedItem, Item, ItemKind};
+use super::source::{ChangeKind, ChangedItem, Item, ItemKind};
 use super::target_code::{TargetCode, TestCode};
-use crate::model::{Function, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause};
+use crate::model::{Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause};
 use std::collections::BTreeSet;
 
 /// The changed functions of which no test says anything.
@@ -22,6 +22,38 @@ pub struct Unseen {
     pub uncovered: Vec<Uncovered>,
     /// A condition leaves them out of the build.
     pub not_compiled: Vec<Function>,
+    /// Few tests lead to these, which base has, too: if none of them can be measured, nothing is known of the function.
+    pub led_to: Vec<(Function, BTreeSet<TestId>)>,
+}
+
+/// More tests than these are not looked at one by one: some of them can be measured.
+const FEW: usize = 50;
+
+/// What leads to a function.
+enum Leads {
+    /// It may be executed in a way that is not known, or by many tests.
+    Unknown,
+    /// No test executes it.
+    Nowhere(UncoveredBecause),
+    /// Only these tests may execute it.
+    Tests(BTreeSet<TestId>),
+}
+
+impl Unseen {
+    /// The functions that no test executes, or none that can be measured, as far as outcomes say so.
+    pub fn uncovered_after<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Uncovered> {
+        let hides_code = |outcome: &&Outcome| outcome.reason.as_ref().is_some_and(Reason::hides_code);
+        let (hidden, others): (Vec<_>, Vec<_>) = outcomes.partition(hides_code);
+        let tests = |outcomes: Vec<&'a Outcome>| outcomes.into_iter().map(|outcome| &outcome.test);
+        let others: BTreeSet<&TestId> = tests(others).collect();
+        let hidden: BTreeSet<&TestId> = tests(hidden).filter(|test| !others.contains(test)).collect();
+        let is_hidden = |tests: &BTreeSet<TestId>| tests.iter().all(|test| hidden.contains(test));
+        let not_measured = self.led_to.iter().filter(|(_, tests)| is_hidden(tests));
+        let because = UncoveredBecause::NotMeasured;
+        let not_measured = not_measured.map(|(function, _)| Uncovered { function: function.clone(), because });
+        let all: BTreeSet<Uncovered> = self.uncovered.iter().cloned().chain(not_measured).collect();
+        all.into_iter().collect()
+    }
 }
 
 /// The changed functions that no test executes; `found` are the tests of all pairings, traced.
@@ -39,7 +71,7 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         idle: idle.map(|outcome| &outcome.test).collect(),
         starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
     };
-    let (mut uncovered, mut not_compiled) = (BTreeSet::new(), BTreeSet::new());
+    let (mut uncovered, mut not_compiled, mut led_to) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for item in changed {
         let Some(in_head) = names.sides.head.at(&item.path, item.line, item.kind) else { continue };
         let Some(package) = coverage.package(item) else { continue };
@@ -47,13 +79,15 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         let function = Function { package, file: path.clone(), line: *line, name: name.clone() };
         if coverage.is_compiled(item, in_head) == Some(false) && !coverage.has_code(item) {
             not_compiled.insert(function);
-        } else if !coverage.may_be_in_doc_test(&function.package)
-            && let Some(because) = coverage.uncovered_because(item, in_head)
-        {
-            uncovered.insert(Uncovered { function, because });
+        } else if !coverage.may_be_in_doc_test(&function.package) {
+            match coverage.leads(item, in_head) {
+                Leads::Nowhere(because) => drop(uncovered.insert(Uncovered { function, because })),
+                Leads::Tests(tests) if item.change == ChangeKind::Changed => led_to.push((function, tests)),
+                Leads::Tests(_) | Leads::Unknown => {}
+            }
         }
     }
-    Unseen { uncovered: uncovered.into_iter().collect(), not_compiled: not_compiled.into_iter().collect() }
+    Unseen { uncovered: uncovered.into_iter().collect(), not_compiled: not_compiled.into_iter().collect(), led_to }
 }
 
 fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'a TargetCode)> {
@@ -91,11 +125,11 @@ impl Coverage<'_> {
         Some(target.package.clone())
     }
 
-    fn uncovered_because(&self, item: &ChangedItem, named: &Named) -> Option<UncoveredBecause> {
+    fn leads(&self, item: &ChangedItem, named: &Named) -> Leads {
         let text = &named.item.code.text;
         let is_declared_only = !text.trim_end().ends_with('}');
         if is_declared_only || self.is_called_from_elsewhere(named) {
-            return None;
+            return Leads::Unknown;
         }
         let code: Vec<(&TargetId, &TargetCode, &FunctionCode)> = codes(self.found)
             .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
@@ -103,30 +137,42 @@ impl Coverage<'_> {
             .collect();
         let may_be_without_code = is_const(text) || self.is_compiled(item, named).is_none();
         if code.is_empty() && may_be_without_code || self.callers.is_in_string(&item.ident) {
-            return None;
+            return Leads::Unknown;
         }
-        if !code.iter().all(|(target, code, function)| self.is_idle_code(target, code, function)) {
-            return None;
+        let mut tests = BTreeSet::new();
+        for (target, code, function) in &code {
+            let Some(coming) = self.coming(target, code, function) else { return Leads::Unknown };
+            tests.extend(coming);
         }
         let leading = self.callers.of(named);
         let mut entries = leading.into_iter().filter(|entry| self.begins(entry)).peekable();
-        let reached = !code.is_empty() || entries.peek().is_some();
-        let because = if reached { UncoveredBecause::NotExecuted } else { UncoveredBecause::Unreached };
-        entries.all(|entry| self.is_idle_test(entry)).then_some(because)
+        let is_reached = !code.is_empty() || entries.peek().is_some();
+        for entry in entries {
+            let Some(named) = self.tests_of(entry) else { return Leads::Unknown };
+            tests.extend(named);
+        }
+        match (tests.len(), is_reached) {
+            (0, true) => Leads::Nowhere(UncoveredBecause::NotExecuted),
+            (0, false) => Leads::Nowhere(UncoveredBecause::Unreached),
+            (1..=FEW, _) => Leads::Tests(tests),
+            _ => Leads::Unknown,
+        }
     }
 
-    /// Whether all tests of a target that can come to the function there were seen to execute nothing that changed.
+    /// The tests of a target that can come to the function there, without those that were seen to execute nothing that
+    /// changed. `None` if there are none besides.
     ///
     /// Code that lies behind no changed place is the same in both versions, or is for tests that are not compared.
-    fn is_idle_code(&self, target: &TargetId, code: &TargetCode, function: &FunctionCode) -> bool {
+    fn coming(&self, target: &TargetId, code: &TargetCode, function: &FunctionCode) -> Option<BTreeSet<TestId>> {
         let comes_by = |test: &TestCode| match test {
             TestCode::Changed { places, .. } => places.iter().any(|place| function.behind.contains(place)),
             TestCode::Unknown => true,
             TestCode::Same | TestCode::Starts { .. } => false,
         };
-        let is_idle = |name: &String| self.idle.iter().any(|test| test.target == *target && test.name == *name);
-        let mut coming = code.tests.iter().filter(|(_, test)| comes_by(test)).peekable();
-        coming.peek().is_some() && coming.all(|(name, _)| is_idle(name))
+        let coming = code.tests.iter().filter(|(_, test)| comes_by(test));
+        let mut coming = coming.map(|(name, _)| TestId { target: target.clone(), name: name.clone() }).peekable();
+        coming.peek()?;
+        Some(coming.filter(|test| !self.idle.contains(test)).take(FEW + 1).collect())
     }
 
     /// Whether a run can begin there: a test, a program, code that a macro makes.
@@ -151,17 +197,23 @@ impl Coverage<'_> {
             && targets.any(|(target, sides)| sides.head.contains_key(&entry.path) && is_started(target.kind))
     }
 
-    /// Whether this is a test that was seen to execute nothing that changed, in each target that has it.
-    fn is_idle_test(&self, entry: &Named) -> bool {
+    /// The tests that begin there, in all targets that have it, without those that were seen to execute nothing that
+    /// changed. `None` if something else begins there, or if tests are not known.
+    fn tests_of(&self, entry: &Named) -> Option<BTreeSet<TestId>> {
+        if !entry.item.is_test {
+            return None;
+        }
         let cases = format!("{}::", entry.full_name);
         let is_it = |test: &TestId| test.name == entry.full_name || test.name.starts_with(&cases);
         let targets = self.selected.target_files.iter().filter(|(_, sides)| sides.head.contains_key(&entry.path));
-        entry.item.is_test
-            && targets.map(|(target, _)| target).all(|target| {
-                let mut tests = self.found.iter().flat_map(|found| found.tests());
-                let mut tests = tests.by_ref().filter(|test| test.target == *target && is_it(test)).peekable();
-                tests.peek().is_some() && tests.all(|test| self.idle.contains(test))
-            })
+        let mut all = BTreeSet::new();
+        for (target, _) in targets {
+            let tests = self.found.iter().flat_map(|found| found.tests());
+            let mut tests = tests.filter(|test| test.target == *target && is_it(test)).peekable();
+            tests.peek()?;
+            all.extend(tests.filter(|test| !self.idle.contains(*test)).take(FEW + 1).cloned());
+        }
+        Some(all)
     }
 
     fn has_code(&self, item: &ChangedItem) -> bool {

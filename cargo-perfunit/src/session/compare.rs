@@ -80,7 +80,8 @@ fn measure_all(
     let plan = pairings::prepare(session, builder)?;
     run.stages.select = plan.selecting();
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
-    run.selection = plan.describe(std::mem::take(&mut run.selection), session);
+    let (selection, unseen) = plan.describe(std::mem::take(&mut run.selection), session);
+    run.selection = selection;
     run.warnings.extend(plan.warnings());
     let unused = unused_filters(session.selected, &session.options.scope, &plan.tests(), session.options.generated);
     // Names may yet be those of generated calls.
@@ -92,6 +93,7 @@ fn measure_all(
     let measured = plan.measure(session, builder)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
+    run.selection.uncovered = unseen.uncovered_after(run.outcomes.iter());
     run.scaling = parameters(&run.outcomes);
     run.warnings.extend(measured.warnings);
     run.growth = measured.growth;
@@ -105,7 +107,7 @@ fn measure_all(
 pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
     let mut selection = selected.summary();
     if selected.targets.is_empty() {
-        let Unseen { uncovered, not_compiled } = unseen(selected, &Names::of_versions(versions, selected), &[]);
+        let Unseen { uncovered, not_compiled, .. } = unseen(selected, &Names::of_versions(versions, selected), &[]);
         (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
     }
     selection

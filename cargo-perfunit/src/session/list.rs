@@ -47,7 +47,7 @@ pub fn list_opened(
     let seconds = &mut listing.seconds;
     seconds.select = plan.selecting().as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
-    listing.selection = plan.describe(selected.summary(), &session);
+    listing.selection = plan.describe(selected.summary(), &session).0;
     (listing.kept, listing.seeds) = (Some(plan.kept()), plan.seeds());
     listing.tests = plan.into_listed();
     Ok((listing, contents, lock))

@@ -71,8 +71,8 @@ fn targets_of_first(selected: &Selected, pairing: &Pairing) -> BTreeSet<TargetId
 }
 
 impl Plan {
-    /// Adds what is now known to the summary of the selection.
-    pub fn describe(&self, selection: Selection, session: &Session<'_>) -> Selection {
+    /// Adds what is now known to the summary of the selection. Returns with it what no test says anything of.
+    pub fn describe(&self, selection: Selection, session: &Session<'_>) -> (Selection, Unseen) {
         let Session { selected, names, .. } = session;
         let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
         let mut selection = summary::describe(selection, self.chosen(), &excluded, selected.targets.len());
@@ -81,9 +81,10 @@ impl Plan {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
-        let Unseen { uncovered, not_compiled } = unseen(selected, names, &self.candidates().collect::<Vec<_>>());
-        (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
-        selection
+        let unseen = unseen(selected, names, &self.candidates().collect::<Vec<_>>());
+        selection.uncovered = unseen.uncovered_after(excluded.into_iter());
+        selection.not_compiled.clone_from(&unseen.not_compiled);
+        (selection, unseen)
     }
 
     fn prepared(&self) -> impl Iterator<Item = &Prepared> {

@@ -70,6 +70,14 @@ fn a_gate_that_could_not_look_is_no_pass() {
 }
 
 #[test]
+fn a_listed_filter_that_neither_test_nor_call_has_is_named() {
+    let tested = |code: &str| format!("{code}\n#[test]\nfn shows() {{ assert_eq!(shown(\"!\"), 1); }}\n");
+    let project = Project::library(&tested(BASE), &tested(&BASE.replace("fold(7,", "rev().fold(7,")));
+    let warns = |name: &str| run(&project, &["list", "HEAD~1", "--generated", name]).stderr.contains(name);
+    assert!(warns("no_such_test") && !warns("checksum_1_0") && !warns("shows"));
+}
+
+#[test]
 fn calls_are_listed_filtered_and_explained() {
     let project = project();
     let listed = run(&project, &["list", "HEAD~1", "--generated", "-E", "kind(generated)"]);

@@ -16,7 +16,7 @@ use crate::generate::{self, CrateSources, Placing, Sources, Store, Trials};
 use crate::git::{Entry, Versions};
 use crate::model::{
     Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
-    Side, Sides, TargetKind, Uncovered, Unused, Warning, WithoutWorkload,
+    Side, Sides, TargetKind, TestId, Uncovered, Unused, Warning, WithoutWorkload,
 };
 use crate::select::{Filter, Names, Scope, Selected, select, unseen};
 use crate::system::interrupt;
@@ -98,7 +98,7 @@ pub fn list_calls(
     }
     lay_over(&mut ground.opened.versions, &ground.opened.context.live, &generation.workloads);
     let only = only(ground.options, options);
-    let mut calls = list_opened(ground.opened, &only, ground.started)?.0.tests;
+    let mut calls = list_opened(ground.opened, &only, ground.started)?.listing.tests;
     calls.retain(|listed| generation.workload(&listed.test).is_some());
     for listed in &mut calls {
         listed.capture = Some(Capture::Generated);
@@ -170,13 +170,12 @@ pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Fun
     Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
 }
 
-/// Whether a warning about a filter that takes no test is none, because generated calls have it.
-pub fn is_settled(warning: &Warning, calls: &GeneratedCalls) -> bool {
-    let mut outcomes = calls.run().into_iter().flat_map(|run| &run.outcomes);
+/// Whether a warning about a filter that takes no test is none, because one of these generated calls has it.
+pub fn is_settled<'a>(warning: &Warning, mut calls: impl Iterator<Item = &'a TestId>) -> bool {
     match warning {
         Warning::Unused(Unused::Name { name, exact, .. }) => {
             let filter = Filter { names: vec![name.clone()], exact: *exact, ..Filter::default() };
-            outcomes.any(|outcome| filter.takes(&outcome.test.name))
+            calls.any(|call| filter.takes(&call.name))
         }
         _ => false,
     }

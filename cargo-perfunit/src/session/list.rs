@@ -7,16 +7,23 @@ use super::pairings;
 use super::shared::Session;
 use crate::build::Builder;
 use crate::error::Result;
-use crate::model::{Generated, ListSeconds, Listing, Sides};
+use crate::model::{ListSeconds, Listing, Sides, Warning};
 use crate::select::{select, unused_filters};
 use std::time::Instant;
 
-/// The tests of two versions whose files are read; the keys of their contents, and the lock unless the caller holds it.
-pub fn list_opened(
-    opened: Opened,
-    options: &Options,
-    started: Instant,
-) -> Result<(Listing, Sides<String>, Option<Lock>)> {
+/// The tests of two versions.
+pub struct Listed {
+    pub listing: Listing,
+    /// Keys of the versions' contents.
+    pub contents: Sides<String>,
+    /// Filters that take no test.
+    pub unused: Vec<Warning>,
+    /// Unless the caller holds it.
+    pub lock: Option<Lock>,
+}
+
+/// The tests of two versions whose files are read.
+pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Result<Listed> {
     let Opened { context, mut versions, archive, mut warnings, lock } = opened;
     let contents = versions.contents();
     let terminal = context.terminal;
@@ -36,19 +43,17 @@ pub fn list_opened(
         seconds: ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() },
     };
     if selected.targets.is_empty() {
-        return Ok((listing, contents, lock));
+        return Ok(Listed { listing, contents, unused: Vec::new(), lock });
     }
     builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
     let session = Session::new(&context, &versions, &selected, options).archive(&archive);
     let plan = pairings::prepare(&session, &mut builder)?;
-    if options.generated == Generated::Never {
-        show(&unused_filters(&selected, &options.scope, &plan.tests(), options.generated), terminal);
-    }
+    let unused = unused_filters(&selected, &options.scope, &plan.tests(), options.generated);
     let seconds = &mut listing.seconds;
     seconds.select = plan.selecting().as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
     listing.selection = plan.describe(selected.summary(), &session).0;
     (listing.kept, listing.seeds) = (Some(plan.kept()), plan.seeds());
     listing.tests = plan.into_listed();
-    Ok((listing, contents, lock))
+    Ok(Listed { listing, contents, unused, lock })
 }

@@ -47,8 +47,8 @@ use crate::error::Result;
 use crate::model::{Generated, Listing, NotCompared, Ratchet, Run, Warning};
 use crate::system::fs;
 use crate::system::term::Terminal;
-use compare::{check, compare_opened};
-use list::list_opened;
+use compare::{check, compare_opened, show};
+use list::{Listed, list_opened};
 use open::open;
 use ratchet::OlderVersion;
 use std::path::Path;
@@ -89,7 +89,9 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
     let started = Instant::now();
     let mut compared = compare_both(&second::first(options), terminal, announce)?;
     let calls = generated::compare_calls(options, started.elapsed(), &compared, terminal, announce);
-    compared.run.warnings.retain(|warning| !generated::is_settled(warning, &calls));
+    let outcomes = || calls.run().into_iter().flat_map(|run| &run.outcomes);
+    let settled = |warning: &Warning| generated::is_settled(warning, outcomes().map(|outcome| &outcome.test));
+    compared.run.warnings.retain(|warning| !settled(warning));
     compared.run.generated = Some(calls);
     Ok(compared)
 }
@@ -135,13 +137,16 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     if options.generated != Generated::Never {
         generated::check(options)?;
     }
-    let (mut listing, contents, lock) = list_opened(open(options, terminal, None)?, options, started)?;
+    let Listed { mut listing, contents, mut unused, lock } =
+        list_opened(open(options, terminal, None)?, options, started)?;
     if options.generated != Generated::Never {
         let known = listing.selection.uncovered.clone();
         let tests = generated::OfTests { contents: &contents, uncovered: &known, lock: lock.as_ref() };
         let (calls, without) = generated::list_calls(options, &tests, terminal)?;
+        unused.retain(|warning| !generated::is_settled(warning, calls.iter().map(|listed| &listed.test)));
         listing.tests.extend(calls);
         listing.without = without;
     }
+    show(&unused, terminal);
     Ok(listing)
 }

@@ -5,48 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::EnumDiscriminants;
 
-/// Why a test has no verdict, or less of one. Each variant is one line in the report.
+/// Why a test has no verdict, or less of one: one group in the report for each, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 #[strum_discriminants(
     name(ReasonKind),
-    derive(Serialize, Deserialize, JsonSchema),
+    derive(PartialOrd, Ord, Serialize, Deserialize, JsonSchema),
     serde(rename_all = "kebab-case"),
     doc = "A [`Reason`] without its details: what a history keeps of it."
 )]
 pub enum Reason {
-    /// `#[ignore]`d and `--run-ignored` not given.
-    Ignored,
-    /// The optimiser removed the workload on both sides.
-    FoldedAway {
-        /// Time of one run on base.
-        #[serde(deserialize_with = "super::float::one")]
-        ns: f64,
-    },
-    /// A process that is asked for no test at all takes as long, on both sides.
-    LostInStart {
-        /// Time of a process on base.
-        ns: f64,
-    },
-    /// One run takes so long that too few pairs fit the budget.
-    TooLong {
-        /// Time of one run on the slower version.
-        #[serde(deserialize_with = "super::float::one")]
-        seconds: f64,
-        /// The budget per test that would suffice.
-        #[serde(deserialize_with = "super::float::one")]
-        needed_seconds: f64,
-        /// Time of a call of each version, if both are known.
-        #[serde(default, deserialize_with = "super::float::sides_if_any")]
-        ns: Option<Sides<f64>>,
-    },
-    /// Did not end within `--timeout`.
-    TimedOut {
-        side: FailedOn,
-        /// The limit.
-        #[serde(deserialize_with = "super::float::one")]
-        seconds: f64,
-    },
     /// Fails on one side, or on both.
     Fails {
         side: FailedOn,
@@ -65,37 +33,52 @@ pub enum Reason {
         #[serde(default)]
         intermittent: bool,
     },
-    /// Exists only in head, and does not build or pass on base.
-    New,
-    /// Exists only in base, or does not build on head any more.
-    Removed,
+    /// Did not end within `--timeout`.
+    TimedOut {
+        side: FailedOn,
+        /// The limit.
+        #[serde(deserialize_with = "super::float::one")]
+        seconds: f64,
+    },
+    /// One run takes so long that too few pairs fit the budget.
+    TooLong {
+        /// Time of one run on the slower version.
+        #[serde(deserialize_with = "super::float::one")]
+        seconds: f64,
+        /// The budget per test that would suffice.
+        #[serde(deserialize_with = "super::float::one")]
+        needed_seconds: f64,
+        /// Time of a call of each version, if both are known.
+        #[serde(default, deserialize_with = "super::float::sides_if_any")]
+        ns: Option<Sides<f64>>,
+    },
+    /// The whole run's `--budget` was used up before.
+    BudgetUsedUp,
+    /// Ctrl-C came before.
+    Interrupted,
+    /// No capture method reached it.
+    NotCaptured { why: NotCaptured },
     /// The test's own code differs, and neither version of it builds and passes on both versions of the rest: two workloads
     /// would be compared and not two versions.
     TestChanged {
         /// The changed item.
         item: String,
     },
-    /// The test executable is the same in both versions, byte for byte, and so is what it can start, load and read: binaries,
-    /// shared libraries, variables that cargo sets, files of build scripts.
-    SameExecutable,
-    /// The machine code that the test can reach is the same in both versions.
-    SameCode,
-    /// The test can reach changed machine code, but a run of it did not execute any.
-    NotExecuted {
-        /// Changed functions that it can reach.
-        functions: usize,
+    /// Exists only in head, and does not build or pass on base.
+    New,
+    /// Exists only in base, or does not build on head any more.
+    Removed,
+    /// The optimiser removed the workload on both sides.
+    FoldedAway {
+        /// Time of one run on base.
+        #[serde(deserialize_with = "super::float::one")]
+        ns: f64,
     },
-    /// Its code is the same, but a file that it may read differs: on equal data there is nothing to compare.
-    DataChanged {
-        /// The file.
-        path: String,
+    /// A process that is asked for no test at all takes as long, on both sides.
+    LostInStart {
+        /// Time of a process on base.
+        ns: f64,
     },
-    /// No capture method reached it.
-    NotCaptured { why: NotCaptured },
-    /// The whole run's `--budget` was used up before.
-    BudgetUsedUp,
-    /// Ctrl-C came before.
-    Interrupted,
     /// The first pairs showed a change, and the run's `--budget` was used up before fresh pairs could confirm it.
     Unconfirmed {
         /// What the first pairs said.
@@ -114,8 +97,8 @@ pub enum Reason {
     TooNoisy,
     /// A metric that decides (`--metric`) is not known, or differs from call to call.
     MetricUnknown { metric: Metric, why: NoVerdict },
-    /// Excluded by a filter of the command line, or by the configuration's default filter.
-    Filtered,
+    /// `#[ignore]`d and `--run-ignored` not given.
+    Ignored,
     /// The configuration or an attribute of the test says that it is not to be measured.
     Skipped {
         /// The reason given there.
@@ -123,12 +106,29 @@ pub enum Reason {
         /// Where that stands.
         place: String,
     },
+    /// Excluded by a filter of the command line, or by the configuration's default filter.
+    Filtered,
     /// For another shard of the run to measure (`--partition`).
     OtherShard {
         /// Its number, from 1.
         shard: usize,
         /// Of how many.
         shards: usize,
+    },
+    /// Its code is the same, but a file that it may read differs: on equal data there is nothing to compare.
+    DataChanged {
+        /// The file.
+        path: String,
+    },
+    /// The test executable is the same in both versions, byte for byte, and so is what it can start, load and read: binaries,
+    /// shared libraries, variables that cargo sets, files of build scripts.
+    SameExecutable,
+    /// The machine code that the test can reach is the same in both versions.
+    SameCode,
+    /// The test can reach changed machine code, but a run of it did not execute any.
+    NotExecuted {
+        /// Changed functions that it can reach.
+        functions: usize,
     },
 }
 

@@ -1,4 +1,4 @@
-//! What was not measured and why: one group for each kind of reason, in the order of [`Reason`].
+//! What was not measured and why: one group for each kind of reason.
 
 use super::failing::is_failing;
 use super::figures::Detail;
@@ -6,7 +6,8 @@ use super::format::{count, one_line};
 use super::reason::failed_on;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, test_id};
-use crate::model::{Outcome, Reason, Run, Side, Verdict};
+use crate::model::{Outcome, Reason, ReasonKind, Run, Side, Verdict};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Names shown of a group unless everything is asked for.
@@ -37,13 +38,9 @@ fn is_listed(outcome: &Outcome) -> bool {
 
 /// Writes all groups, then the targets that are never measured.
 pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
-    let mut groups: BTreeMap<usize, Vec<&Outcome>> = BTreeMap::new();
-    for outcome in run.outcomes.iter().filter(|outcome| is_listed(outcome)) {
-        groups.entry(kind(outcome.reason.as_ref()).0).or_default().push(outcome);
-    }
     let mut section = Section { screen, started: false };
-    for group in groups.values() {
-        write_group(group, detail, &mut section);
+    for group in by_reason(run.outcomes.iter().filter(|outcome| is_listed(outcome))) {
+        write_group(&group, detail, &mut section);
     }
     for target in &run.selection.unmeasured_targets {
         section.heading(&Text::plain(one_line(target)));
@@ -52,12 +49,8 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
 
 /// All tests without figures, those that cannot have changed included: what they have in common, and who they are.
 pub fn groups(run: &Run) -> Vec<(String, Vec<&Outcome>)> {
-    let mut groups: BTreeMap<usize, Vec<&Outcome>> = BTreeMap::new();
-    for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured) {
-        groups.entry(kind(outcome.reason.as_ref()).0).or_default().push(outcome);
-    }
-    let why = |group: &[&Outcome]| shared_reason(group).unwrap_or_else(|| kind(group[0].reason.as_ref()).1.to_owned());
-    groups.into_values().map(|group| (why(&group), group)).collect()
+    let unmeasured = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
+    by_reason(unmeasured).map(|group| (common_reason(&group), group)).collect()
 }
 
 /// Lines of which only the first carries the status word.
@@ -82,12 +75,10 @@ impl Section<'_> {
 }
 
 fn write_group(group: &[&Outcome], detail: Detail, section: &mut Section<'_>) {
-    let shared = shared_reason(group);
-    let why = shared.clone().unwrap_or_else(|| kind(group[0].reason.as_ref()).1.to_owned());
-    section.heading(&Text::new(STRONG, count(group.len(), "test")).and(": ").and(why));
+    section.heading(&Text::new(STRONG, count(group.len(), "test")).and(": ").and(common_reason(group)));
     let shown = if detail == Detail::Full { group } else { &group[..group.len().min(NAMES)] };
     let more = group.len() - shown.len();
-    if shared.is_none() && (detail == Detail::Full || is_worth_a_line(group[0].reason.as_ref())) {
+    if shared_reason(group).is_none() && (detail == Detail::Full || is_worth_a_line(group[0].reason.as_ref())) {
         for outcome in shown {
             section.item(&test_id(&outcome.test).with(DIM, format!("  {}", particulars(outcome.reason.as_ref()))));
         }
@@ -107,36 +98,51 @@ fn shared_reason(group: &[&Outcome]) -> Option<String> {
     group.iter().all(|outcome| outcome.reason.as_ref() == Some(first)).then(|| one_line(&first.to_string()))
 }
 
-/// Position among the groups, and words for a group whose tests differ in particulars.
-fn kind(reason: Option<&Reason>) -> (usize, &'static str) {
-    match reason {
-        Some(reason) if reason.failing_side() == Some(Side::Head) => (0, "pass on base and fail on head"),
-        Some(reason) if reason.failing_side() == Some(Side::Base) => (1, "fail on base and pass on head"),
-        Some(Reason::Fails { .. }) => (2, "fail"),
-        Some(Reason::Crashes { .. }) => (3, "exit or crash the process"),
-        Some(Reason::TimedOut { .. }) => (4, "timed out (--timeout)"),
-        Some(Reason::TooLong { .. }) => (5, "too long for the budget (--per-test-budget)"),
-        Some(Reason::BudgetUsedUp) => (6, "the run's --budget was used up"),
-        Some(Reason::Interrupted) => (7, "interrupted"),
-        Some(Reason::NotCaptured { .. }) => (8, "not captured"),
-        Some(Reason::TestChanged { .. }) => (9, "changed test code: neither version of it works on both sides"),
-        Some(Reason::New) => (10, "new"),
-        Some(Reason::Removed) => (11, "removed"),
-        Some(Reason::FoldedAway { .. }) => (12, "nothing left to measure: the optimiser removed the work"),
-        Some(Reason::NotConfirmed | Reason::Unconfirmed { .. }) => (13, "not confirmed"),
-        Some(Reason::AsPlacesDo { .. }) => (26, "no more than moved code can fake"),
-        Some(Reason::TooNoisy) => (14, "too noisy"),
-        Some(Reason::Ignored) => (15, "ignored"),
-        Some(Reason::Filtered) => (16, "excluded by the filter"),
-        Some(Reason::Skipped { .. }) => (23, "skipped"),
-        Some(Reason::DataChanged { .. }) => (17, "unchanged code, changed data files"),
-        Some(Reason::SameExecutable) => (18, "cannot have changed: unchanged executable"),
-        Some(Reason::SameCode) => (19, "cannot have changed: unchanged machine code"),
-        Some(Reason::NotExecuted { .. }) => (20, "do not execute changed code"),
-        Some(Reason::MetricUnknown { .. }) => (21, "a deciding metric is not available"),
-        Some(Reason::LostInStart { .. }) => (22, "dominated by process start"),
-        Some(Reason::OtherShard { .. }) => (24, "for other shards (--partition)"),
-        None => (25, "no reason was recorded; please report this"),
+/// Divides tests by their reasons: those that fail on head alone first, then on base alone, then in the order of [`Reason`].
+fn by_reason<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> impl Iterator<Item = Vec<&'a Outcome>> {
+    let group = |reason: Option<&Reason>| {
+        let failing = reason.and_then(Reason::failing_side);
+        (reason.is_none(), Reverse(failing), reason.filter(|_| failing.is_none()).map(Reason::kind))
+    };
+    let mut groups: BTreeMap<_, Vec<&Outcome>> = BTreeMap::new();
+    outcomes.for_each(|outcome| groups.entry(group(outcome.reason.as_ref())).or_default().push(outcome));
+    groups.into_values()
+}
+
+/// What is said of a group: the reason in full if all of its tests have the same, else what their reasons have in common.
+fn common_reason(group: &[&Outcome]) -> String {
+    shared_reason(group).unwrap_or_else(|| words(group[0].reason.as_ref()).to_owned())
+}
+
+fn words(reason: Option<&Reason>) -> &'static str {
+    let Some(reason) = reason else { return "no reason was recorded; please report this" };
+    match (reason.failing_side(), reason.kind()) {
+        (Some(Side::Head), _) => "pass on base and fail on head",
+        (Some(Side::Base), _) => "fail on base and pass on head",
+        (None, ReasonKind::Fails) => "fail",
+        (None, ReasonKind::Crashes) => "exit or crash the process",
+        (None, ReasonKind::TimedOut) => "timed out (--timeout)",
+        (None, ReasonKind::TooLong) => "too long for the budget (--per-test-budget)",
+        (None, ReasonKind::BudgetUsedUp) => "the run's --budget was used up",
+        (None, ReasonKind::Interrupted) => "interrupted",
+        (None, ReasonKind::NotCaptured) => "not captured",
+        (None, ReasonKind::TestChanged) => "changed test code: neither version of it works on both sides",
+        (None, ReasonKind::New) => "new",
+        (None, ReasonKind::Removed) => "removed",
+        (None, ReasonKind::FoldedAway) => "nothing left to measure: the optimiser removed the work",
+        (None, ReasonKind::LostInStart) => "dominated by process start",
+        (None, ReasonKind::NotConfirmed | ReasonKind::Unconfirmed) => "not confirmed",
+        (None, ReasonKind::AsPlacesDo) => "no more than moved code can fake",
+        (None, ReasonKind::TooNoisy) => "too noisy",
+        (None, ReasonKind::MetricUnknown) => "a deciding metric is not available",
+        (None, ReasonKind::Ignored) => "ignored",
+        (None, ReasonKind::Skipped) => "skipped",
+        (None, ReasonKind::Filtered) => "excluded by the filter",
+        (None, ReasonKind::OtherShard) => "for other shards (--partition)",
+        (None, ReasonKind::DataChanged) => "unchanged code, changed data files",
+        (None, ReasonKind::SameExecutable) => "cannot have changed: unchanged executable",
+        (None, ReasonKind::SameCode) => "cannot have changed: unchanged machine code",
+        (None, ReasonKind::NotExecuted) => "do not execute changed code",
     }
 }
 

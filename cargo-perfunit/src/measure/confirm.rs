@@ -35,11 +35,13 @@ pub(super) struct Screened {
     pub way: Option<Settled>,
     /// What its first call seems to do apart from later ones.
     pub first_call: Option<Flagged>,
+    /// Its pairs were broken off for layouts to decide.
+    pub left_open: bool,
 }
 
 impl Screened {
     pub fn without_pairs(result: std::result::Result<Figures, Reason>) -> Self {
-        Self { end: Ended { result, reason: None, capture: None }, way: None, first_call: None }
+        Self { end: Ended { result, reason: None, capture: None }, way: None, first_call: None, left_open: false }
     }
 }
 
@@ -135,7 +137,7 @@ impl Confirmation<'_> {
                 });
             };
             let is_flagged = is_flagged(&screened.end, &self.gates(subject));
-            let rests = rests_on_places(&screened.end);
+            let rests = screened.left_open || rests_on_places(&screened.end);
             let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
             if is_flagged || places == Placed::Uncertain {
                 ask(Question::Pairs(places), settled, figures);

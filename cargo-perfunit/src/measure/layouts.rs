@@ -11,7 +11,7 @@ use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestExecutabl
 use crate::decide;
 use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::layout::Matched;
-use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId};
+use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId, TestId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
 use crate::select::trace::{self, Places};
@@ -58,6 +58,8 @@ struct Target {
     reach: Option<Reach>,
     /// Where functions are in the executables as built, once somebody has asked.
     functions: Option<Sides<Places>>,
+    /// What was found out about tests.
+    placed: BTreeMap<TestId, Placed>,
 }
 
 impl<'a> Layouts<'a> {
@@ -144,6 +146,9 @@ impl<'a> Layouts<'a> {
     pub fn places(&mut self, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
         let _span = tracing::debug_span!("places").entered();
         let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Placed::Matched) };
+        if let Some(placed) = known.placed.get(&subject.test) {
+            return Ok(*placed);
+        }
         let unplaced = known.matched.unplaced();
         if unplaced.base.is_empty() && unplaced.head.is_empty() {
             return Ok(Placed::Matched);
@@ -161,7 +166,10 @@ impl<'a> Layouts<'a> {
                 known.functions.insert(subject.executables.try_map(|_, executable| Places::read(&executable.path))?)
             }
         };
-        Ok(if executes(self.bench, subject, functions, unplaced)? { Placed::Uncertain } else { Placed::Matched })
+        let comes_by = executes(self.bench, subject, functions, unplaced)?;
+        let placed = if comes_by { Placed::Uncertain } else { Placed::Matched };
+        known.placed.insert(subject.test.clone(), placed);
+        Ok(placed)
     }
 
     /// What is known of each target's layouts, or why there are none.
@@ -191,7 +199,14 @@ impl<'a> Layouts<'a> {
         let links = Sides { base: base.as_path(), head: head.as_path() };
         let places = outputs.as_ref().map(PathBuf::as_path);
         let (matched, figures) = Matched::prepare(natural, links, &self.folder, places, self.position)?;
-        Ok(Target { matched, first: at(executables, outputs), figures, reach: None, functions: None })
+        Ok(Target {
+            matched,
+            first: at(executables, outputs),
+            figures,
+            reach: None,
+            functions: None,
+            placed: BTreeMap::new(),
+        })
     }
 }
 

@@ -5,26 +5,31 @@ use super::bench::{Bench, Config};
 use super::bound::{self, Found};
 use super::confirm::{Confirmation, Screened};
 use super::first_calls::{self, Look};
-use super::layouts::Layouts;
+use super::layouts::{Layouts, Placed};
 use super::lockstep::Task;
 use super::measurement::Measurement;
 use super::meter;
 use super::pairs::Unit;
 use super::running::Programs;
 use super::screen;
+use super::secondary_metrics::OF_PAIRS;
 use super::settled::Settled;
 use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use super::whole_process::{self, Starts};
-use crate::build::SideBuild;
+use crate::build::{SideBuild, TestExecutable};
+use crate::decide;
 use crate::error::{Result, apart};
-use crate::model::{LayoutMatch, NoLayout, Note, Placement, Reason, Repeated, Sides, TargetId};
+use crate::model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Sides, TargetId};
 use crate::system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Part of the whole run's remaining budget that is kept for confirming what was flagged.
 const KEPT_FOR_CONFIRMATION: u32 = 4;
+
+/// Pairs on one layout after which a test goes on over drawn ones, if these decide in any case: they say how noisy it is.
+const BEFORE_LAYOUTS: usize = 2 * decide::FIRST_LOOK;
 
 /// The ends of all tests, and what is known of the layouts that they were measured on.
 #[derive(Debug)]
@@ -102,10 +107,10 @@ impl Screening<'_> {
             return Ok(Screened::without_pairs(Err(Reason::BudgetUsedUp)));
         }
         self.bench.settle();
-        let first = self.layouts.first(subject.executables)?;
+        let first = self.layouts.first(subject.executables)?.map(|first| first.map(TestExecutable::clone));
         // An experiment shall show what the place of the code does, not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
-        let executables = first.unwrap_or(subject.executables);
+        let executables = first.as_ref().map_or(subject.executables, Sides::as_ref);
         let config = self.config.on(subject.terms);
         let programs = Programs { executables, ..subject.programs(self.sides) };
         let (trial, random) = (Trial { bench: self.bench, config: &config, programs }, &mut self.random);
@@ -114,41 +119,62 @@ impl Screening<'_> {
             Repeated::Process => (whole_process::settle(&trial, &mut self.starts, random), Task::Process),
         };
         match apart(settled)? {
-            Ok(settled) => measure(&trial, Settled { matched, ..settled }, random),
+            Ok(settled) => self.measure(subject, &trial, Settled { matched, ..settled }),
             Err(reason) => {
                 let alone = Alone { trial, task: unsettled };
                 Ok(Screened::without_pairs(apart(alone.instead(reason, random))?))
             }
         }
     }
+
+    /// Everything that is asked of a test before confirmation: single calls if they decide, else pairs; counts; first
+    /// calls.
+    fn measure(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: Settled) -> Result<Screened> {
+        let is_by_calls = bound::is_first(trial.config, &settled);
+        let bound = if is_by_calls { by_calls(trial, &settled, &mut self.random)? } else { None };
+        let is_bound = bound.is_some();
+        let (mut end, left_open) = match bound {
+            Some(figures) => (Ended { result: Ok(figures), reason: None, capture: Some(settled.capture) }, false),
+            None => self.pairs(subject, trial, &settled)?,
+        };
+        let mut first_call = None;
+        if let Ok(figures) = &mut end.result {
+            if settled.task != Task::Process {
+                let ns = figures.measured.base_ns.max(figures.measured.head_ns);
+                figures.metrics.extend(meter::meter(trial, &settled, ns, &mut self.random)?);
+            }
+            if is_bound {
+                return Ok(Screened { end, way: None, first_call, left_open });
+            }
+            match first_calls::look(trial, &settled, figures, &mut self.random)? {
+                Look::Flagged(flagged) => first_call = Some(*flagged),
+                Look::Unknown(because) => figures.notes.push(Note::FirstCallUnknown { because }),
+                Look::Nothing => {}
+            }
+        }
+        Ok(Screened { end, way: Some(settled), first_call, left_open })
+    }
+
+    /// Pairs of a test until they are clear, or until all that they can still do is done by layouts.
+    fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Ended, bool)> {
+        let config = trial.config;
+        let mut measurement = Measurement::new(config, settled.clone(), Unit::Pair, config.alpha);
+        measurement.advance(trial, None, BEFORE_LAYOUTS, &mut self.random)?;
+        let left_open = !measurement.is_over()
+            && confirms_all(config)
+            && self.layouts.places(self.sides, subject)? == Placed::Uncertain;
+        if !left_open {
+            measurement.advance(trial, None, usize::MAX, &mut self.random)?;
+        }
+        Ok((measurement.finish(), left_open))
+    }
 }
 
-/// Everything that is asked of a test before confirmation: single calls if they decide, else pairs; counts; first calls.
-fn measure(trial: &Trial<'_>, settled: Settled, random: &mut fastrand::Rng) -> Result<Screened> {
-    let config = trial.config;
-    let bound = if bound::is_first(config, &settled) { by_calls(trial, &settled, random)? } else { None };
-    let is_bound = bound.is_some();
-    let mut end = match bound {
-        Some(figures) => Ended { result: Ok(figures), reason: None, capture: Some(settled.capture) },
-        None => Measurement::new(config, settled.clone(), Unit::Pair, config.alpha).run(trial, None, random)?,
-    };
-    let Ok(figures) = &mut end.result else { return Ok(Screened { end, way: Some(settled), first_call: None }) };
-    if settled.task != Task::Process {
-        let ns = figures.measured.base_ns.max(figures.measured.head_ns);
-        figures.metrics.extend(meter::meter(trial, &settled, ns, random)?);
-    }
-    if is_bound {
-        return Ok(Screened { end, way: None, first_call: None });
-    }
-    let first_call = match first_calls::look(trial, &settled, figures, random)? {
-        Look::Flagged(flagged) => Some(*flagged),
-        Look::Unknown(because) => {
-            figures.notes.push(Note::FirstCallUnknown { because });
-            None
-        }
-        Look::Nothing => None,
-    };
-    Ok(Screened { end, way: Some(settled), first_call })
+/// Whether fresh values are asked for all that decides, once they are asked for time: of other metrics the first pairs have
+/// the last word.
+fn confirms_all(config: &Config) -> bool {
+    let gates = config.metering.iter().flat_map(|metering| &metering.gates);
+    gates.into_iter().all(|gate| *gate == Metric::CpuTime || !OF_PAIRS.contains(gate))
 }
 
 /// The figures of single calls, if they decide.

@@ -29,7 +29,7 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
 pub enum Doubt {
     /// It does as much: without other instructions the change does not count.
     Usual,
-    /// It did as much once: with the same instructions the change does not count.
+    /// It was seen to do as much: with the same instructions the change does not count.
     Rare,
 }
 
@@ -56,7 +56,7 @@ pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVe
     end
 }
 
-/// Whether a change is so small that the place of code can do as much; more than a little it does only where code has no
+/// Whether a change can be so small that the place of code does as much; more than a little it does only where code has no
 /// common place.
 pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
     let figures = end.result.as_ref().ok().filter(|figures| is_changed(figures))?;
@@ -65,7 +65,8 @@ pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
     if change.estimate.abs() < OF_PLACES || is_uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS {
         return Some(Doubt::Usual);
     }
-    (is_uncertain && change.estimate.abs() < REACH_OF_PLACES).then_some(Doubt::Rare)
+    let certain = if change.estimate > 0.0 { change.low } else { -change.high };
+    (is_uncertain && certain < REACH_OF_PLACES).then_some(Doubt::Rare)
 }
 
 fn is_changed(figures: &Figures) -> bool {
@@ -258,6 +259,9 @@ pub mod tests {
         // 4 ns of 20, and 6 ns.
         assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, Some(Doubt::Usual)]);
         assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None; 2]);
+        // Intervals reach 1 % to both sides: 14.9 %, and 15.1 %.
+        assert_eq!(of(Verdict::Faster, -0.159, 1000.0), [None, Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Faster, -0.161, 1000.0), [None; 2]);
     }
 
     #[test]

@@ -27,9 +27,9 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
 /// How the place of code can be behind a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
-    /// It does as much: without other instructions the change does not count.
+    /// It does as much: without more instructions nothing is slower, without fewer nothing faster.
     Usual,
-    /// It was seen to do as much: with the same instructions the change does not count.
+    /// It was seen to do as much: so, too, unless nothing is known of the instructions.
     Rare,
 }
 
@@ -37,13 +37,11 @@ pub enum Doubt {
 pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVerdict, NotMetered>) -> Ended {
     let Ok(figures) = &mut end.result else { return end };
     let seen = figures.verdict;
-    let counts = match (doubt, &instructions) {
-        (Doubt::Usual, Ok(MetricVerdict::More)) => seen == Verdict::Slower,
-        (Doubt::Usual, Ok(MetricVerdict::Less)) => seen == Verdict::Faster,
-        (Doubt::Usual, _) => false,
-        (Doubt::Rare, instructions) => {
-            !matches!(instructions, Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold))
-        }
+    let counts = match &instructions {
+        Ok(MetricVerdict::More) => seen == Verdict::Slower,
+        Ok(MetricVerdict::Less) => seen == Verdict::Faster,
+        Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
+        Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => doubt == Doubt::Rare,
     };
     if !counts {
         figures.verdict = Verdict::Inconclusive;
@@ -265,17 +263,16 @@ pub mod tests {
     }
 
     #[test]
-    fn what_places_did_once_counts_unless_the_instructions_are_the_same() {
+    fn what_places_did_once_counts_if_the_instructions_do_not_contradict_it() {
         use MetricVerdict::{ChangedBelowThreshold, Less, More, Same, Varies};
         let check = |instructions: Result<_, _>, verdict: Verdict| {
             let end = beyond_places(ended(Ok(figures(Verdict::Slower, 0.13))), Doubt::Rare, instructions);
             assert_eq!(end.result.unwrap().verdict, verdict);
         };
-        for same in [Same, ChangedBelowThreshold] {
-            check(Ok(same), Verdict::Inconclusive);
+        for contrary in [Same, ChangedBelowThreshold, Less] {
+            check(Ok(contrary), Verdict::Inconclusive);
         }
-        // Fewer of them can take longer.
-        for known in [Ok(More), Ok(Less), Ok(Varies), Err(NotMetered::TooLong)] {
+        for known in [Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
             check(known, Verdict::Slower);
         }
     }

@@ -51,7 +51,7 @@ impl Group<'_> {
                 format!("{}, {source}", responsible::place(function))
             }
             Responsible::Other(what) => what.clone(),
-            Responsible::Code(name) => format!("{} (changed)", one_line(name)),
+            Responsible::Code(name) => format!("{} (changed machine code)", without_generics(&one_line(name))),
             Responsible::Unknown => "not explained".to_owned(),
         }
     }
@@ -101,6 +101,45 @@ fn by_code<'a>(outcome: &'a Outcome, known: &[(&[ChangedFunction], Responsible<'
         [only] if !is_inlined_into(&only.name, &outcome.test.name) => Responsible::Code(&only.name),
         _ => Responsible::Unknown,
     }
+}
+
+/// A symbol's path without what its generics stand for: `<a::Parser<1024>>::next::<u8>` is `a::Parser::next`. The type and
+/// trait of an implementation stay.
+fn without_generics(symbol: &str) -> String {
+    let mut short = String::new();
+    let mut chars = symbol.char_indices().peekable();
+    while let Some((at, char)) = chars.next() {
+        let begins_here = short.is_empty() || short.ends_with([' ', '<', '&', '(']);
+        if char != '<' || begins_here {
+            short.push(char);
+            continue;
+        }
+        let length = bracketed(&symbol[at..]);
+        while chars.next_if(|(next, _)| *next < at + length).is_some() {}
+        short.truncate(short.trim_end_matches("::").len());
+    }
+    match short.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
+        Some((inner, rest)) if !inner.contains(" as ") && !rest.contains('>') => format!("{inner}{rest}"),
+        _ => short,
+    }
+}
+
+/// The length of what stands in angle brackets at the start of a text, with them; the arrow of a function's type is none.
+fn bracketed(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut before = ' ';
+    for (at, char) in text.char_indices() {
+        match char {
+            '<' => depth += 1,
+            '>' if before != '-' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at + 1;
+        }
+        before = char;
+    }
+    text.len()
 }
 
 /// True for code of the test itself: both versions are measured with the same test, so what changed in it was inlined.
@@ -158,11 +197,23 @@ mod tests {
         ];
         let expected = [
             "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
-            "h (changed): 1 test slower, +30.0 %",
-            "krate::tests::inlined (changed): 1 test slower, +40.0 %",
+            "h (changed machine code): 1 test slower, +30.0 %",
+            "krate::tests::inlined (changed machine code): 1 test slower, +40.0 %",
             "not explained: 2 tests slower, +10.0 % to +20.0 %",
         ];
         check(&tests, &expected);
+    }
+
+    #[test]
+    fn generics_are_left_out_of_symbols() {
+        let check = |symbol: &str, expected: &str| assert_eq!(without_generics(symbol), expected);
+        check("mycrate::parse", "mycrate::parse");
+        check("mycrate::parse::<u8, Vec<u8>>", "mycrate::parse");
+        check("<a::Parser<1024>>::act::<a::Performer<a::Mock, a::Sync>>", "a::Parser::act");
+        check("<a::Parser<T> as core::iter::Iterator>::next", "<a::Parser as core::iter::Iterator>::next");
+        check("a::call::<fn(u8) -> Vec<u8>>::{closure#0}", "a::call::{closure#0}");
+        check("<[u8] as a::Sum<u8>>::sum", "<[u8] as a::Sum>::sum");
+        check("a::broken<", "a::broken");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn not_compiled(selection: &Selection) -> Option<String> {
         1 => "1 changed function is".to_owned(),
         functions => format!("{functions} changed functions are"),
     };
-    Some(format!("{functions} left out of the build by the features or the platform"))
+    Some(format!("{functions} left out of the build by the features (--features) or the platform"))
 }
 
 /// How it is known that no test executes a function.
@@ -119,7 +119,7 @@ mod tests {
         let mut screen = Screen::new(0, Glyphs::Ascii);
         write(&one, Detail::Brief, &mut screen);
         write(&one, Detail::Full, &mut screen);
-        let said = "1 changed function is left out of the build by the features or the platform:";
+        let said = "1 changed function is left out of the build by the features (--features) or the platform:";
         let expected =
             format!("Not compiled  {said} udivmod\nNot compiled  {said}\n                udivmod  src/udiv.rs:7\n");
         assert_eq!(without_escapes(&screen.finish()), expected);

@@ -50,7 +50,10 @@ fn what_a_feature_leaves_out_is_named_apart_and_not_denied() {
     let document = project.diff(&["--deny", "uncovered"]).expect(0).json();
     assert_eq!((names(&document), not_compiled(&document)), (vec![], vec!["narrow".to_owned(), "divide".to_owned()]));
     let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
-    assert!(text.contains("2 changed functions are left out of the build by the features (--features) or the platform"), "{text}");
+    assert!(
+        text.contains("2 changed functions are left out of the build by the features (--features) or the platform"),
+        "{text}"
+    );
     let document = project.diff(&["--features", "wide", "--deny", "uncovered"]).expect(106).json();
     assert_eq!((names(&document), not_compiled(&document)), (vec!["narrow", "divide"], vec![]));
 }

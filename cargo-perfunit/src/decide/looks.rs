@@ -12,15 +12,22 @@ const MOST_LAYOUTS: f64 = 64.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looks {
     last: usize,
+    /// Whether the median may say what the trimmed mean cannot: the place of code can make values of two groups.
+    by_median: bool,
 }
 
 impl Looks {
     /// At pairs on one layout.
-    pub const OF_PAIRS: Self = Self { last: 512 };
+    pub const OF_PAIRS: Self = Self { last: 512, by_median: false };
 
     /// At layouts, where a change is claimed at this level: the stricter, the more of them.
     pub fn of_layouts(alpha_of_change: f64) -> Self {
-        Self { last: (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize }
+        Self { last: (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize, by_median: true }
+    }
+
+    /// Whether the median is looked at, too.
+    pub fn by_median(self) -> bool {
+        self.by_median
     }
 
     /// Values of the last one.
@@ -56,7 +63,7 @@ mod tests {
 
     #[track_caller]
     fn check(last: usize, expected: &[usize]) {
-        let looks = Looks { last };
+        let looks = Looks { last, by_median: false };
         assert_eq!(looks.all().collect::<Vec<_>>(), expected);
         assert_eq!((looks.count(), looks.last()), (expected.len(), expected[expected.len() - 1]));
         assert!(expected.iter().all(|look| looks.contains(*look)) && !looks.contains(9));

@@ -20,6 +20,7 @@ mod family;
 mod growth;
 mod looks;
 mod mann_whitney;
+mod median;
 mod power;
 mod proportion;
 mod quantile;

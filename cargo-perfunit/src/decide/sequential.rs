@@ -15,6 +15,8 @@
 
 use super::estimate::{Estimate, Interval};
 use super::looks::Looks;
+use super::median::{forecast_half, median_interval, sign_p_value};
+use super::quantile::median;
 use crate::model::{Change, Verdict, margin};
 
 /// The probability with which a change of the size [`Decision::detectable`] would have been found.
@@ -126,7 +128,8 @@ pub fn affordable(values: usize, took: f64, left: f64) -> usize {
 /// - the estimate is at or beyond the threshold, and the interval at `alpha_of_change` is far from 0, its nearer end by half
 ///   of the threshold and a quarter of the estimate: `Slower` or `Faster`;
 /// - else, the interval excludes 0 and lies inside the margin: `ChangedBelowThreshold`;
-/// - else, it holds 0 and lies inside the margin: `Same`.
+/// - else, it holds 0 and lies inside the margin: `Same`;
+/// - else, of layouts, the same of the median as of the estimate: `Slower` or `Faster`.
 ///
 /// The margin is the threshold, or a little more where that is small ([`margin`]).
 ///
@@ -136,7 +139,8 @@ pub fn look(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
         return None;
     }
     let found = Found::of(rule, log_ratios)?;
-    found.verdict(When::UnderWay).map(|verdict| found.decision(verdict))
+    let clear = found.verdict(When::UnderWay).map(|verdict| found.decision(verdict));
+    clear.or_else(|| found.by_median(log_ratios, When::UnderWay))
 }
 
 /// How much narrower than hoped for an interval must stay before more values count as hopeless: the standard error that the
@@ -161,11 +165,15 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
         standard_error: now.standard_error * (values as f64 / last as f64).sqrt(),
         degrees_of_freedom: now.degrees_of_freedom * last as f64 / values as f64,
     };
-    let interval = then.interval(per_look(rule, rule.alpha));
+    let interval = then.interval(level_of_equality(rule));
     let half = (interval.high - interval.low) / 2.0 + rule.bias;
     // Either 0 or the margin must fall out of it.
     let enough = now.mean.abs().max(margin(rule.threshold).ln_1p() - now.mean.abs());
-    half > DOUBT * enough
+    let by_median = || {
+        let half = forecast_half(log_ratios, last, level_of_change(rule)) + rule.bias;
+        rule.looks.by_median() && half <= DOUBT * median(&mut log_ratios.to_vec()).abs()
+    };
+    half > DOUBT * enough && !by_median()
 }
 
 /// What to say when time ended at any number of values; `None` for fewer than 4 or if one is not finite.
@@ -177,8 +185,9 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
 pub fn conclude(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     match rule.looks.up_to(log_ratios.len()) {
         Some(values) => Found::of(rule, &log_ratios[..values]).map(|found| {
-            let verdict = found.verdict(When::AtTheEnd).unwrap_or(Verdict::Inconclusive);
-            found.decision(verdict)
+            let clear = found.verdict(When::AtTheEnd).map(|verdict| found.decision(verdict));
+            let clear = clear.or_else(|| found.by_median(&log_ratios[..values], When::AtTheEnd));
+            clear.unwrap_or_else(|| found.decision(Verdict::Inconclusive))
         }),
         None => Found::of(rule, log_ratios).map(|found| found.decision(Verdict::Inconclusive)),
     }
@@ -219,17 +228,28 @@ impl<'a> Found<'a> {
 
     fn verdict(&self, when: When) -> Option<Verdict> {
         let threshold = self.rule.threshold;
-        let Change { estimate, low, high } = self.change();
+        let Change { low, high, .. } = self.change();
         if self.is_beyond() {
-            let from_zero = if estimate > 0.0 { low } else { -high };
-            let by_estimate = if when == When::UnderWay { FAR_BY_ESTIMATE * estimate.abs() } else { 0.0 };
-            let is_far = from_zero > 0.0 && from_zero >= by_estimate.max(FAR_BY_THRESHOLD * threshold);
-            return is_far.then_some(if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster });
+            return far_from_zero(self.change(), threshold, when);
         }
         let margin = margin(threshold);
         let is_inside = -margin < low && high < margin;
         let excludes_zero = low > 0.0 || high < 0.0;
         is_inside.then_some(if excludes_zero { Verdict::ChangedBelowThreshold } else { Verdict::Same })
+    }
+
+    /// `Slower` or `Faster` if the median is clear about it, where it may be asked. Only a change is claimed so: that most
+    /// values say nothing of one is no proof that the others do not.
+    fn by_median(&self, log_ratios: &[f64], when: When) -> Option<Decision> {
+        let rule = self.rule;
+        if !rule.looks.by_median() {
+            return None;
+        }
+        let change = as_fractions(median_interval(log_ratios, level_of_change(rule))?, rule.bias);
+        let verdict =
+            far_from_zero(change, rule.threshold, when).filter(|_| change.estimate.abs() >= rule.threshold)?;
+        let p_value = (sign_p_value(log_ratios) * tries(rule)).min(1.0);
+        Some(Decision { change, p_value, ..self.decision(verdict) })
     }
 
     /// Whether the estimate is at or beyond the threshold; of threshold 0 a change of nothing is not.
@@ -240,31 +260,52 @@ impl<'a> Found<'a> {
 
     /// The level of the interval that matters.
     fn level(&self) -> f64 {
-        let alpha = if self.is_beyond() { self.rule.alpha_of_change } else { self.rule.alpha };
-        per_look(self.rule, alpha)
+        if self.is_beyond() { level_of_change(self.rule) } else { level_of_equality(self.rule) }
     }
 
-    /// From logarithms of a ratio to fractions of base.
     fn change(&self) -> Change {
-        let Interval { estimate, low, high } = self.estimate.interval(self.level());
-        let bias = self.rule.bias;
-        Change { estimate: estimate.exp_m1(), low: (low - bias).exp_m1(), high: (high + bias).exp_m1() }
+        as_fractions(self.estimate.interval(self.level()), self.rule.bias)
     }
 
     fn decision(&self, verdict: Verdict) -> Decision {
-        let level = per_look(self.rule, self.rule.alpha_of_change);
         Decision {
             verdict,
             change: self.change(),
-            detectable: (self.estimate.detectable(level, POWER) + self.rule.bias).exp_m1(),
-            p_value: (self.estimate.p_value() * self.rule.looks.count() as f64).min(1.0),
+            detectable: (self.estimate.detectable(level_of_change(self.rule), POWER) + self.rule.bias).exp_m1(),
+            p_value: (self.estimate.p_value() * tries(self.rule)).min(1.0),
             values: self.values,
         }
     }
 }
 
-fn per_look(rule: &Rule, alpha: f64) -> f64 {
-    alpha / rule.looks.count() as f64
+/// Whether the interval of a change at or beyond the threshold is far from 0.
+fn far_from_zero(change: Change, threshold: f64, when: When) -> Option<Verdict> {
+    let Change { estimate, low, high } = change;
+    let from_zero = if estimate > 0.0 { low } else { -high };
+    let by_estimate = if when == When::UnderWay { FAR_BY_ESTIMATE * estimate.abs() } else { 0.0 };
+    let is_far = from_zero > 0.0 && from_zero >= by_estimate.max(FAR_BY_THRESHOLD * threshold);
+    is_far.then_some(if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster })
+}
+
+/// From logarithms of a ratio to fractions of base.
+fn as_fractions(interval: Interval, bias: f64) -> Change {
+    let Interval { estimate, low, high } = interval;
+    Change { estimate: estimate.exp_m1(), low: (low - bias).exp_m1(), high: (high + bias).exp_m1() }
+}
+
+/// How often a change may be claimed: at each look, by each estimate.
+fn tries(rule: &Rule) -> f64 {
+    rule.looks.count() as f64 * if rule.looks.by_median() { 2.0 } else { 1.0 }
+}
+
+/// The level of an interval by which a test counts as slower or faster.
+fn level_of_change(rule: &Rule) -> f64 {
+    rule.alpha_of_change / tries(rule)
+}
+
+/// The level of one by which it does not: the median says nothing of that.
+fn level_of_equality(rule: &Rule) -> f64 {
+    rule.alpha / rule.looks.count() as f64
 }
 
 #[cfg(test)]

@@ -25,12 +25,17 @@ fn seed(row: &[f64]) -> u64 {
 /// The rule from the first look to its decision; the true `change` is a fraction of base, `deviation` that of the noise
 /// of a pair's log ratio.
 fn decide(rule: &Rule, change: f64, deviation: f64, noise: &mut Noise) -> Decision {
+    decide_within(rule, usize::MAX, change, deviation, noise)
+}
+
+/// The same, broken off after so many values.
+fn decide_within(rule: &Rule, most: usize, change: f64, deviation: f64, noise: &mut Noise) -> Decision {
     let mut sequential = Sequential::new(*rule);
-    loop {
-        if let Step::Ended(decision) = sequential.push(change.ln_1p() + deviation * noise.draw(), usize::MAX) {
-            return decision.expect("it does not end before the first look");
-        }
-    }
+    let ended = (0..most).find_map(|_| match sequential.push(change.ln_1p() + deviation * noise.draw(), usize::MAX) {
+        Step::Ended(decision) => Some(decision),
+        Step::Continue => None,
+    });
+    ended.unwrap_or_else(|| sequential.conclude()).expect("it does not end before the first look")
 }
 
 fn rule(threshold: f64) -> Rule {

@@ -34,6 +34,10 @@ impl Noise {
         Self { shape, rng, previous }
     }
 
+    pub fn happens(&mut self, probability: f64) -> bool {
+        self.rng.f64() < probability
+    }
+
     pub fn draw(&mut self) -> f64 {
         let rng = &mut self.rng;
         match self.shape {

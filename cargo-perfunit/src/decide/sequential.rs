@@ -49,8 +49,8 @@ pub struct Decision {
     pub change: Change,
     /// The smallest slowdown, as a fraction of base, that this look would have shown with probability [`POWER`].
     pub detectable: f64,
-    /// Two-sided p value of "no change", times the number of looks: it may be compared with the level of the interval, and
-    /// is at most that exactly when the interval excludes 0. It knows of pairs only, not of a bias.
+    /// Two-sided p value of "no change", times the number of looks and of estimates that may claim one: it may be compared
+    /// with the level of the interval, and is at most that exactly when the interval excludes 0. It knows of pairs only, not of a bias.
     pub p_value: f64,
     pub values: usize,
 }

@@ -230,3 +230,18 @@ fn fresh_values_have_the_last_word_unless_they_contradict() {
     assert_eq!(on_fresh_values(Slower, Faster), Inconclusive);
     assert_eq!(on_fresh_values(Faster, Slower), Inconclusive);
 }
+
+#[test]
+fn of_two_groups_of_layouts_the_median_says_what_most_of_them_say() {
+    let mut log_ratios: Vec<f64> = (0..48).map(|number| 0.2 + 0.001 * f64::from(number % 7)).collect();
+    log_ratios.extend((0..16).map(|number| -0.4 + 0.001 * f64::from(number)));
+    let rule = Rule { alpha_of_change: 0.001, looks: Looks::of_layouts(0.001), ..RULE };
+    let decision = look(&rule, &log_ratios).unwrap();
+    assert_eq!(decision.verdict, Verdict::Slower);
+    assert!(decision.change.low > 0.2 && decision.change.high < 0.24, "{decision:?}");
+    assert!(decision.p_value < 0.001);
+    // On one layout there are no groups of layouts, and half of them are no majority.
+    assert_eq!(look(&Rule { looks: Looks::OF_PAIRS, ..rule }, &log_ratios), None);
+    log_ratios[32..].fill(-0.4);
+    assert_eq!(look(&rule, &log_ratios), None);
+}

@@ -5,7 +5,7 @@ use super::secondary_metrics::OF_PAIRS;
 use super::subject::{Ended, Figures};
 use crate::decide;
 use crate::model::{
-    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, REACH_OF_PLACES,
+    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, REACH_WITHIN_CODE,
     Reason, Verdict,
 };
 
@@ -64,7 +64,7 @@ pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
         return Some(Doubt::Usual);
     }
     let certain = if change.estimate > 0.0 { change.low } else { -change.high };
-    (is_uncertain && certain < REACH_OF_PLACES).then_some(Doubt::Rare)
+    (is_uncertain && certain < REACH_WITHIN_CODE).then_some(Doubt::Rare)
 }
 
 fn is_changed(figures: &Figures) -> bool {
@@ -256,10 +256,10 @@ pub mod tests {
         assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 2]);
         // 4 ns of 20, and 6 ns.
         assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, Some(Doubt::Usual)]);
-        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None; 2]);
-        // Intervals reach 1 % to both sides: 14.9 %, and 15.1 %.
-        assert_eq!(of(Verdict::Faster, -0.159, 1000.0), [None, Some(Doubt::Rare)]);
-        assert_eq!(of(Verdict::Faster, -0.161, 1000.0), [None; 2]);
+        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None, Some(Doubt::Rare)]);
+        // Intervals reach 1 % to both sides: 49.9 %, and 50.1 %.
+        assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Faster, -0.511, 1000.0), [None; 2]);
     }
 
     #[test]

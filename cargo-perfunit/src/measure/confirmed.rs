@@ -5,8 +5,8 @@ use super::secondary_metrics::OF_PAIRS;
 use super::subject::{Ended, Figures};
 use crate::decide;
 use crate::model::{
-    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, REACH_WITHIN_CODE,
-    Reason, Verdict,
+    Measured, Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE,
+    REACH_WITHIN_CODE, Reason, Verdict,
 };
 
 /// Whether something that decides changed by what pairs say: what is counted was read again already.
@@ -31,6 +31,8 @@ pub enum Doubt {
     Usual,
     /// It was seen to do as much: so, too, unless nothing is known of the instructions.
     Rare,
+    /// Other code with the same work was seen to do as much: with the same instructions the change does not count.
+    Remote,
 }
 
 /// The answer of fresh values on a test whose change the place of code can be behind, given how its instructions changed.
@@ -38,10 +40,10 @@ pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVe
     let Ok(figures) = &mut end.result else { return end };
     let seen = figures.verdict;
     let counts = match &instructions {
-        Ok(MetricVerdict::More) => seen == Verdict::Slower,
-        Ok(MetricVerdict::Less) => seen == Verdict::Faster,
+        Ok(MetricVerdict::More) => seen == Verdict::Slower || doubt == Doubt::Remote,
+        Ok(MetricVerdict::Less) => seen == Verdict::Faster || doubt == Doubt::Remote,
         Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
-        Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => doubt == Doubt::Rare,
+        Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => doubt != Doubt::Usual,
     };
     if !counts {
         figures.verdict = Verdict::Inconclusive;
@@ -64,7 +66,10 @@ pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
         return Some(Doubt::Usual);
     }
     let certain = if change.estimate > 0.0 { change.low } else { -change.high };
-    (is_uncertain && certain < REACH_WITHIN_CODE).then_some(Doubt::Rare)
+    match places {
+        Placed::Uncertain => (certain < REACH_WITHIN_CODE).then_some(Doubt::Rare),
+        Placed::Matched => (certain < REACH_OF_CODE).then_some(Doubt::Remote),
+    }
 }
 
 fn is_changed(figures: &Figures) -> bool {
@@ -252,10 +257,12 @@ pub mod tests {
             [Placed::Matched, Placed::Uncertain].map(|places| doubt(&ended(Ok(figures.clone())), places))
         };
         assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 2]);
-        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [None, Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [Some(Doubt::Remote), Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 2]);
         // 4 ns of 20, and 6 ns.
         assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, Some(Doubt::Usual)]);
+        // Of 1 % to both sides: 9.9 %.
+        assert_eq!(of(Verdict::Slower, 0.109, 1000.0), [Some(Doubt::Remote), Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None, Some(Doubt::Rare)]);
         // Intervals reach 1 % to both sides: 49.9 %, and 50.1 %.
         assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, Some(Doubt::Rare)]);
@@ -273,6 +280,15 @@ pub mod tests {
             check(Ok(contrary), Verdict::Inconclusive);
         }
         for known in [Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
+            check(known, Verdict::Slower);
+        }
+        let check = |instructions: Result<_, _>, verdict: Verdict| {
+            let end = beyond_places(ended(Ok(figures(Verdict::Slower, 0.05))), Doubt::Remote, instructions);
+            assert_eq!(end.result.unwrap().verdict, verdict);
+        };
+        check(Ok(Same), Verdict::Inconclusive);
+        // Fewer of them can take longer.
+        for known in [Ok(Less), Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
             check(known, Verdict::Slower);
         }
     }

@@ -82,7 +82,9 @@ pub use scaling::Scaling;
 pub use selecting::{Uncompared, Untraceable};
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
-pub use threshold::{InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin};
+pub use threshold::{
+    InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
+};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use undecided::Undecided;
 pub use unexplained::{BuiltWith, Unexplained};

@@ -8,7 +8,8 @@
 //! ends leaves many tests with a verdict.
 
 use super::bench::{Bench, Config};
-use super::confirmed::{beyond_places, confirmed, doubt, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::confirmed::{confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
+use super::doubt::{beyond_places, doubt};
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::Measurement;

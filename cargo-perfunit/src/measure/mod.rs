@@ -16,6 +16,7 @@ mod clock;
 mod common_pages;
 mod confirm;
 mod confirmed;
+mod doubt;
 mod failures;
 mod first_calls;
 mod fork_pilot;

@@ -1,0 +1,137 @@
+//! Changes that are no more than the place of code can do, or other code that does the same work. Pure.
+
+use super::confirmed::is_changed;
+use super::layouts::Placed;
+use super::subject::Ended;
+use crate::model::{
+    Measured, MetricVerdict, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_WITHIN_CODE, Reason, Verdict,
+};
+
+/// How the place of code can be behind a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// It does as much: without more instructions nothing is slower, without fewer nothing faster.
+    Usual,
+    /// It was seen to do as much: so, too, unless nothing is known of the instructions.
+    Rare,
+    /// Other code with the same work was seen to do as much: with the same instructions the change does not count.
+    Remote,
+}
+
+/// The answer of fresh values on a test whose change the place of code can be behind, given how its instructions changed.
+pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVerdict, NotMetered>) -> Ended {
+    let Ok(figures) = &mut end.result else { return end };
+    let seen = figures.verdict;
+    let counts = match &instructions {
+        Ok(MetricVerdict::More) => seen == Verdict::Slower || doubt == Doubt::Remote,
+        Ok(MetricVerdict::Less) => seen == Verdict::Faster || doubt == Doubt::Remote,
+        Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
+        Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => doubt != Doubt::Usual,
+    };
+    if !counts {
+        figures.verdict = Verdict::Inconclusive;
+        end.reason = Some(match instructions {
+            Err(NotMetered::BudgetUsedUp) => Reason::BudgetUsedUp,
+            Err(NotMetered::Interrupted) => Reason::Interrupted,
+            instructions => Reason::AsPlacesDo { seen, instructions },
+        });
+    }
+    end
+}
+
+/// Whether a change can be so small that the place of code does as much; more than a little it does only where code has no
+/// common place.
+pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
+    let figures = end.result.as_ref().ok().filter(|figures| is_changed(figures))?;
+    let Measured { change, base_ns, head_ns, .. } = &figures.measured;
+    let is_uncertain = places == Placed::Uncertain;
+    if change.estimate.abs() < OF_PLACES || is_uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS {
+        return Some(Doubt::Usual);
+    }
+    let certain = if change.estimate > 0.0 { change.low } else { -change.high };
+    match places {
+        Placed::Uncertain => (certain < REACH_WITHIN_CODE).then_some(Doubt::Rare),
+        Placed::Matched => (certain < REACH_OF_CODE).then_some(Doubt::Remote),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::confirmed::confirmed;
+    use super::super::confirmed::tests::{ended, figures};
+    use super::*;
+
+    #[test]
+    fn what_places_can_do_counts_only_with_other_work() {
+        use MetricVerdict::{ChangedBelowThreshold, Less, More, Same};
+        let check = |first: Verdict, instructions: Result<_, _>, verdict: Verdict| {
+            let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
+            let fresh = ended(Ok(figures(first, estimate)));
+            assert_eq!(doubt(&fresh, Placed::Matched), Some(Doubt::Usual));
+            let before = ended(Ok(figures(first, estimate)));
+            let end = confirmed(&before, beyond_places(fresh, Doubt::Usual, instructions.clone()), Placed::Uncertain);
+            let why = Reason::AsPlacesDo { seen: first, instructions };
+            assert_eq!(end.result.unwrap().verdict, verdict);
+            assert_eq!(end.reason, (verdict == Verdict::Inconclusive).then_some(why));
+        };
+        check(Verdict::Slower, Ok(More), Verdict::Slower);
+        check(Verdict::Faster, Ok(Less), Verdict::Faster);
+        let others =
+            [Ok(Same), Ok(Less), Ok(ChangedBelowThreshold), Ok(MetricVerdict::Varies), Err(NotMetered::TooLong)];
+        for instructions in others {
+            check(Verdict::Slower, instructions, Verdict::Inconclusive);
+        }
+        check(Verdict::Faster, Ok(More), Verdict::Inconclusive);
+        let of = |verdict, estimate, base_ns: f64| {
+            let mut figures = figures(verdict, estimate);
+            (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
+            [Placed::Matched, Placed::Uncertain].map(|places| doubt(&ended(Ok(figures.clone())), places))
+        };
+        assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 2]);
+        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [Some(Doubt::Remote), Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 2]);
+        // 4 ns of 20, and 6 ns.
+        assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, Some(Doubt::Usual)]);
+        // Of 1 % to both sides: 9.9 %.
+        assert_eq!(of(Verdict::Slower, 0.109, 1000.0), [Some(Doubt::Remote), Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None, Some(Doubt::Rare)]);
+        // Intervals reach 1 % to both sides: 49.9 %, and 50.1 %.
+        assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Faster, -0.511, 1000.0), [None; 2]);
+    }
+
+    #[test]
+    fn what_places_did_once_counts_if_the_instructions_do_not_contradict_it() {
+        use MetricVerdict::{ChangedBelowThreshold, Less, More, Same, Varies};
+        let check = |instructions: Result<_, _>, verdict: Verdict| {
+            let end = beyond_places(ended(Ok(figures(Verdict::Slower, 0.13))), Doubt::Rare, instructions);
+            assert_eq!(end.result.unwrap().verdict, verdict);
+        };
+        for contrary in [Same, ChangedBelowThreshold, Less] {
+            check(Ok(contrary), Verdict::Inconclusive);
+        }
+        for known in [Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
+            check(known, Verdict::Slower);
+        }
+        let check = |instructions: Result<_, _>, verdict: Verdict| {
+            let end = beyond_places(ended(Ok(figures(Verdict::Slower, 0.05))), Doubt::Remote, instructions);
+            assert_eq!(end.result.unwrap().verdict, verdict);
+        };
+        check(Ok(Same), Verdict::Inconclusive);
+        // Fewer of them can take longer.
+        for known in [Ok(Less), Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
+            check(known, Verdict::Slower);
+        }
+    }
+
+    #[test]
+    fn instructions_that_the_run_had_no_time_to_count_leave_a_change_unconfirmed() {
+        let fresh = || ended(Ok(figures(Verdict::Slower, 0.013)));
+        let check = |why, expected| {
+            let end = confirmed(&fresh(), beyond_places(fresh(), Doubt::Usual, Err(why)), Placed::Matched);
+            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(expected)));
+        };
+        check(NotMetered::BudgetUsedUp, Reason::Unconfirmed { seen: Verdict::Slower });
+        check(NotMetered::Interrupted, Reason::Interrupted);
+    }
+}

@@ -138,9 +138,7 @@ pub fn look(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     if !rule.looks.contains(log_ratios.len()) {
         return None;
     }
-    let found = Found::of(rule, log_ratios)?;
-    let clear = found.verdict(When::UnderWay).map(|verdict| found.decision(verdict));
-    clear.or_else(|| found.by_median(log_ratios, When::UnderWay))
+    Found::of(rule, log_ratios)?.clear(When::UnderWay)
 }
 
 /// How much narrower than hoped for an interval must stay before more values count as hopeless: the standard error that the
@@ -171,9 +169,9 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     let enough = now.mean.abs().max(margin(rule.threshold).ln_1p() - now.mean.abs());
     let by_median = || {
         let half = forecast_half(log_ratios, last, level_of_change(rule)) + rule.bias;
-        rule.looks.by_median() && half <= DOUBT * median(&mut log_ratios.to_vec()).abs()
+        half <= DOUBT * median(&mut log_ratios.to_vec()).abs()
     };
-    half > DOUBT * enough && !by_median()
+    half > DOUBT * enough && !(rule.looks.by_median() && by_median())
 }
 
 /// What to say when time ended at any number of values; `None` for fewer than 4 or if one is not finite.
@@ -184,11 +182,8 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
 /// 0 by the threshold; and what is not clear is `Inconclusive`.
 pub fn conclude(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     match rule.looks.up_to(log_ratios.len()) {
-        Some(values) => Found::of(rule, &log_ratios[..values]).map(|found| {
-            let clear = found.verdict(When::AtTheEnd).map(|verdict| found.decision(verdict));
-            let clear = clear.or_else(|| found.by_median(&log_ratios[..values], When::AtTheEnd));
-            clear.unwrap_or_else(|| found.decision(Verdict::Inconclusive))
-        }),
+        Some(values) => Found::of(rule, &log_ratios[..values])
+            .map(|found| found.clear(When::AtTheEnd).unwrap_or_else(|| found.decision(Verdict::Inconclusive))),
         None => Found::of(rule, log_ratios).map(|found| found.decision(Verdict::Inconclusive)),
     }
 }
@@ -217,21 +212,27 @@ enum When {
 /// An estimate seen through the rule.
 struct Found<'a> {
     rule: &'a Rule,
+    log_ratios: &'a [f64],
     estimate: Estimate,
-    values: usize,
 }
 
 impl<'a> Found<'a> {
-    fn of(rule: &'a Rule, log_ratios: &[f64]) -> Option<Self> {
-        Some(Self { rule, estimate: Estimate::of(log_ratios)?, values: log_ratios.len() })
+    fn of(rule: &'a Rule, log_ratios: &'a [f64]) -> Option<Self> {
+        Some(Self { rule, log_ratios, estimate: Estimate::of(log_ratios)? })
+    }
+
+    /// What the trimmed mean is clear about, else the median.
+    fn clear(&self, when: When) -> Option<Decision> {
+        self.verdict(when).map(|verdict| self.decision(verdict)).or_else(|| self.by_median(when))
     }
 
     fn verdict(&self, when: When) -> Option<Verdict> {
         let threshold = self.rule.threshold;
-        let Change { low, high, .. } = self.change();
+        let change = self.change();
         if self.is_beyond() {
-            return far_from_zero(self.change(), threshold, when);
+            return far_from_zero(change, threshold, when);
         }
+        let Change { low, high, .. } = change;
         let margin = margin(threshold);
         let is_inside = -margin < low && high < margin;
         let excludes_zero = low > 0.0 || high < 0.0;
@@ -240,8 +241,8 @@ impl<'a> Found<'a> {
 
     /// `Slower` or `Faster` if the median is clear about it, where it may be asked. Only a change is claimed so: that most
     /// values say nothing of one is no proof that the others do not.
-    fn by_median(&self, log_ratios: &[f64], when: When) -> Option<Decision> {
-        let rule = self.rule;
+    fn by_median(&self, when: When) -> Option<Decision> {
+        let Self { rule, log_ratios, .. } = *self;
         if !rule.looks.by_median() {
             return None;
         }
@@ -273,15 +274,14 @@ impl<'a> Found<'a> {
             change: self.change(),
             detectable: (self.estimate.detectable(level_of_change(self.rule), POWER) + self.rule.bias).exp_m1(),
             p_value: (self.estimate.p_value() * tries(self.rule)).min(1.0),
-            values: self.values,
+            values: self.log_ratios.len(),
         }
     }
 }
 
 /// Whether the interval of a change at or beyond the threshold is far from 0.
 fn far_from_zero(change: Change, threshold: f64, when: When) -> Option<Verdict> {
-    let Change { estimate, low, high } = change;
-    let from_zero = if estimate > 0.0 { low } else { -high };
+    let (estimate, from_zero) = (change.estimate, change.from_zero());
     let by_estimate = if when == When::UnderWay { FAR_BY_ESTIMATE * estimate.abs() } else { 0.0 };
     let is_far = from_zero > 0.0 && from_zero >= by_estimate.max(FAR_BY_THRESHOLD * threshold);
     is_far.then_some(if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster })

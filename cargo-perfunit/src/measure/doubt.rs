@@ -48,10 +48,9 @@ pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
     if change.estimate.abs() < OF_PLACES || is_uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS {
         return Some(Doubt::Usual);
     }
-    let certain = if change.estimate > 0.0 { change.low } else { -change.high };
     match places {
-        Placed::Uncertain => (certain < REACH_WITHIN_CODE).then_some(Doubt::Rare),
-        Placed::Matched => (certain < REACH_OF_CODE).then_some(Doubt::Remote),
+        Placed::Uncertain => (change.from_zero() < REACH_WITHIN_CODE).then_some(Doubt::Rare),
+        Placed::Matched => (change.from_zero() < REACH_OF_CODE).then_some(Doubt::Remote),
     }
 }
 

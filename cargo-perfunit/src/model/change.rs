@@ -17,6 +17,13 @@ pub struct Change {
     pub high: f64,
 }
 
+impl Change {
+    /// How far the whole interval is from 0, on the side of the estimate; negative if it holds 0.
+    pub fn from_zero(&self) -> f64 {
+        if self.estimate > 0.0 { self.low } else { -self.high }
+    }
+}
+
 /// Cohen's d and its class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EffectSize {

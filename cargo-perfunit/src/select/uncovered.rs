@@ -143,6 +143,9 @@ impl Coverage<'_> {
         for (target, code, function) in &code {
             let Some(coming) = self.coming(target, code, function) else { return Leads::Unknown };
             tests.extend(coming);
+            if tests.len() > FEW {
+                return Leads::Unknown;
+            }
         }
         let leading = self.callers.of(named);
         let mut entries = leading.into_iter().filter(|entry| self.begins(entry)).peekable();
@@ -150,12 +153,15 @@ impl Coverage<'_> {
         for entry in entries {
             let Some(named) = self.tests_of(entry) else { return Leads::Unknown };
             tests.extend(named);
+            // The entries of a function that everything uses are many, and each is looked up among all tests.
+            if tests.len() > FEW {
+                return Leads::Unknown;
+            }
         }
-        match (tests.len(), is_reached) {
-            (0, true) => Leads::Nowhere(UncoveredBecause::NotExecuted),
-            (0, false) => Leads::Nowhere(UncoveredBecause::Unreached),
-            (1..=FEW, _) => Leads::Tests(tests),
-            _ => Leads::Unknown,
+        match (tests.is_empty(), is_reached) {
+            (true, true) => Leads::Nowhere(UncoveredBecause::NotExecuted),
+            (true, false) => Leads::Nowhere(UncoveredBecause::Unreached),
+            (false, _) => Leads::Tests(tests),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::select::{select, unused_filters};
 use std::time::Instant;
 
 /// The tests of two versions.
-pub struct Listed {
+pub struct ListOfTests {
     pub listing: Listing,
     /// Keys of the versions' contents.
     pub contents: Sides<String>,
@@ -23,7 +23,7 @@ pub struct Listed {
 }
 
 /// The tests of two versions whose files are read.
-pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Result<Listed> {
+pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Result<ListOfTests> {
     let Opened { context, mut versions, archive, mut warnings, lock } = opened;
     let contents = versions.contents();
     let terminal = context.terminal;
@@ -43,7 +43,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
         seconds: ListSeconds { prepare: started.elapsed().as_secs_f64(), ..ListSeconds::default() },
     };
     if selected.targets.is_empty() {
-        return Ok(Listed { listing, contents, unused: Vec::new(), lock });
+        return Ok(ListOfTests { listing, contents, unused: Vec::new(), lock });
     }
     builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
     let session = Session::new(&context, &versions, &selected, options).archive(&archive);
@@ -55,5 +55,5 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     listing.selection = plan.describe(selected.summary(), &session).0;
     (listing.kept, listing.seeds) = (Some(plan.kept()), plan.seeds());
     listing.tests = plan.into_listed();
-    Ok(Listed { listing, contents, unused, lock })
+    Ok(ListOfTests { listing, contents, unused, lock })
 }

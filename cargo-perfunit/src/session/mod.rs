@@ -48,7 +48,7 @@ use crate::model::{Generated, Listing, NotCompared, Ratchet, Run, Warning};
 use crate::system::fs;
 use crate::system::term::Terminal;
 use compare::{check, compare_opened, show};
-use list::{Listed, list_opened};
+use list::{ListOfTests, list_opened};
 use open::open;
 use ratchet::OlderVersion;
 use std::path::Path;
@@ -137,7 +137,7 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     if options.generated != Generated::Never {
         generated::check(options)?;
     }
-    let Listed { mut listing, contents, mut unused, lock } =
+    let ListOfTests { mut listing, contents, mut unused, lock } =
         list_opened(open(options, terminal, None)?, options, started)?;
     if options.generated != Generated::Never {
         let known = listing.selection.uncovered.clone();

@@ -140,7 +140,7 @@ impl Confirmation<'_> {
             let is_flagged = is_flagged(&screened.end, &self.gates(subject));
             let rests = screened.left_open || rests_on_places(&screened.end);
             let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
-            if is_flagged || places == Placed::Uncertain {
+            if is_flagged || places != Placed::Matched {
                 ask(Question::Pairs(places), settled, figures);
             }
             if let Some(flagged) = &screened.first_call {
@@ -166,7 +166,8 @@ impl Confirmation<'_> {
         } else {
             let unit = self.unit(subject, open.pairs_per_layout)?;
             // What one layout says of such a test it says with a wider interval only.
-            let on_one = unit == Unit::Pair && open.question == Question::Pairs(Placed::Uncertain);
+            let on_one =
+                unit == Unit::Pair && matches!(open.question, Question::Pairs(Placed::Drawn | Placed::Uncertain));
             let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
             Measurement::new(&open.config, settled, unit, alpha)
         };

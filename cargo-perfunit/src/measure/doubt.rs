@@ -39,8 +39,8 @@ pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVe
     end
 }
 
-/// Whether a change can be so small that the place of code does as much; more than a little it does only where code has no
-/// common place.
+/// Whether a change can be so small that the place of code does as much; more than a little it does only where code can
+/// neither have a common place nor be everywhere.
 pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
     let figures = end.result.as_ref().ok().filter(|figures| is_changed(figures))?;
     let Measured { change, base_ns, head_ns, .. } = &figures.measured;
@@ -50,7 +50,7 @@ pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
     }
     match places {
         Placed::Uncertain => (change.from_zero() < REACH_WITHIN_CODE).then_some(Doubt::Rare),
-        Placed::Matched => (change.from_zero() < REACH_OF_CODE).then_some(Doubt::Remote),
+        Placed::Matched | Placed::Drawn => (change.from_zero() < REACH_OF_CODE).then_some(Doubt::Remote),
     }
 }
 
@@ -84,19 +84,19 @@ mod tests {
         let of = |verdict, estimate, base_ns: f64| {
             let mut figures = figures(verdict, estimate);
             (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
-            [Placed::Matched, Placed::Uncertain].map(|places| doubt(&ended(Ok(figures.clone())), places))
+            [Placed::Matched, Placed::Drawn, Placed::Uncertain].map(|places| doubt(&ended(Ok(figures.clone())), places))
         };
-        assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 2]);
-        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [Some(Doubt::Remote), Some(Doubt::Rare)]);
-        assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 2]);
+        assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 3]);
+        assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [Some(Doubt::Remote), Some(Doubt::Remote), Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 3]);
         // 4 ns of 20, and 6 ns.
-        assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, Some(Doubt::Usual)]);
+        assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, None, Some(Doubt::Usual)]);
         // Of 1 % to both sides: 9.9 %.
-        assert_eq!(of(Verdict::Slower, 0.109, 1000.0), [Some(Doubt::Remote), Some(Doubt::Rare)]);
-        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None, Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Slower, 0.109, 1000.0), [Some(Doubt::Remote), Some(Doubt::Remote), Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None, None, Some(Doubt::Rare)]);
         // Intervals reach 1 % to both sides: 49.9 %, and 50.1 %.
-        assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, Some(Doubt::Rare)]);
-        assert_eq!(of(Verdict::Faster, -0.511, 1000.0), [None; 2]);
+        assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, None, Some(Doubt::Rare)]);
+        assert_eq!(of(Verdict::Faster, -0.511, 1000.0), [None; 3]);
     }
 
     #[test]

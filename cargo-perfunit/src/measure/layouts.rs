@@ -10,7 +10,7 @@ use super::subject::Subject;
 use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestExecutable};
 use crate::decide;
 use crate::error::{Result, Stop, Tried, apart};
-use crate::measure::layout::Matched;
+use crate::measure::layout::{Matched, Unplaced};
 use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId, TestId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
@@ -44,7 +44,9 @@ pub struct Layouts<'a> {
 pub enum Placed {
     /// As far as it matters.
     Matched,
-    /// Some that changed could not be put where base's is: one layout says little.
+    /// Some that changed could not be put where base's is: one layout says little, drawn ones say all.
+    Drawn,
+    /// Some of that keeps the compiler's alignment: what an edit moved by other bytes lies there in all layouts.
     Uncertain,
 }
 
@@ -149,7 +151,7 @@ impl<'a> Layouts<'a> {
         if let Some(placed) = known.placed.get(&subject.test) {
             return Ok(*placed);
         }
-        let unplaced = known.matched.unplaced();
+        let Unplaced { names: unplaced, are_free } = known.matched.unplaced();
         if unplaced.base.is_empty() && unplaced.head.is_empty() {
             return Ok(Placed::Matched);
         }
@@ -167,7 +169,11 @@ impl<'a> Layouts<'a> {
             }
         };
         let comes_by = executes(self.bench, subject, functions, unplaced)?;
-        let placed = if comes_by { Placed::Uncertain } else { Placed::Matched };
+        let placed = match (comes_by, are_free) {
+            (false, _) => Placed::Matched,
+            (true, true) => Placed::Drawn,
+            (true, false) => Placed::Uncertain,
+        };
         known.placed.insert(subject.test.clone(), placed);
         Ok(placed)
     }

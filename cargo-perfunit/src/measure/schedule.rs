@@ -162,7 +162,7 @@ impl Screening<'_> {
         measurement.advance(trial, None, BEFORE_LAYOUTS, &mut self.random)?;
         let left_open = !measurement.is_over()
             && confirms_all(config)
-            && self.layouts.places(self.sides, subject)? == Placed::Uncertain;
+            && self.layouts.places(self.sides, subject)? != Placed::Matched;
         if !left_open {
             measurement.advance(trial, None, usize::MAX, &mut self.random)?;
         }

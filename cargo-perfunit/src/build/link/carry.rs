@@ -87,6 +87,7 @@ mod tests {
             output: Output::of(&executable).unwrap(),
             incomplete: None,
             folder: PathBuf::new(),
+            replaced: BTreeMap::new(),
         };
         record.save(&folder).unwrap();
         executable

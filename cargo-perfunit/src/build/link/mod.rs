@@ -9,6 +9,7 @@
 mod arguments;
 mod carry;
 mod comparable;
+mod free;
 mod inputs;
 mod place;
 mod record;
@@ -16,6 +17,7 @@ mod relink;
 mod role;
 
 pub(super) use carry::{carry, carry_binary};
+pub use free::{Freed, free};
 pub(super) use place::{place_for, users_linker};
 pub(super) use record::LIBRARIES;
 pub use record::LinkRecord;

@@ -33,6 +33,9 @@ pub struct LinkRecord {
     pub(super) incomplete: Option<String>,
     #[serde(skip)]
     pub(super) folder: PathBuf,
+    /// What takes the place of inputs, by their numbers.
+    #[serde(skip)]
+    pub(super) replaced: BTreeMap<usize, PathBuf>,
 }
 
 /// The form of the record.
@@ -143,6 +146,13 @@ impl LinkRecord {
         self.kept(|input| matches!(input.kind, InputKind::Object | InputKind::Archive))
     }
 
+    /// The same with their numbers.
+    pub(super) fn numbered_inputs(&self) -> Vec<(usize, PathBuf)> {
+        let inputs = self.inputs.iter().enumerate();
+        let wanted = inputs.filter(|(_, input)| matches!(input.kind, InputKind::Object | InputKind::Archive));
+        wanted.filter_map(|(number, input)| Some((number, self.folder.join(input.kept.as_ref()?)))).collect()
+    }
+
     /// The dynamic libraries as they were found, in the order of the link: neither the toolchain's nor the system's.
     pub fn dynamic_libraries(&self) -> Vec<PathBuf> {
         let libraries = self.inputs.iter().filter(|input| input.kind == InputKind::Dylib);
@@ -177,8 +187,9 @@ impl LinkRecord {
                 Some(Named::Dylib { name, .. }) => argument.push(format!("-l{name}")),
                 Some(Named::Input(number)) => {
                     let Some(input) = self.inputs.get(*number) else { continue };
-                    match &input.kept {
-                        Some(name) if input.kind != InputKind::Dylib => argument.push(self.folder.join(name)),
+                    match (self.replaced.get(number), &input.kept) {
+                        (Some(copy), _) => argument.push(copy),
+                        (None, Some(name)) if input.kind != InputKind::Dylib => argument.push(self.folder.join(name)),
                         _ => argument.push(&input.path),
                     }
                 }
@@ -257,6 +268,7 @@ pub(super) mod tests {
             output: Output { path: PathBuf::from("/build/out"), bytes: 0, modified_ns: 0 },
             incomplete: None,
             folder: folder.to_owned(),
+            replaced: BTreeMap::new(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The same link again, with more options: other places for the same functions.
 
 use super::arguments::Scope;
+use super::free::Freed;
 use super::record::LinkRecord;
 use crate::error::{Error, Stop, Tried};
 use crate::model::NoLayout;
@@ -28,9 +29,17 @@ pub struct Relink {
     output: PathBuf,
 }
 
-/// Starts the link again from the kept files, with `more` behind its options; or says why this linker cannot do that.
-pub fn relink(link: &Path, output: &Path, position: Position, more: &[OsString]) -> Tried<Relink, NoLayout> {
-    start(LinkRecord::load(link)?, output, position, more)
+/// Starts the link again from the kept files, with `more` behind its options and with what was freed in them; or says why
+/// this linker cannot do that.
+pub fn relink(
+    link: &Path,
+    freed: &Freed,
+    output: &Path,
+    position: Position,
+    more: &[OsString],
+) -> Tried<Relink, NoLayout> {
+    let record = LinkRecord { replaced: freed.inputs.clone(), ..LinkRecord::load(link)? };
+    start(record, output, position, more)
 }
 
 /// Starts the same link, with the debug information that the inputs hold: of the same code at the same addresses.
@@ -102,6 +111,7 @@ mod tests {
             output: Output { path: PathBuf::from("/out"), bytes: 0, modified_ns: 0 },
             incomplete: None,
             folder: PathBuf::new(),
+            replaced: BTreeMap::new(),
         };
         assert_eq!(is_free_to_move(&record), expected, "{line}");
     }

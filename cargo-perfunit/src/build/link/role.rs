@@ -10,6 +10,7 @@ use crate::system::fs;
 use crate::system::os;
 use crate::system::process;
 use crate::system::term;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -90,6 +91,7 @@ fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Optio
         output,
         incomplete,
         folder: PathBuf::new(),
+        replaced: BTreeMap::new(),
     };
     Some(Draft { folder, record })
 }

@@ -9,7 +9,7 @@ use crate::select::code::stable_name;
 use object::Architecture;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All functions are aligned to so many bytes.
+/// Compilers align all functions, and the loops for which that pays, to so many bytes.
 const SMALL_STEP: u64 = 16;
 
 /// The functions of two executables, sorted out.
@@ -26,6 +26,15 @@ pub(super) struct Blocks {
     pub given_up: Vec<Sides<String>>,
 }
 
+/// The functions with loops that have no common place in both versions.
+#[derive(Debug, Default)]
+pub struct Unplaced {
+    /// As the linker knows them, by all of their names.
+    pub names: Sides<BTreeSet<String>>,
+    /// Whether drawn layouts put the loops of all of them anywhere.
+    pub are_free: bool,
+}
+
 /// A function that only one version has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Single {
@@ -33,6 +42,10 @@ pub(super) struct Single {
     pub size: u64,
     /// It can begin at multiples of this.
     pub step: u64,
+    /// What the compiler aligned it to.
+    pub alignment: u64,
+    /// Whether drawn layouts put its loops anywhere.
+    pub is_free: bool,
     pub has_loops: bool,
 }
 
@@ -51,7 +64,23 @@ pub(super) struct Changed {
     pub sizes: Sides<u64>,
     /// It can begin at multiples of this.
     pub step: u64,
+    /// What the compiler aligned it to.
+    pub alignment: u64,
+    /// Whether drawn layouts put its loops anywhere.
+    pub is_free: bool,
     pub anchor: Anchor,
+}
+
+impl Changed {
+    /// Whether all of its loops can lie where base's do.
+    fn is_anchored(&self) -> bool {
+        self.anchor.shift.is_some() && self.anchor.left == 0
+    }
+
+    /// Whether its anchor leaves it at multiples of its alignment.
+    fn is_aligned(&self) -> bool {
+        self.anchor.shift.is_none_or(|shift| shift.unsigned_abs().is_multiple_of(self.alignment))
+    }
 }
 
 impl Blocks {
@@ -83,7 +112,9 @@ impl Blocks {
             left.map(|function| Single {
                 name: function.name.clone(),
                 size: function.size,
-                step: step(function, function),
+                step: step(alignment(function, function), &loops_of(image, function)),
+                alignment: alignment(function, function),
+                is_free: can_decode(image),
                 has_loops: has_loops(image, function),
             })
             .collect()
@@ -104,13 +135,51 @@ impl Blocks {
             self.common.push(Common { names, copies: base.len() });
         } else if let ([base], [head]) = (base, head) {
             let sizes = Sides { base: base.size, head: head.size };
-            let step = step(base, head);
+            let alignment = alignment(base, head);
+            let loops = Sides { base: loops_of(&images.base, base), head: loops_of(&images.head, head) };
+            let step = step(alignment, &loops.base).min(step(alignment, &loops.head));
             let anchor = if can_decode(&images.base) {
-                Anchor::of(&loops_of(&images.base, base), &loops_of(&images.head, head), step.cast_signed())
+                Anchor::of(&loops.base, &loops.head, step.cast_signed())
             } else {
                 Anchor::default()
             };
-            self.changed.push(Changed { names, sizes, step, anchor });
+            let is_free = can_decode(&images.base);
+            let mut changed = Changed { names, sizes, step, alignment, is_free, anchor };
+            if changed.is_anchored() && changed.is_aligned() {
+                changed.step = alignment;
+            }
+            self.changed.push(changed);
+        }
+    }
+
+    /// The functions that have to begin at other bytes than the linker puts them at, of each side.
+    pub fn to_free(&self) -> Sides<BTreeSet<String>> {
+        let changed = self.changed.iter().filter(|changed| changed.step < changed.alignment);
+        let of_side = |side: Side| {
+            let singles = self.single.get(side).iter().filter(|single| single.step < single.alignment);
+            let names =
+                changed.clone().map(|changed| changed.names.get(side)).chain(singles.map(|single| &single.name));
+            names.cloned().collect()
+        };
+        Sides { base: of_side(Side::Base), head: of_side(Side::Head) }
+    }
+
+    /// Keeps the alignment of what was to be freed and could not be.
+    pub fn keep_aligned(&mut self, freed: &Sides<&BTreeSet<String>>) {
+        let is_freed = |names: &Sides<String>| freed.base.contains(&names.base) && freed.head.contains(&names.head);
+        let wanted = self.changed.iter_mut().filter(|changed| changed.step < changed.alignment);
+        for changed in wanted.filter(|changed| !is_freed(&changed.names)) {
+            (changed.step, changed.is_free) = (changed.alignment, false);
+            if !changed.is_aligned() {
+                changed.anchor = Anchor::default();
+            }
+        }
+        for side in Side::BOTH {
+            let freed = freed.get(side);
+            let wanted = self.single.get_mut(side).iter_mut().filter(|single| single.step < single.alignment);
+            for single in wanted.filter(|single| !freed.contains(&single.name)) {
+                (single.step, single.is_free) = (single.alignment, false);
+            }
         }
     }
 
@@ -121,17 +190,36 @@ impl Blocks {
     }
 
     /// The functions with loops that do not lie where the other version has them, in these executables that were linked as
-    /// planned; by all of their names. They are few: of each the code is decoded.
-    pub fn unplaced(&self, linked: &Sides<Image>) -> Sides<BTreeSet<String>> {
-        let placed = self.placed(linked);
-        let of_side = |side: Side| {
+    /// planned. They are few: of each the code is decoded.
+    pub fn unplaced(&self, linked: &Sides<Image>) -> Unplaced {
+        let (placed, free) = (self.placed(linked), self.free());
+        let of_side = |side: Side| -> Vec<&Function> {
             let (image, placed) = (linked.get(side), placed.get(side));
             let given_up: BTreeSet<&str> = self.given_up.iter().map(|names| names.get(side).as_str()).collect();
             let is_unplaced = |function: &&Function| {
                 let name = function.name.as_str();
                 given_up.contains(name) || !placed.contains(name) && has_loops(image, function)
             };
-            image.functions.iter().filter(is_unplaced).flat_map(|function| image.names(function)).cloned().collect()
+            image.functions.iter().filter(is_unplaced).collect()
+        };
+        let unplaced = Sides { base: of_side(Side::Base), head: of_side(Side::Head) };
+        let are_free =
+            |side: Side| unplaced.get(side).iter().all(|function| free.get(side).contains(function.name.as_str()));
+        let are_free = Side::BOTH.into_iter().all(are_free);
+        let names = |side: Side| -> BTreeSet<String> {
+            let functions = unplaced.get(side).iter();
+            functions.flat_map(|function| linked.get(side).names(function)).cloned().collect()
+        };
+        Unplaced { names: Sides { base: names(Side::Base), head: names(Side::Head) }, are_free }
+    }
+
+    /// The functions that drawn layouts put anywhere.
+    fn free(&self) -> Sides<BTreeSet<&str>> {
+        let of_side = |side: Side| {
+            let changed = self.changed.iter().filter(|changed| changed.is_free);
+            let singles = self.single.get(side).iter().filter(|single| single.is_free);
+            let names = changed.map(|changed| changed.names.get(side)).chain(singles.map(|single| &single.name));
+            names.map(String::as_str).collect()
         };
         Sides { base: of_side(Side::Base), head: of_side(Side::Head) }
     }
@@ -139,7 +227,6 @@ impl Blocks {
     /// The functions that lie where they should, as far as their loops are concerned.
     fn placed(&self, linked: &Sides<Image>) -> Sides<BTreeSet<&str>> {
         let addresses = linked.as_ref().map(Image::addresses);
-        let is_anchored = |changed: &&Changed| changed.anchor.shift.is_some() && changed.anchor.left == 0;
         let by_name = linked.as_ref().map(by_name);
         let lies_alike = |common: &&Common| {
             let (base, head) = (common.names.base.as_str(), common.names.head.as_str());
@@ -147,7 +234,7 @@ impl Blocks {
             let (Some(base), Some(head)) = (by_name.base.get(base), by_name.head.get(head)) else { return false };
             addresses.base == addresses.head && base.iter().zip(head).all(|(base, head)| is_alike(linked, base, head))
         };
-        let changed = self.changed.iter().filter(is_anchored).map(|changed| &changed.names);
+        let changed = self.changed.iter().filter(|changed| changed.is_anchored()).map(|changed| &changed.names);
         let common = self.common.iter().filter(lies_alike).map(|common| &common.names);
         let mut placed: Sides<BTreeSet<&str>> = Sides::default();
         for names in changed.chain(common) {
@@ -187,11 +274,17 @@ fn can_decode(image: &Image) -> bool {
     image.architecture == Architecture::X86_64
 }
 
-/// What the linker has to align a function to, as far as its places tell: sections with aligned loops are aligned to
-/// lines, others to 16 bytes.
-fn step(base: &Function, head: &Function) -> u64 {
+/// What the compiler aligned a function to, as far as its places tell: sections with aligned loops are aligned to lines,
+/// others to 16 bytes.
+fn alignment(base: &Function, head: &Function) -> u64 {
     let is_on_line = |function: &Function| function.address.is_multiple_of(LINE);
     if is_on_line(base) && is_on_line(head) { LINE } else { SMALL_STEP }
+}
+
+/// Where a function has to be able to begin. Loops that are aligned themselves move with it; others are moved by each byte
+/// in front of them.
+fn step(alignment: u64, loops: &[Loop]) -> u64 {
+    if loops.iter().all(|each| each.start.is_multiple_of(SMALL_STEP)) { alignment } else { 1 }
 }
 
 fn only<'a>(functions: &[&'a Function]) -> Option<&'a Function> {
@@ -234,7 +327,7 @@ mod tests {
     #[track_caller]
     fn check(base: &[Code<'_>], head: &[Code<'_>], expected: [&[&str]; 2]) {
         let images = Sides { base: Image::with(base, 0x1000), head: Image::with(head, 0x1000) };
-        let unplaced = Blocks::of(&images).unplaced(&images);
+        let unplaced = Blocks::of(&images).unplaced(&images).names;
         let names = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>();
         assert_eq!([names(&unplaced.base), names(&unplaced.head)], expected.map(<[&str]>::to_vec));
     }
@@ -253,9 +346,19 @@ mod tests {
 
     #[test]
     fn equal_size_is_not_enough_if_the_loops_lie_elsewhere() {
-        // By two bytes, which no multiple of 16 puts right.
+        // By two bytes: put right if the function may begin at any byte, and by no multiple of 16.
         let padded = [LOOP.as_slice(), &[0x66, 0x90]].concat();
-        check(&[("a", &padded)], &[("a", &LATER)], [&["a"], &["a"]]);
+        let (base, head): ([Code<'_>; 1], [Code<'_>; 1]) = ([("a", &padded)], [("a", &LATER)]);
+        check(&base, &head, [&[], &[]]);
+        let images = Sides { base: Image::with(&base, 0x1000), head: Image::with(&head, 0x1000) };
+        let mut blocks = Blocks::of(&images);
+        let names = |blocks: &Blocks| blocks.to_free().map(|names| names.len());
+        assert_eq!((blocks.changed[0].anchor.shift, names(&blocks)), (Some(-2), Sides { base: 1, head: 1 }));
+        blocks.keep_aligned(&Sides { base: &BTreeSet::new(), head: &BTreeSet::from(["a".to_owned()]) });
+        assert_eq!((blocks.changed[0].anchor.shift, names(&blocks)), (None, Sides { base: 0, head: 0 }));
+        let unplaced = blocks.unplaced(&images);
+        let a = BTreeSet::from(["a".to_owned()]);
+        assert_eq!((unplaced.names, unplaced.are_free), (Sides { base: a.clone(), head: a }, false));
         check(&[("a", &LATER)], &[("a", &LATER)], [&[], &[]]);
     }
 
@@ -275,8 +378,8 @@ mod tests {
         let code: [Code<'_>; 1] = [("a", &STRAIGHT)];
         let images = Sides { base: Image::with(&code, 0x1000), head: Image::with(&[("a", &STRAIGHT[2..])], 0x1000) };
         let mut blocks = Blocks::of(&images);
-        assert!(blocks.unplaced(&images).base.is_empty());
+        assert!(blocks.unplaced(&images).names.base.is_empty());
         blocks.give_up(&["a".to_owned()].into());
-        assert_eq!(blocks.unplaced(&images).map(|names| names.len()), Sides { base: 1, head: 1 });
+        assert_eq!(blocks.unplaced(&images).names.map(|names| names.len()), Sides { base: 1, head: 1 });
     }
 }

@@ -1,12 +1,12 @@
 //! Links both versions of a target again, matched, and reads from the result what came of it.
 
-use super::blocks::{Blocks, loops_of};
+use super::blocks::{Blocks, Unplaced, loops_of};
 use super::data::{self, Comparison, Leaving};
 use super::image::{Image, Section};
 use super::plan::{Plan, plan};
 use super::{anchor, gaps};
-use crate::build::{Position, Relink, relink};
-use crate::error::{Stop, Tried, apart};
+use crate::build::{Freed, Position, Relink, free, relink};
+use crate::error::{Result, Stop, Tried, apart};
 use crate::model::{LayoutMatch, NoLayout, Side, Sides};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +40,8 @@ const REPAIRS: usize = 4;
 #[derive(Debug)]
 pub struct Matched {
     links: Sides<PathBuf>,
+    /// What may begin anywhere.
+    freed: Sides<Freed>,
     /// For lists of symbols and objects with gaps.
     folder: PathBuf,
     blocks: Blocks,
@@ -48,8 +50,7 @@ pub struct Matched {
     position: Position,
     /// Data that stands in the way.
     leaving: Sides<Leaving>,
-    /// The functions with loops that have no common place in both versions, as the linker knows them.
-    unplaced: Sides<BTreeSet<String>>,
+    unplaced: Unplaced,
     /// The data of the first layout, and the sections that hold it: those of all layouts.
     data: Comparison,
     sections: Sides<Vec<Section>>,
@@ -67,12 +68,14 @@ impl Matched {
     ) -> Tried<(Self, LayoutMatch), NoLayout> {
         let images = read(executables)?;
         let architecture = images.base.architecture;
-        let blocks = Blocks::of(&images);
+        let mut blocks = Blocks::of(&images);
+        let freed = freed(links, &mut blocks, folder, outputs)?;
         let pins = pins(&images, &blocks, position);
         let links = links.map(Path::to_owned);
         let (leaving, unplaced, data, sections) = Default::default();
         let folder = folder.to_owned();
-        let mut this = Self { links, folder, blocks, architecture, pins, position, leaving, unplaced, data, sections };
+        let mut this =
+            Self { links, freed, folder, blocks, architecture, pins, position, leaving, unplaced, data, sections };
         let mut prepared = apart(this.first(outputs))?;
         if prepared.is_err() && position != Position::AsBuilt {
             this.position = Position::AsBuilt;
@@ -108,9 +111,8 @@ impl Matched {
         Err(Stop::Because(NoLayout::Disobeyed))
     }
 
-    /// The functions with loops that have no common place in both versions, as the linker knows them: of who comes by them
-    /// one layout says little.
-    pub fn unplaced(&self) -> &Sides<BTreeSet<String>> {
+    /// The functions of which one layout says little.
+    pub fn unplaced(&self) -> &Unplaced {
         &self.unplaced
     }
 
@@ -161,13 +163,12 @@ impl Matched {
         if map == Map::Written {
             more.push(linker_option("-Map=", &self.map(side, output)));
         }
-        relink(self.links.get(side), output, self.position, &more)
+        relink(self.links.get(side), self.freed.get(side), output, self.position, &more)
     }
 
     /// A file that a link reads or writes besides: several are under way at the same time.
     fn made_for(&self, side: Side, output: &Path, ending: &str) -> PathBuf {
-        let layout = output.file_name().unwrap_or_default().to_string_lossy();
-        self.folder.join(format!("{side}-{layout}.{ending}"))
+        made_for(&self.folder, side, output, ending)
     }
 
     /// Where the linker says what it put where.
@@ -223,6 +224,22 @@ impl Matched {
         }
         figures
     }
+}
+
+fn made_for(folder: &Path, side: Side, output: &Path, ending: &str) -> PathBuf {
+    let layout = output.file_name().unwrap_or_default().to_string_lossy();
+    folder.join(format!("{side}-{layout}.{ending}"))
+}
+
+/// Lets the functions that need it begin at any byte.
+fn freed(links: Sides<&Path>, blocks: &mut Blocks, folder: &Path, outputs: Sides<&Path>) -> Result<Sides<Freed>> {
+    let wanted = blocks.to_free();
+    let freed = links.try_map(|side, link| match wanted.get(side) {
+        none if none.is_empty() => Ok(Freed::default()),
+        wanted => free(link, wanted, &made_for(folder, side, outputs.get(side), "inputs")),
+    })?;
+    blocks.keep_aligned(&freed.as_ref().map(|freed| &freed.functions));
+    Ok(freed)
 }
 
 /// The links of a layout, under way.

@@ -21,6 +21,7 @@ mod loops;
 mod matched;
 mod plan;
 
+pub use blocks::Unplaced;
 pub use matched::Matched;
 
 /// Bytes of a cache line; where code begins in one decides how it is fetched.

@@ -119,13 +119,16 @@ fn add_single(
 
 /// Where a changed function begins in its slot. Never at 0: a gap of no bytes might be left out.
 fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> {
-    let step = changed.step;
     let mut drawn = Sides { base: 0, head: 0 };
     if let Some(random) = random {
-        let mut draw = || drawn_offset(step, random);
-        drawn.base = draw();
         // Without an anchor the place of the loops is part of the answer: it has to vary on each side by itself.
-        drawn.head = if changed.anchor.shift.is_some() { drawn.base } else { draw() };
+        if changed.anchor.shift.is_some() {
+            drawn.base = drawn_offset(changed.alignment, random);
+            drawn.head = drawn.base;
+        } else {
+            drawn.base = drawn_offset(changed.step, random);
+            drawn.head = drawn_offset(changed.step, random);
+        }
     }
     let shift = changed.anchor.shift.unwrap_or(0);
     let room = |needed: i64| needed.max(0).unsigned_abs().next_multiple_of(LINE);
@@ -162,10 +165,11 @@ mod tests {
         let common = |name: &str| Common { names: names(name), copies: 1 };
         let sizes = Sides { base: 100, head: 230 };
         let anchor = Anchor { shift, held: 1, left: 0 };
-        let gone = Single { name: "gone".to_owned(), size: 70, step: 16, has_loops: true };
+        let gone =
+            Single { name: "gone".to_owned(), size: 70, step: 16, alignment: 16, is_free: true, has_loops: true };
         Blocks {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
-            changed: vec![Changed { names: names("edited"), sizes, step: 16, anchor }],
+            changed: vec![Changed { names: names("edited"), sizes, step: 16, alignment: 16, is_free: true, anchor }],
             single: Sides { base: vec![gone], head: Vec::new() },
             given_up: Vec::new(),
         }

@@ -59,6 +59,30 @@ fn what_a_feature_leaves_out_is_named_apart_and_not_denied() {
 }
 
 #[test]
+fn tests_that_need_other_features_execute_nothing() {
+    let project = Project::empty();
+    let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[features]\nwide = []\n\n\
+                    [[test]]\nname = \"required\"\nrequired-features = [\"wide\"]\n";
+    let function = |name: &str, by: u64| {
+        format!(
+            "pub fn {name}<T: Into<u64>>(seed: T) -> u64 {{ (1..500).fold(seed.into(), |x, y| (x ^ y) / {by} + y * x) }}\n"
+        )
+    };
+    let test = |name: &str| {
+        format!("#[test]\nfn calls_{name}() {{ std::hint::black_box(demo::{name}(std::hint::black_box(9u64))); }}\n")
+    };
+    project.write("Cargo.toml", manifest);
+    project.write("tests/required.rs", test("half"));
+    project.write("tests/conditional.rs", format!("#![cfg(feature = \"wide\")]\n{}", test("third")));
+    for by in [2, 3] {
+        project.write("src/lib.rs", format!("{}\n{}{}", source(500), function("half", by), function("third", by)));
+        project.commit("version");
+    }
+    assert_eq!(names(&project.diff(&[]).expect(0).json()), ["half", "third"]);
+    assert_eq!(names(&project.diff(&["--features", "wide", "--explain", "never"]).json()), Vec::<&str>::new());
+}
+
+#[test]
 fn a_filter_makes_no_function_uncovered() {
     let project = Project::library(&source(500), &source(1500));
     assert_eq!(names(&project.diff(&["no_such_test"]).expect(0).json()), Vec::<&str>::new());

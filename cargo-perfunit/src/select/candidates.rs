@@ -47,6 +47,8 @@ pub struct Candidates {
     pub excluded: Vec<Outcome>,
     /// Targets without tests that can be measured, each with the reason.
     pub unmeasured_targets: Vec<String>,
+    /// Those of them that need other features.
+    pub not_built: BTreeSet<TargetId>,
     /// What machine code says, by target, where it was compared.
     pub code: BTreeMap<TargetId, TargetCode>,
     /// Tests that lead by names to a changed item, whatever became of them.
@@ -118,6 +120,9 @@ pub fn candidates(
         let tests = match apart(listed)? {
             Ok(tests) => tests,
             Err(why) => {
+                if matches!(why, NoTests::NotBuilt) {
+                    candidates.not_built.insert(target.clone());
+                }
                 candidates.unmeasured_targets.push(format!("{target}: {why}"));
                 continue;
             }

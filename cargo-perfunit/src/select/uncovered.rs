@@ -77,7 +77,7 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         let Some(package) = coverage.package(item) else { continue };
         let Named { path, item: Item { line, name, .. }, .. } = in_head;
         let function = Function { package, file: path.clone(), line: *line, name: name.clone() };
-        if coverage.is_compiled(item, in_head) == Some(false) && !coverage.has_code(item) {
+        if coverage.is_compiled(in_head) == Some(false) && !coverage.has_code(item) {
             not_compiled.insert(function);
         } else if !coverage.may_be_in_doc_test(&function.package) {
             match coverage.leads(item, in_head) {
@@ -135,7 +135,7 @@ impl Coverage<'_> {
             .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
             .filter(|(_, _, function)| function.is_reached)
             .collect();
-        let may_be_without_code = is_const(text) || self.is_compiled(item, named).is_none();
+        let may_be_without_code = is_const(text) || self.is_compiled(named).is_none();
         if code.is_empty() && may_be_without_code || self.callers.is_in_string(&item.ident) {
             return Leads::Unknown;
         }
@@ -148,7 +148,7 @@ impl Coverage<'_> {
             }
         }
         let leading = self.callers.of(named);
-        let mut entries = leading.into_iter().filter(|entry| self.begins(entry)).peekable();
+        let mut entries = leading.into_iter().filter(|entry| self.begins(entry) && !self.is_left_out(entry)).peekable();
         let is_reached = !code.is_empty() || entries.peek().is_some();
         for entry in entries {
             let Some(named) = self.tests_of(entry) else { return Leads::Unknown };
@@ -197,10 +197,9 @@ impl Coverage<'_> {
             TargetKind::Bin => self.starts_binaries,
             TargetKind::Test | TargetKind::Example | TargetKind::Bench => true,
         };
-        let mut targets = self.selected.target_files.iter();
         entry.item.ident == "main"
             && entry.item.kind == ItemKind::Function
-            && targets.any(|(target, sides)| sides.head.contains_key(&entry.path) && is_started(target.kind))
+            && self.holding(&entry.path).any(|target| is_started(target.kind))
     }
 
     /// The tests that begin there, in all targets that have it, without those that were seen to execute nothing that
@@ -211,9 +210,8 @@ impl Coverage<'_> {
         }
         let cases = format!("{}::", entry.full_name);
         let is_it = |test: &TestId| test.name == entry.full_name || test.name.starts_with(&cases);
-        let targets = self.selected.target_files.iter().filter(|(_, sides)| sides.head.contains_key(&entry.path));
         let mut all = BTreeSet::new();
-        for (target, _) in targets {
+        for target in self.holding(&entry.path) {
             let tests = self.found.iter().flat_map(|found| found.tests());
             let mut tests = tests.filter(|test| test.target == *target && is_it(test)).peekable();
             tests.peek()?;
@@ -226,17 +224,29 @@ impl Coverage<'_> {
         codes(self.found).any(|(_, code)| code.functions.get(&key(item)).is_some_and(|function| function.is_reached))
     }
 
+    /// Whether no build has it: by its condition, or because its targets need other features.
+    fn is_left_out(&self, entry: &Named) -> bool {
+        let mut holding = self.holding(&entry.path).peekable();
+        let is_not_built = |target| self.found.iter().any(|found| found.not_built.contains(target));
+        self.is_compiled(entry) == Some(false) || holding.peek().is_some() && holding.all(is_not_built)
+    }
+
+    /// The targets that head's file belongs to.
+    fn holding(&self, path: &str) -> impl Iterator<Item = &TargetId> {
+        let targets = self.selected.target_files.iter();
+        targets.filter(move |(_, sides)| sides.head.contains_key(path)).map(|(target, _)| target)
+    }
+
     /// Whether an item is compiled: no if a condition leaves it out, or its file, with the features of its target.
-    fn is_compiled(&self, item: &ChangedItem, named: &Named) -> Option<bool> {
+    fn is_compiled(&self, named: &Named) -> Option<bool> {
         let root = &self.selected.graph.root;
         let in_workspace = |path: &str| match path.strip_prefix(root.as_str()) {
             Some(rest) if !root.is_empty() => rest.trim_start_matches('/').to_owned(),
             _ => path.to_owned(),
         };
         let is_compiled = |path: &str| self.found.iter().any(|found| found.compiled.holds(&in_workspace(path), 1, 1));
-        let holding = self.selected.target_files.iter().filter(|(_, sides)| sides.head.contains_key(&item.path));
-        let roots: Vec<&str> = holding.filter_map(|(target, _)| self.selected.root(target)).collect();
-        if !is_compiled(&item.path) && roots.iter().any(|root| is_compiled(root)) {
+        let roots: Vec<&str> = self.holding(&named.path).filter_map(|target| self.selected.root(target)).collect();
+        if !is_compiled(&named.path) && roots.iter().any(|root| is_compiled(root)) {
             return Some(false);
         }
         let condition = &named.item.condition;

@@ -43,11 +43,11 @@ pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
     let none = Metrics::new();
     let metrics_of_fresh = fresh.result.as_ref().map_or(&none, |fresh| &fresh.metrics);
     let metrics = confirmed_metrics(&before.metrics, metrics_of_fresh, places);
-    let is_checked = is_changed(before) || places == Placed::Uncertain;
+    let is_checked = is_changed(before) || places != Placed::Matched;
     let mut end = if is_checked { confirmed_time(first, fresh) } else { first.clone() };
     if let Ok(figures) = &mut end.result {
         figures.metrics = metrics;
-        if places == Placed::Uncertain && figures.measured.layouts > 1 {
+        if places != Placed::Matched && figures.measured.layouts > 1 {
             let layouts = figures.measured.layouts;
             figures.notes.push(Note::Layouts { layouts });
         }
@@ -57,7 +57,7 @@ pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
 
 fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Placed) -> Metrics {
     let joined = |(metric, before): (&Metric, &std::result::Result<Metered, NotMetered>)| {
-        let rests_on_places = places == Placed::Uncertain && *metric == Metric::CpuTime;
+        let rests_on_places = places != Placed::Matched && *metric == Metric::CpuTime;
         let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || rests_on_places);
         let (Ok(known), true) = (before, is_checked) else { return (*metric, before.clone()) };
         let joined = match fresh.get(metric) {
@@ -88,9 +88,12 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
             if was_changed && matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
                 figures.notes.push(Note::TakenBack);
             }
-            let agrees = before.measured.change.estimate.signum() == figures.measured.change.estimate.signum();
+            let fresh_change = figures.measured.change;
+            let agrees = before.measured.change.estimate.signum() == fresh_change.estimate.signum();
             let why = match fresh.reason {
-                Some(Reason::BudgetUsedUp) if was_changed && agrees => Reason::Unconfirmed { seen: before.verdict },
+                Some(Reason::BudgetUsedUp) if was_changed && agrees && fresh_change.leans() => {
+                    Reason::Unconfirmed { seen: before.verdict }
+                }
                 Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted | Reason::AsPlacesDo { .. })) => why,
                 _ if was_changed => Reason::NotConfirmed,
                 _ => Reason::TooNoisy,
@@ -168,6 +171,9 @@ pub mod tests {
         check((Verdict::Faster, -0.3), None, Placed::Matched, Reason::Unconfirmed { seen: Verdict::Faster });
         // Fresh pairs that point elsewhere make nothing probable.
         check((Verdict::Slower, 0.3), Some(-0.2), Placed::Matched, Reason::BudgetUsedUp);
+        // Nor do pairs that scatter widely around 0: the interval is 0.004 +- 0.01 against 0.006 +- 0.01.
+        check((Verdict::Slower, 0.3), Some(0.004), Placed::Matched, Reason::BudgetUsedUp);
+        check((Verdict::Slower, 0.3), Some(0.006), Placed::Matched, slower());
         check((Verdict::Same, 0.0), Some(0.0), Placed::Uncertain, Reason::BudgetUsedUp);
         check((Verdict::Same, 0.0), None, Placed::Uncertain, Reason::BudgetUsedUp);
     }

@@ -22,6 +22,11 @@ impl Change {
     pub fn from_zero(&self) -> f64 {
         if self.estimate > 0.0 { self.low } else { -self.high }
     }
+
+    /// Whether an interval half as wide would exclude 0: what an interval that holds 0 can still make probable.
+    pub fn leans(&self) -> bool {
+        self.estimate != 0.0 && self.estimate.abs() + self.from_zero() >= 0.0
+    }
 }
 
 /// Cohen's d and its class.

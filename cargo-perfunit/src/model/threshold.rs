@@ -41,12 +41,12 @@ impl Threshold {
 
 /// What the place of code can fake where it cannot be matched: of null edits of hot functions 99 in 100 stay below 1.5 %.
 pub const OF_PLACES: f64 = 0.02;
-/// The same of a test of few ns: null edits were seen to fake 0.4 to 4.5 ns.
+/// The same of a test of few ns, of code that keeps its alignment: null edits were seen to fake 0.4 to 4.5 ns.
 pub const OF_PLACES_NS: f64 = 5.0;
 /// Its reach: up to 16 % were seen on layouts that nobody matched, and beside loops that could not be anchored.
 pub const REACH_OF_PLACES: f64 = 0.15;
-/// The same of a loop's place within its function, which all layouts share, with room: drawn layouts move functions by whole
-/// alignments. Null edits were seen to fake up to 21 %.
+/// The same of a loop's place within a function that keeps its alignment, which all layouts share, with room. Null edits were
+/// seen to fake up to 21 %.
 pub const REACH_WITHIN_CODE: f64 = 0.5;
 /// What other code with the same instructions can do at the same places, with room: larger frames, jumps that are predicted
 /// otherwise. Null edits were seen to fake up to 5 %.

@@ -1,6 +1,5 @@
 //! Functions of both versions that belong together.
 
-use super::LINE;
 use super::anchor::Anchor;
 use super::image::{Function, Image};
 use super::loops::{Loop, loops};
@@ -9,8 +8,9 @@ use crate::select::code::stable_name;
 use object::Architecture;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Compilers align all functions, and the loops for which that pays, to so many bytes.
-const SMALL_STEP: u64 = 16;
+/// Compilers align functions, and the loops for which that pays, to so many bytes. What is aligned to more on request is not
+/// placed as planned, and given up.
+pub(super) const ALIGNMENT: u64 = 16;
 
 /// The functions of two executables, sorted out.
 #[derive(Debug, Clone, Default)]
@@ -42,8 +42,6 @@ pub(super) struct Single {
     pub size: u64,
     /// It can begin at multiples of this.
     pub step: u64,
-    /// What the compiler aligned it to.
-    pub alignment: u64,
     /// Whether drawn layouts put its loops anywhere.
     pub is_free: bool,
     pub has_loops: bool,
@@ -64,8 +62,6 @@ pub(super) struct Changed {
     pub sizes: Sides<u64>,
     /// It can begin at multiples of this.
     pub step: u64,
-    /// What the compiler aligned it to.
-    pub alignment: u64,
     /// Whether drawn layouts put its loops anywhere.
     pub is_free: bool,
     pub anchor: Anchor,
@@ -79,7 +75,7 @@ impl Changed {
 
     /// Whether its anchor leaves it at multiples of its alignment.
     fn is_aligned(&self) -> bool {
-        self.anchor.shift.is_none_or(|shift| shift.unsigned_abs().is_multiple_of(self.alignment))
+        self.anchor.shift.is_none_or(|shift| shift.unsigned_abs().is_multiple_of(ALIGNMENT))
     }
 }
 
@@ -112,8 +108,7 @@ impl Blocks {
             left.map(|function| Single {
                 name: function.name.clone(),
                 size: function.size,
-                step: step(alignment(function, function), &loops_of(image, function)),
-                alignment: alignment(function, function),
+                step: step(&loops_of(image, function)),
                 is_free: can_decode(image),
                 has_loops: has_loops(image, function),
             })
@@ -135,18 +130,17 @@ impl Blocks {
             self.common.push(Common { names, copies: base.len() });
         } else if let ([base], [head]) = (base, head) {
             let sizes = Sides { base: base.size, head: head.size };
-            let alignment = alignment(base, head);
             let loops = Sides { base: loops_of(&images.base, base), head: loops_of(&images.head, head) };
-            let step = step(alignment, &loops.base).min(step(alignment, &loops.head));
+            let step = step(&loops.base).min(step(&loops.head));
             let anchor = if can_decode(&images.base) {
                 Anchor::of(&loops.base, &loops.head, step.cast_signed())
             } else {
                 Anchor::default()
             };
             let is_free = can_decode(&images.base);
-            let mut changed = Changed { names, sizes, step, alignment, is_free, anchor };
+            let mut changed = Changed { names, sizes, step, is_free, anchor };
             if changed.is_anchored() && changed.is_aligned() {
-                changed.step = alignment;
+                changed.step = ALIGNMENT;
             }
             self.changed.push(changed);
         }
@@ -154,9 +148,9 @@ impl Blocks {
 
     /// The functions that have to begin at other bytes than the linker puts them at, of each side.
     pub fn to_free(&self) -> Sides<BTreeSet<String>> {
-        let changed = self.changed.iter().filter(|changed| changed.step < changed.alignment);
+        let changed = self.changed.iter().filter(|changed| changed.step < ALIGNMENT);
         let of_side = |side: Side| {
-            let singles = self.single.get(side).iter().filter(|single| single.step < single.alignment);
+            let singles = self.single.get(side).iter().filter(|single| single.step < ALIGNMENT);
             let names =
                 changed.clone().map(|changed| changed.names.get(side)).chain(singles.map(|single| &single.name));
             names.cloned().collect()
@@ -167,18 +161,18 @@ impl Blocks {
     /// Keeps the alignment of what was to be freed and could not be.
     pub fn keep_aligned(&mut self, freed: &Sides<&BTreeSet<String>>) {
         let is_freed = |names: &Sides<String>| freed.base.contains(&names.base) && freed.head.contains(&names.head);
-        let wanted = self.changed.iter_mut().filter(|changed| changed.step < changed.alignment);
+        let wanted = self.changed.iter_mut().filter(|changed| changed.step < ALIGNMENT);
         for changed in wanted.filter(|changed| !is_freed(&changed.names)) {
-            (changed.step, changed.is_free) = (changed.alignment, false);
+            (changed.step, changed.is_free) = (ALIGNMENT, false);
             if !changed.is_aligned() {
                 changed.anchor = Anchor::default();
             }
         }
         for side in Side::BOTH {
             let freed = freed.get(side);
-            let wanted = self.single.get_mut(side).iter_mut().filter(|single| single.step < single.alignment);
+            let wanted = self.single.get_mut(side).iter_mut().filter(|single| single.step < ALIGNMENT);
             for single in wanted.filter(|single| !freed.contains(&single.name)) {
-                (single.step, single.is_free) = (single.alignment, false);
+                (single.step, single.is_free) = (ALIGNMENT, false);
             }
         }
     }
@@ -274,17 +268,10 @@ fn can_decode(image: &Image) -> bool {
     image.architecture == Architecture::X86_64
 }
 
-/// What the compiler aligned a function to, as far as its places tell: sections with aligned loops are aligned to lines,
-/// others to 16 bytes.
-fn alignment(base: &Function, head: &Function) -> u64 {
-    let is_on_line = |function: &Function| function.address.is_multiple_of(LINE);
-    if is_on_line(base) && is_on_line(head) { LINE } else { SMALL_STEP }
-}
-
 /// Where a function has to be able to begin. Loops that are aligned themselves move with it; others are moved by each byte
 /// in front of them.
-fn step(alignment: u64, loops: &[Loop]) -> u64 {
-    if loops.iter().all(|each| each.start.is_multiple_of(SMALL_STEP)) { alignment } else { 1 }
+fn step(loops: &[Loop]) -> u64 {
+    if loops.iter().all(|each| each.start.is_multiple_of(ALIGNMENT)) { ALIGNMENT } else { 1 }
 }
 
 fn only<'a>(functions: &[&'a Function]) -> Option<&'a Function> {

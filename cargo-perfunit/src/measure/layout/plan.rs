@@ -1,7 +1,7 @@
 //! The order of functions of both versions, and the gaps between them.
 
 use super::LINE;
-use super::blocks::{Blocks, Changed, Single};
+use super::blocks::{ALIGNMENT, Blocks, Changed, Single};
 use crate::model::Sides;
 
 /// Lines by which a changed function is moved at random, on both sides alike.
@@ -123,7 +123,7 @@ fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> 
     if let Some(random) = random {
         // Without an anchor the place of the loops is part of the answer: it has to vary on each side by itself.
         if changed.anchor.shift.is_some() {
-            drawn.base = drawn_offset(changed.alignment, random);
+            drawn.base = drawn_offset(ALIGNMENT, random);
             drawn.head = drawn.base;
         } else {
             drawn.base = drawn_offset(changed.step, random);
@@ -165,11 +165,10 @@ mod tests {
         let common = |name: &str| Common { names: names(name), copies: 1 };
         let sizes = Sides { base: 100, head: 230 };
         let anchor = Anchor { shift, held: 1, left: 0 };
-        let gone =
-            Single { name: "gone".to_owned(), size: 70, step: 16, alignment: 16, is_free: true, has_loops: true };
+        let gone = Single { name: "gone".to_owned(), size: 70, step: 16, is_free: true, has_loops: true };
         Blocks {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
-            changed: vec![Changed { names: names("edited"), sizes, step: 16, alignment: 16, is_free: true, anchor }],
+            changed: vec![Changed { names: names("edited"), sizes, step: 16, is_free: true, anchor }],
             single: Sides { base: vec![gone], head: Vec::new() },
             given_up: Vec::new(),
         }
@@ -193,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_changed_function_is_shifted_in_a_slot_as_long_on_both_sides() {
-        for shift in [0, 16, -16, 64, -240, 1600] {
+        for shift in [0, 16, -16, 64, -240, 1600, 2, -7] {
             check(shift, None);
             (0..50).for_each(|seed| check(shift, Some(seed)));
         }

@@ -93,3 +93,23 @@ fn what_rests_on_code_without_a_common_place_is_judged_over_layouts() {
     assert!(sums >= 8 && !held, "{document}");
     assert_eq!(counts, 1, "it cannot come by the loop: {document}");
 }
+
+/// A loop behind so many bytes that are jumped over.
+fn padded(bytes: usize) -> String {
+    format!(
+        "#[inline(never)]\npub fn count(mut left: u64) -> u64 {{\n    unsafe {{\n        core::arch::asm!(\"jmp 3f\", \
+         \".fill {bytes}, 1, 0x90\", \"3:\", \"2:\", \"dec {{0}}\", \"jnz 2b\", inout(reg) left)\n    }};\n    left\n}}\n\
+         #[test]\nfn counts() {{\n    assert_eq!(count(std::hint::black_box(1000)), 0);\n}}\n"
+    )
+}
+
+#[test]
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "machine code of x86-64")]
+fn a_loop_that_moved_by_a_few_bytes_lies_where_it_was() {
+    let project = Project::library(&padded(2), &padded(9));
+    let document = project.diff(&["--explain", "never"]).expect(0).json();
+    let layout = layout(&document);
+    assert!(layout["changed"] == 1 && layout["anchored"] == 1 && layout["held"] == layout["loops"], "{layout}");
+    let test = &document["tests"][0];
+    assert_eq!((&test["layouts"], &test["verdict"]), (&1.into(), &"same".into()), "{test}");
+}

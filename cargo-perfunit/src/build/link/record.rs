@@ -143,7 +143,7 @@ impl LinkRecord {
 
     /// The kept objects and archives, in the order of the link.
     pub fn inputs(&self) -> Vec<PathBuf> {
-        self.kept(|input| matches!(input.kind, InputKind::Object | InputKind::Archive))
+        self.numbered_inputs().into_iter().map(|(_, path)| path).collect()
     }
 
     /// The same with their numbers.

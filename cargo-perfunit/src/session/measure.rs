@@ -14,8 +14,8 @@ use crate::measure::{
     find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
 };
 use crate::model::{
-    AcceptedLoss, Basis, Environment, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode, NotCounted,
-    Note, Outcome, Readings, Side, Sides, TargetId, TestId, Warning,
+    AcceptedLoss, Basis, Environment, Explain, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode,
+    NotCounted, Note, Outcome, Readings, Side, Sides, TargetId, TestId, Warning,
 };
 use crate::select::{Candidate, not_measured};
 use crate::system::interrupt;
@@ -49,6 +49,9 @@ impl Measured {
         self.environment.layouts.extend(more.environment.layouts);
     }
 }
+
+/// Functions are named within seconds where instructions tell, and without another build.
+const LEFT_AT_MOST: Duration = Duration::from_secs(10);
 
 /// Paths named in the warning about tests that write into the tree.
 const NAMED_PATHS: usize = 3;
@@ -123,7 +126,7 @@ fn config(session: &Session<'_>, others: usize) -> Config {
     Config {
         timeout: measuring.timeout,
         per_test_budget: measuring.per_test_budget,
-        deadline: session.deadline,
+        deadline: session.deadline.map(|end| end - for_explaining(session.options, end)),
         threshold: measuring.threshold,
         alpha: measuring.alpha,
         others: others * most_verdicts(session.options),
@@ -132,6 +135,14 @@ fn config(session: &Session<'_>, others: usize) -> Config {
         placement: measuring.placement,
         accepted: None,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
+    }
+}
+
+/// What is left for naming functions when measuring ends by the run's deadline: a tenth of its time, if that is asked for.
+fn for_explaining(options: &Options, deadline: Instant) -> Duration {
+    match options.explaining.explain {
+        Explain::Never => Duration::ZERO,
+        Explain::Auto | Explain::Always => (deadline.saturating_duration_since(Instant::now()) / 10).min(LEFT_AT_MOST),
     }
 }
 

@@ -126,7 +126,7 @@ fn config(session: &Session<'_>, others: usize) -> Config {
     Config {
         timeout: measuring.timeout,
         per_test_budget: measuring.per_test_budget,
-        deadline: session.deadline.map(|end| end - for_explaining(session.options, end)),
+        deadline: session.deadline.map(|deadline| until(session.options, deadline)),
         threshold: measuring.threshold,
         alpha: measuring.alpha,
         others: others * most_verdicts(session.options),
@@ -138,11 +138,14 @@ fn config(session: &Session<'_>, others: usize) -> Config {
     }
 }
 
-/// What is left for naming functions when measuring ends by the run's deadline: a tenth of its time, if that is asked for.
-fn for_explaining(options: &Options, deadline: Instant) -> Duration {
+/// When measuring has to end for the run to end at its deadline: a tenth of the time is left for naming functions, if that is
+/// asked for.
+fn until(options: &Options, deadline: Instant) -> Instant {
+    let now = Instant::now();
+    let left = deadline.saturating_duration_since(now);
     match options.explaining.explain {
-        Explain::Never => Duration::ZERO,
-        Explain::Auto | Explain::Always => (deadline.saturating_duration_since(Instant::now()) / 10).min(LEFT_AT_MOST),
+        Explain::Never => deadline,
+        Explain::Auto | Explain::Always => now + left.saturating_sub((left / 10).min(LEFT_AT_MOST)),
     }
 }
 

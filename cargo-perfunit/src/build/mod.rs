@@ -48,7 +48,9 @@ pub use in_place::InPlace;
 pub use inputs::{Inputs, Library, Loaded};
 pub use invoke::BuildFailure;
 pub use kept::{SideBuild, TestExecutable, share_libraries, stand_in};
-pub use link::{Freed, LinkRecord, Position, Relink, free, is_link, link, relink, relink_with_debug_information};
+pub use link::{
+    ALIGNMENT, Freed, LinkRecord, Position, Relink, free, is_link, link, relink, relink_with_debug_information,
+};
 pub use listing::{Found, GENERATED_MARKER};
 pub use made::Made;
 pub use own_harness::Unlisted;

@@ -126,7 +126,7 @@ fn config(session: &Session<'_>, others: usize) -> Config {
     Config {
         timeout: measuring.timeout,
         per_test_budget: measuring.per_test_budget,
-        deadline: session.deadline.map(|deadline| until(session.options, deadline)),
+        deadline: session.deadline.map(|deadline| end_of_measuring(session.options, deadline)),
         threshold: measuring.threshold,
         alpha: measuring.alpha,
         others: others * most_verdicts(session.options),
@@ -140,7 +140,7 @@ fn config(session: &Session<'_>, others: usize) -> Config {
 
 /// When measuring has to end for the run to end at its deadline: a tenth of the time is left for naming functions, if that is
 /// asked for.
-fn until(options: &Options, deadline: Instant) -> Instant {
+fn end_of_measuring(options: &Options, deadline: Instant) -> Instant {
     let now = Instant::now();
     let left = deadline.saturating_duration_since(now);
     match options.explaining.explain {

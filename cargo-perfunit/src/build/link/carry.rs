@@ -87,7 +87,6 @@ mod tests {
             output: Output::of(&executable).unwrap(),
             incomplete: None,
             folder: PathBuf::new(),
-            replaced: BTreeMap::new(),
         };
         record.save(&folder).unwrap();
         executable

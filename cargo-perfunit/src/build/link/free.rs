@@ -4,7 +4,7 @@
 //! bytes could then never be put where it was, and lies there in every layout.
 
 use super::record::LinkRecord;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::system::fs;
 use object::read::archive::ArchiveFile;
 use object::{Architecture, File, Object, ObjectSection, ObjectSymbol, SectionIndex, SymbolKind};
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What compilers align functions to. What is aligned to more is so on purpose.
-const USUAL: u64 = 16;
+/// Compilers align functions, and the loops for which that pays, to so many bytes. What is aligned to more is so on purpose.
+pub const ALIGNMENT: u64 = 16;
 
 /// What was freed in the inputs of a link.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub struct Freed {
 }
 
 /// Frees these functions of x86-64 code, as far as each has a section of its own, in copies in a folder.
-pub fn free(link: &Path, functions: &BTreeSet<String>, folder: &Path) -> Result<Freed> {
+pub fn free(link: &Path, functions: &BTreeSet<&str>, folder: &Path) -> Result<Freed> {
     let record = LinkRecord::load(link)?;
     let mut freed = Freed::default();
     for (number, kept) in record.numbered_inputs() {
@@ -38,8 +38,7 @@ pub fn free(link: &Path, functions: &BTreeSet<String>, folder: &Path) -> Result<
             bytes[place].copy_from_slice(&1u64.to_le_bytes());
             freed.functions.insert(name);
         }
-        let copy =
-            folder.join(kept.file_name().ok_or_else(|| Error::setup(format!("{} has no name", kept.display())))?);
+        let copy = folder.join(kept.file_name().unwrap_or_default());
         fs::write(&copy, bytes)?;
         freed.inputs.insert(number, copy);
     }
@@ -47,7 +46,7 @@ pub fn free(link: &Path, functions: &BTreeSet<String>, folder: &Path) -> Result<
 }
 
 /// Where an object, or each in an archive, says to what the sections of these functions are aligned.
-fn places(bytes: &[u8], functions: &BTreeSet<String>) -> Vec<(String, Range<usize>)> {
+fn places(bytes: &[u8], functions: &BTreeSet<&str>) -> Vec<(String, Range<usize>)> {
     let Ok(archive) = ArchiveFile::parse(bytes) else { return in_object(bytes, 0..bytes.len(), functions) };
     let ranges = archive.members().filter_map(|member| {
         let (start, size) = member.ok()?.file_range();
@@ -56,7 +55,7 @@ fn places(bytes: &[u8], functions: &BTreeSet<String>) -> Vec<(String, Range<usiz
     ranges.flat_map(|range| in_object(bytes, range, functions)).collect()
 }
 
-fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<String>) -> Vec<(String, Range<usize>)> {
+fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<&str>) -> Vec<(String, Range<usize>)> {
     let start = range.start;
     let Some(file) = bytes.get(range).and_then(|bytes| File::parse(bytes).ok()) else { return Vec::new() };
     let File::Elf64(elf) = &file else { return Vec::new() };
@@ -78,8 +77,9 @@ fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<String>) ->
         let name = symbols.iter().map(|(name, _)| *name).find(|name| functions.contains(*name));
         let (true, Some(name)) = (is_wanted, name) else { continue };
         let align = file.section_by_index(SectionIndex(index)).map_or(0, |section| section.align());
-        let place = start + table + index * entry + ALIGNMENT.start..start + table + index * entry + ALIGNMENT.end;
-        if (1..=USUAL).contains(&align) && bytes.len() >= place.end {
+        let section = start + table + index * entry;
+        let place = section + ADDRALIGN.start..section + ADDRALIGN.end;
+        if (1..=ALIGNMENT).contains(&align) && bytes.len() >= place.end {
             places.push((name.to_owned(), place));
         }
     }
@@ -87,7 +87,7 @@ fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<String>) ->
 }
 
 /// Where a section header of 64 bits has the alignment (`sh_addralign`).
-const ALIGNMENT: Range<usize> = 48..56;
+const ADDRALIGN: Range<usize> = 48..56;
 
 #[cfg(test)]
 mod tests {
@@ -122,7 +122,7 @@ mod tests {
     #[track_caller]
     fn check(sections: &[&[&str]], align: u64, freed: &[&str], expected: &[u64]) {
         let mut bytes = with(sections, align);
-        let functions = freed.iter().map(|name| (*name).to_owned()).collect();
+        let functions = freed.iter().copied().collect();
         for (_, place) in places(&bytes, &functions) {
             bytes[place].copy_from_slice(&1u64.to_le_bytes());
         }

@@ -17,7 +17,7 @@ mod relink;
 mod role;
 
 pub(super) use carry::{carry, carry_binary};
-pub use free::{Freed, free};
+pub use free::{ALIGNMENT, Freed, free};
 pub(super) use place::{place_for, users_linker};
 pub(super) use record::LIBRARIES;
 pub use record::LinkRecord;

@@ -33,9 +33,6 @@ pub struct LinkRecord {
     pub(super) incomplete: Option<String>,
     #[serde(skip)]
     pub(super) folder: PathBuf,
-    /// What takes the place of inputs, by their numbers.
-    #[serde(skip)]
-    pub(super) replaced: BTreeMap<usize, PathBuf>,
 }
 
 /// The form of the record.
@@ -153,6 +150,14 @@ impl LinkRecord {
         wanted.filter_map(|(number, input)| Some((number, self.folder.join(input.kept.as_ref()?)))).collect()
     }
 
+    /// Puts other files in the place of inputs, by their numbers.
+    pub(super) fn replace(&mut self, files: &BTreeMap<usize, PathBuf>) {
+        for (number, file) in files {
+            let input = &mut self.inputs[*number];
+            (input.path, input.kept) = (file.clone(), None);
+        }
+    }
+
     /// The dynamic libraries as they were found, in the order of the link: neither the toolchain's nor the system's.
     pub fn dynamic_libraries(&self) -> Vec<PathBuf> {
         let libraries = self.inputs.iter().filter(|input| input.kind == InputKind::Dylib);
@@ -187,9 +192,8 @@ impl LinkRecord {
                 Some(Named::Dylib { name, .. }) => argument.push(format!("-l{name}")),
                 Some(Named::Input(number)) => {
                     let Some(input) = self.inputs.get(*number) else { continue };
-                    match (self.replaced.get(number), &input.kept) {
-                        (Some(copy), _) => argument.push(copy),
-                        (None, Some(name)) if input.kind != InputKind::Dylib => argument.push(self.folder.join(name)),
+                    match &input.kept {
+                        Some(name) if input.kind != InputKind::Dylib => argument.push(self.folder.join(name)),
                         _ => argument.push(&input.path),
                     }
                 }
@@ -268,7 +272,6 @@ pub(super) mod tests {
             output: Output { path: PathBuf::from("/build/out"), bytes: 0, modified_ns: 0 },
             incomplete: None,
             folder: folder.to_owned(),
-            replaced: BTreeMap::new(),
         }
     }
 

@@ -38,7 +38,8 @@ pub fn relink(
     position: Position,
     more: &[OsString],
 ) -> Tried<Relink, NoLayout> {
-    let record = LinkRecord { replaced: freed.inputs.clone(), ..LinkRecord::load(link)? };
+    let mut record = LinkRecord::load(link)?;
+    record.replace(&freed.inputs);
     start(record, output, position, more)
 }
 
@@ -111,7 +112,6 @@ mod tests {
             output: Output { path: PathBuf::from("/out"), bytes: 0, modified_ns: 0 },
             incomplete: None,
             folder: PathBuf::new(),
-            replaced: BTreeMap::new(),
         };
         assert_eq!(is_free_to_move(&record), expected, "{line}");
     }

@@ -10,7 +10,6 @@ use crate::system::fs;
 use crate::system::os;
 use crate::system::process;
 use crate::system::term;
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -91,7 +90,6 @@ fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Optio
         output,
         incomplete,
         folder: PathBuf::new(),
-        replaced: BTreeMap::new(),
     };
     Some(Draft { folder, record })
 }

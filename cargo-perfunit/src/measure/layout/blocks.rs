@@ -3,14 +3,11 @@
 use super::anchor::Anchor;
 use super::image::{Function, Image};
 use super::loops::{Loop, loops};
+use crate::build::ALIGNMENT;
 use crate::model::{Side, Sides};
 use crate::select::code::stable_name;
 use object::Architecture;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Compilers align functions, and the loops for which that pays, to so many bytes. What is aligned to more on request is not
-/// placed as planned, and given up.
-pub(super) const ALIGNMENT: u64 = 16;
 
 /// The functions of two executables, sorted out.
 #[derive(Debug, Clone, Default)]
@@ -44,7 +41,6 @@ pub(super) struct Single {
     pub step: u64,
     /// Whether drawn layouts put its loops anywhere.
     pub is_free: bool,
-    pub has_loops: bool,
 }
 
 /// A function that takes the same room in both versions.
@@ -110,7 +106,6 @@ impl Blocks {
                 size: function.size,
                 step: step(&loops_of(image, function)),
                 is_free: can_decode(image),
-                has_loops: has_loops(image, function),
             })
             .collect()
         };
@@ -132,12 +127,9 @@ impl Blocks {
             let sizes = Sides { base: base.size, head: head.size };
             let loops = Sides { base: loops_of(&images.base, base), head: loops_of(&images.head, head) };
             let step = step(&loops.base).min(step(&loops.head));
-            let anchor = if can_decode(&images.base) {
-                Anchor::of(&loops.base, &loops.head, step.cast_signed())
-            } else {
-                Anchor::default()
-            };
             let is_free = can_decode(&images.base);
+            let anchor =
+                if is_free { Anchor::of(&loops.base, &loops.head, step.cast_signed()) } else { Anchor::default() };
             let mut changed = Changed { names, sizes, step, is_free, anchor };
             if changed.is_anchored() && changed.is_aligned() {
                 changed.step = ALIGNMENT;
@@ -147,15 +139,8 @@ impl Blocks {
     }
 
     /// The functions that have to begin at other bytes than the linker puts them at, of each side.
-    pub fn to_free(&self) -> Sides<BTreeSet<String>> {
-        let changed = self.changed.iter().filter(|changed| changed.step < ALIGNMENT);
-        let of_side = |side: Side| {
-            let singles = self.single.get(side).iter().filter(|single| single.step < ALIGNMENT);
-            let names =
-                changed.clone().map(|changed| changed.names.get(side)).chain(singles.map(|single| &single.name));
-            names.cloned().collect()
-        };
-        Sides { base: of_side(Side::Base), head: of_side(Side::Head) }
+    pub fn to_free(&self) -> Sides<BTreeSet<&str>> {
+        self.own_names(|changed| changed.step < ALIGNMENT, |single| single.step < ALIGNMENT)
     }
 
     /// Keeps the alignment of what was to be freed and could not be.
@@ -186,7 +171,8 @@ impl Blocks {
     /// The functions with loops that do not lie where the other version has them, in these executables that were linked as
     /// planned. They are few: of each the code is decoded.
     pub fn unplaced(&self, linked: &Sides<Image>) -> Unplaced {
-        let (placed, free) = (self.placed(linked), self.free());
+        let placed = self.placed(linked);
+        let free = self.own_names(|changed| changed.is_free, |single| single.is_free);
         let of_side = |side: Side| -> Vec<&Function> {
             let (image, placed) = (linked.get(side), placed.get(side));
             let given_up: BTreeSet<&str> = self.given_up.iter().map(|names| names.get(side).as_str()).collect();
@@ -207,13 +193,12 @@ impl Blocks {
         Unplaced { names: Sides { base: names(Side::Base), head: names(Side::Head) }, are_free }
     }
 
-    /// The functions that drawn layouts put anywhere.
-    fn free(&self) -> Sides<BTreeSet<&str>> {
+    /// Names on each side of the functions that changed or that one version lacks, as far as they are wanted.
+    fn own_names(&self, changed: fn(&Changed) -> bool, single: fn(&Single) -> bool) -> Sides<BTreeSet<&str>> {
         let of_side = |side: Side| {
-            let changed = self.changed.iter().filter(|changed| changed.is_free);
-            let singles = self.single.get(side).iter().filter(|single| single.is_free);
-            let names = changed.map(|changed| changed.names.get(side)).chain(singles.map(|single| &single.name));
-            names.map(String::as_str).collect()
+            let changed = self.changed.iter().filter(|one| changed(one)).map(|one| &one.names.get(side)[..]);
+            let singles = self.single.get(side).iter().filter(|one| single(one)).map(|one| &one.name[..]);
+            changed.chain(singles).collect()
         };
         Sides { base: of_side(Side::Base), head: of_side(Side::Head) }
     }

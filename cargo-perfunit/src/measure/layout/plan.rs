@@ -1,7 +1,8 @@
 //! The order of functions of both versions, and the gaps between them.
 
 use super::LINE;
-use super::blocks::{ALIGNMENT, Blocks, Changed, Single};
+use super::blocks::{Blocks, Changed, Single};
+use crate::build::ALIGNMENT;
 use crate::model::Sides;
 
 /// Lines by which a changed function is moved at random, on both sides alike.
@@ -165,7 +166,7 @@ mod tests {
         let common = |name: &str| Common { names: names(name), copies: 1 };
         let sizes = Sides { base: 100, head: 230 };
         let anchor = Anchor { shift, held: 1, left: 0 };
-        let gone = Single { name: "gone".to_owned(), size: 70, step: 16, is_free: true, has_loops: true };
+        let gone = Single { name: "gone".to_owned(), size: 70, step: 16, is_free: true };
         Blocks {
             common: ["a", "b", "c", "d", "e", "f"].map(common).into(),
             changed: vec![Changed { names: names("edited"), sizes, step: 16, is_free: true, anchor }],

@@ -52,7 +52,7 @@ impl Trial {
     /// Takes the next pair; the end, if there is enough now.
     pub fn add(&mut self, pair: &RecordedPair) -> Option<Ended> {
         let ended = self.stage.add(pair, self.budget)?;
-        let is_flagged = matches!(ended.verdict, Verdict::Slower | Verdict::Faster);
+        let is_flagged = ended.verdict.is_change();
         if self.flagged.is_none() && is_flagged {
             self.flagged = Some(ended);
             self.stage = Stage::new(self.confirmation);

@@ -110,6 +110,12 @@ impl Sequential {
         if self.ended.is_some() || is_over { Step::Ended(self.ended) } else { Step::Continue }
     }
 
+    /// The same values, judged by another threshold. Every look's interval holds for any of them.
+    #[must_use]
+    pub fn judged_at(self, threshold: f64) -> Self {
+        Self { rule: Rule { threshold, ..self.rule }, ended: None, ..self }
+    }
+
     /// What is said if no more values come; `None` for fewer than 4 or if one is not finite.
     pub fn conclude(&self) -> Option<Decision> {
         self.ended.or_else(|| conclude(&self.rule, &self.log_ratios))

@@ -190,7 +190,7 @@ fn two_step(runs: usize, shape: Shape) -> (Tally, usize, Tally) {
         for _ in 0..TESTS {
             let decision = decide(&screening, 0.0, 0.02, &mut noise);
             screened.add(&decision, 0.0);
-            if matches!(decision.verdict, Verdict::Slower | Verdict::Faster) {
+            if decision.verdict.is_change() {
                 let fresh = decide(&confirmation, 0.0, 0.02, &mut noise);
                 confirmed += usize::from(on_fresh_values(decision.verdict, fresh.verdict) == decision.verdict);
             }

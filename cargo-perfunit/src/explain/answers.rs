@@ -17,7 +17,7 @@ fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> 
     let is_asked = match explain {
         Explain::Never => false,
         Explain::Auto => outcome.verdict == Verdict::Slower,
-        Explain::Always => matches!(outcome.verdict, Verdict::Slower | Verdict::Faster),
+        Explain::Always => outcome.verdict.is_change(),
     };
     let measured = outcome.measured.as_ref().filter(|_| is_asked && Question::about(outcome).is_none())?;
     let stopped = measured.bound.as_ref().and_then(|bound| bound.limit_ns);

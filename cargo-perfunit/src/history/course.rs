@@ -106,7 +106,7 @@ fn is_known(entry: &Entry, found: Option<&StepTest>) -> bool {
 }
 
 fn moved(found: &StepTest) -> Option<Verdict> {
-    Some(found.verdict).filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster))
+    Some(found.verdict).filter(|verdict| verdict.is_change())
 }
 
 fn after(at: Point, entry: &Entry, found: Option<&StepTest>) -> Point {

@@ -8,20 +8,20 @@
 //! ends leaves many tests with a verdict.
 
 use super::bench::{Bench, Config};
-use super::confirmed::{confirmed, is_flagged, rests_on_places, verdicts_of_pairs};
-use super::doubt::{beyond_places, doubt};
+use super::confirmed::{confirmed, has_changed, is_flagged, rests_on_places, verdicts_of_pairs, with_small};
+use super::doubt::{Doubt, beyond_places, doubt, is_likewise, is_small};
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::Measurement;
 use super::meter;
 use super::pairs::Unit;
-use super::settled::Settled;
+use super::settled::{LEAST_NS_BY_INSTRUCTIONS, Settled};
 use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use crate::build::SideBuild;
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Metric, Reason, Sides};
+use crate::model::{Metric, MetricVerdict, NotMetered, Reason, Sides};
 use crate::system::interrupt;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -62,6 +62,8 @@ pub(super) struct Confirmation<'a> {
 enum Question {
     /// What its first pairs said.
     Pairs(Placed),
+    /// Whether a change that is too small to count by time alone is there, with other instructions.
+    Small,
     /// Whether its first call differs apart from later ones.
     FirstCall,
 }
@@ -142,6 +144,8 @@ impl Confirmation<'_> {
             let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
             if is_flagged || places != Placed::Matched {
                 ask(Question::Pairs(places), settled, figures);
+            } else if is_small(&screened.end) {
+                ask(Question::Small, &Settled { least_ns: LEAST_NS_BY_INSTRUCTIONS, ..settled.clone() }, figures);
             }
             if let Some(flagged) = &screened.first_call {
                 ask(Question::FirstCall, &flagged.settled, &flagged.figures);
@@ -175,6 +179,17 @@ impl Confirmation<'_> {
             open.answer = Some(self.answer(open, measurement)?);
             return Ok(true);
         };
+        self.advance(open, &mut measurement, units)?;
+        if measurement.is_over() {
+            open.answer = Some(self.answer(open, measurement)?);
+        } else {
+            open.measurement = Some(measurement);
+        }
+        Ok(true)
+    }
+
+    fn advance(&mut self, open: &Open, measurement: &mut Measurement, units: usize) -> Result<()> {
+        let subject = &self.subjects[open.subject];
         self.bench.settle();
         self.observer.progress.message(format!("{}, once more to be sure", subject.test));
         let mut programs = subject.programs(self.sides);
@@ -185,26 +200,43 @@ impl Confirmation<'_> {
             Some(&mut self.layouts)
         };
         let trial = Trial { bench: self.bench, config: &open.config, programs };
-        measurement.advance(&trial, layouts, units, &mut self.random)?;
-        if measurement.is_over() {
-            open.answer = Some(self.answer(open, measurement)?);
-        } else {
-            open.measurement = Some(measurement);
-        }
-        Ok(true)
+        measurement.advance(&trial, layouts, units, &mut self.random)
     }
 
     /// What fresh values say in the end.
     fn answer(&mut self, open: &Open, measurement: Measurement) -> Result<Ended> {
-        let end = measurement.finish();
-        let Question::Pairs(places) = open.question else { return Ok(end) };
-        let Some(doubt) = doubt(&end, places) else { return Ok(end) };
+        let end = measurement.clone().finish();
+        let doubt = match open.question {
+            Question::FirstCall => None,
+            Question::Small => Some(Doubt::Usual),
+            Question::Pairs(_) if is_small(&end) => return self.judged_closer(open, measurement, end),
+            Question::Pairs(places) => doubt(&end, places),
+        };
+        match doubt.filter(|_| has_changed(&end)) {
+            Some(doubt) => Ok(beyond_places(end, doubt, self.instructions(open)?)),
+            None => Ok(end),
+        }
+    }
+
+    /// The end of a test whose change was too small to count, unless its instructions changed likewise and more values show
+    /// the change.
+    fn judged_closer(&mut self, open: &Open, measurement: Measurement, end: Ended) -> Result<Ended> {
+        let Some(mut closer) = measurement.judged_from(LEAST_NS_BY_INSTRUCTIONS) else { return Ok(end) };
+        let instructions = self.instructions(open)?;
+        if !is_likewise(&end, &instructions) {
+            return Ok(end);
+        }
+        self.advance(open, &mut closer, usize::MAX)?;
+        let closer = beyond_places(closer.finish(), Doubt::Usual, instructions);
+        Ok(if has_changed(&closer) { closer } else { end })
+    }
+
+    fn instructions(&mut self, open: &Open) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
         let subject = &self.subjects[open.subject];
         let mut programs = subject.programs(self.sides);
         programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
         let trial = Trial { bench: self.bench, config: &open.config, programs };
-        let instructions = meter::instructions(&trial, &open.settled, &mut self.random)?;
-        Ok(beyond_places(end, doubt, instructions))
+        meter::instructions(&trial, &open.settled, &mut self.random)
     }
 
     /// What fresh values are of: layouts, where they can be drawn and there is time for it.
@@ -225,6 +257,7 @@ fn joined(screened: &Screened, mut open: Vec<&Open>) -> Option<Ended> {
         let fresh = open.answer.clone()?;
         match (open.question, &screened.first_call) {
             (Question::Pairs(places), _) => end = confirmed(&end, fresh, places),
+            (Question::Small, _) => end = with_small(end, fresh),
             (Question::FirstCall, Some(flagged)) => {
                 first_calls::join(flagged, fresh, open.config.threshold, &mut end);
             }

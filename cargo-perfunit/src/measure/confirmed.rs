@@ -10,7 +10,7 @@ use crate::model::{Metered, Metric, MetricVerdict, Metrics, NotMetered, Note, Re
 pub fn is_flagged(end: &Ended, gates: &[Metric]) -> bool {
     end.result.as_ref().is_ok_and(|figures| {
         let of_pairs = OF_PAIRS.into_iter().filter(|metric| gates.contains(metric));
-        is_changed(figures) || of_pairs.filter_map(|metric| figures.metrics.get(&metric)).any(is_flagged_metric)
+        figures.verdict.is_change() || of_pairs.filter_map(|metric| figures.metrics.get(&metric)).any(is_flagged_metric)
     })
 }
 
@@ -21,12 +21,13 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
     1 + gates.iter().filter(is_of_pairs).count().max(1)
 }
 
-pub(super) fn is_changed(figures: &Figures) -> bool {
-    matches!(figures.verdict, Verdict::Slower | Verdict::Faster)
-}
-
 fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool {
     matches!(metered, Ok(metered) if matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less))
+}
+
+/// Whether time was said to have changed.
+pub fn has_changed(end: &Ended) -> bool {
+    end.result.as_ref().is_ok_and(|figures| figures.verdict.is_change())
 }
 
 /// Whether what was said may be due to the one layout that it was said of.
@@ -43,7 +44,7 @@ pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
     let none = Metrics::new();
     let metrics_of_fresh = fresh.result.as_ref().map_or(&none, |fresh| &fresh.metrics);
     let metrics = confirmed_metrics(&before.metrics, metrics_of_fresh, places);
-    let is_checked = is_changed(before) || places != Placed::Matched;
+    let is_checked = before.verdict.is_change() || places != Placed::Matched;
     let mut end = if is_checked { confirmed_time(first, fresh) } else { first.clone() };
     if let Ok(figures) = &mut end.result {
         figures.metrics = metrics;
@@ -71,6 +72,18 @@ fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Placed) -> Metric
     first.iter().map(joined).collect()
 }
 
+/// Joins what the first pairs of a test said, whose change was too small to count, with fresh pairs and instructions: that it
+/// counts, or else nothing.
+pub fn with_small(first: Ended, fresh: Ended) -> Ended {
+    let (Ok(before), Ok(after)) = (&first.result, &fresh.result) else { return first };
+    let agrees = before.measured.change.estimate.signum() == after.measured.change.estimate.signum();
+    if !after.verdict.is_change() || !agrees {
+        return first;
+    }
+    let flagged = Figures { verdict: after.verdict, ..before.clone() };
+    confirmed(&Ended { result: Ok(flagged), ..first }, fresh, Placed::Matched)
+}
+
 /// Joins the first verdict with the one on fresh pairs, whose figures are reported.
 fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
     let capture = first.capture;
@@ -84,7 +97,7 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
     match (&first.result, of_fresh) {
         (Ok(before), Ok(mut figures)) => {
             figures.verdict = decide::on_fresh_values(before.verdict, figures.verdict);
-            let was_changed = is_changed(before);
+            let was_changed = before.verdict.is_change();
             if was_changed && matches!(figures.verdict, Verdict::Same | Verdict::ChangedBelowThreshold) {
                 figures.notes.push(Note::TakenBack);
             }
@@ -105,7 +118,7 @@ fn confirmed_time(first: &Ended, fresh: Ended) -> Ended {
             let mut figures = flagged.clone();
             figures.verdict = Verdict::Inconclusive;
             let why = match why {
-                Reason::BudgetUsedUp if is_changed(flagged) => Reason::Unconfirmed { seen: flagged.verdict },
+                Reason::BudgetUsedUp if flagged.verdict.is_change() => Reason::Unconfirmed { seen: flagged.verdict },
                 why => why,
             };
             Ended { result: Ok(figures), reason: Some(why), capture }
@@ -193,6 +206,25 @@ pub mod tests {
         check(Ok(figures(Verdict::Faster, -0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
         check(Ok(figures(Verdict::Inconclusive, 0.3)), Verdict::Inconclusive, Some(&Reason::NotConfirmed));
         check(Err(Reason::Interrupted), Verdict::Inconclusive, Some(&Reason::Interrupted));
+    }
+
+    #[test]
+    fn a_small_change_counts_if_fresh_pairs_show_it_and_is_what_it_was_if_not() {
+        let check = |fresh: Verdict, estimate, expected: Verdict, reported: f64| {
+            let first = ended(Ok(figures(Verdict::ChangedBelowThreshold, -0.03)));
+            let end = with_small(first, ended(Ok(figures(fresh, estimate))));
+            let figures = end.result.unwrap();
+            assert_eq!((figures.verdict, end.reason), (expected, None));
+            assert!((figures.measured.change.estimate - reported).abs() < 1e-12);
+        };
+        check(Verdict::Faster, -0.028, Verdict::Faster, -0.028);
+        check(Verdict::Slower, 0.028, Verdict::ChangedBelowThreshold, -0.03);
+        for verdict in [Verdict::Inconclusive, Verdict::Same, Verdict::ChangedBelowThreshold] {
+            check(verdict, -0.02, Verdict::ChangedBelowThreshold, -0.03);
+        }
+        let cut =
+            with_small(ended(Ok(figures(Verdict::ChangedBelowThreshold, -0.03))), ended(Err(Reason::Interrupted)));
+        assert_eq!(cut.result.unwrap().verdict, Verdict::ChangedBelowThreshold);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Changes that are no more than the place of code can do, or other code that does the same work. Pure.
 
-use super::confirmed::is_changed;
 use super::layouts::Placed;
+use super::settled::LEAST_NS_BY_INSTRUCTIONS;
 use super::subject::Ended;
 use crate::model::{
-    Measured, MetricVerdict, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_WITHIN_CODE, Reason, Verdict,
+    Measured, MetricVerdict, Mode, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_WITHIN_CODE, Reason,
+    Verdict,
 };
 
 /// How the place of code can be behind a change.
@@ -16,6 +17,25 @@ pub enum Doubt {
     Rare,
     /// Other code with the same work was seen to do as much: with the same instructions the change does not count.
     Remote,
+}
+
+/// Whether a change is certain, but too small to count by time alone: between [`LEAST_NS_BY_INSTRUCTIONS`] and
+/// [`LEAST_NS`](super::settled::LEAST_NS).
+pub fn is_small(end: &Ended) -> bool {
+    end.result.as_ref().is_ok_and(|figures| {
+        let Measured { change, base_ns, mode, asked, .. } = &figures.measured;
+        let least = asked.fraction().max(LEAST_NS_BY_INSTRUCTIONS / base_ns);
+        let is_certain = figures.verdict == Verdict::ChangedBelowThreshold;
+        is_certain && *mode == Mode::Steady && change.estimate.abs() >= least
+    })
+}
+
+/// Whether the instructions of a test changed as its time did.
+pub fn is_likewise(end: &Ended, instructions: &Result<MetricVerdict, NotMetered>) -> bool {
+    end.result.as_ref().is_ok_and(|figures| {
+        let is_more = figures.measured.change.estimate > 0.0;
+        *instructions == Ok(if is_more { MetricVerdict::More } else { MetricVerdict::Less })
+    })
 }
 
 /// The answer of fresh values on a test whose change the place of code can be behind, given how its instructions changed.
@@ -42,7 +62,7 @@ pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVe
 /// Whether a change can be so small that the place of code does as much; more than a little it does only where code can
 /// neither have a common place nor be everywhere.
 pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
-    let figures = end.result.as_ref().ok().filter(|figures| is_changed(figures))?;
+    let figures = end.result.as_ref().ok().filter(|figures| figures.verdict.is_change())?;
     let Measured { change, base_ns, head_ns, .. } = &figures.measured;
     let is_uncertain = places == Placed::Uncertain;
     if change.estimate.abs() < OF_PLACES || is_uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS {
@@ -59,6 +79,7 @@ mod tests {
     use super::super::confirmed::confirmed;
     use super::super::confirmed::tests::{ended, figures};
     use super::*;
+    use crate::model::Threshold;
 
     #[test]
     fn what_places_can_do_counts_only_with_other_work() {
@@ -97,6 +118,24 @@ mod tests {
         // Intervals reach 1 % to both sides: 49.9 %, and 50.1 %.
         assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, None, Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Faster, -0.511, 1000.0), [None; 3]);
+    }
+
+    #[test]
+    fn a_small_change_is_certain_and_beyond_what_a_cycle_and_the_threshold_are() {
+        let small = |verdict, estimate, base_ns: f64, mode| {
+            let mut figures = figures(verdict, estimate);
+            figures.measured.base_ns = base_ns;
+            figures.measured.mode = mode;
+            figures.measured.asked = Threshold::new(0.01).unwrap();
+            is_small(&ended(Ok(figures)))
+        };
+        let below = Verdict::ChangedBelowThreshold;
+        assert!(small(below, -0.028, 29.5, Mode::Steady) && small(below, 0.04, 10.0, Mode::Steady));
+        assert!(!small(below, 0.02, 10.0, Mode::Steady));
+        assert!(!small(below, 0.009, 100.0, Mode::Steady));
+        assert!(!small(Verdict::Same, 0.028, 29.5, Mode::Steady));
+        assert!(!small(below, 0.028, 29.5, Mode::FirstCall));
+        assert!(!is_small(&ended(Err(Reason::BudgetUsedUp))));
     }
 
     #[test]

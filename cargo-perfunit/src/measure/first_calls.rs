@@ -93,7 +93,7 @@ pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut E
     }
     let (first, rest) = (&fresh.measured, &figures.measured);
     let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
-    if matches!(figures.verdict, Verdict::Slower | Verdict::Faster) {
+    if figures.verdict.is_change() {
         figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
         return;
     }
@@ -115,8 +115,7 @@ fn threshold_of_first_calls(threshold: Threshold) -> Threshold {
 
 fn is_changed(threshold: Threshold, first: &Figures, later: &Figures) -> bool {
     let Measured { base_ns, head_ns, .. } = first.measured;
-    matches!(first.verdict, Verdict::Slower | Verdict::Faster)
-        && is_apart(threshold, Sides { base: base_ns, head: head_ns }, &later.measured)
+    first.verdict.is_change() && is_apart(threshold, Sides { base: base_ns, head: head_ns }, &later.measured)
 }
 
 /// Whether a first call differs by more than later calls do, so that there is something to say of it.

@@ -10,6 +10,8 @@ use crate::model::{Capture, Note, Sides};
 
 /// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
 pub const LEAST_NS: f64 = 1.0;
+/// The same where the instructions changed as the time did: about one cycle.
+pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
 /// A whole process is noisier, and much of it is not the test: no threshold below this.
 pub const PROCESS_THRESHOLD: f64 = 0.05;
 

@@ -183,7 +183,7 @@ impl Step {
 
     /// Slower and faster tests.
     pub fn moved(&self) -> impl Iterator<Item = &StepTest> {
-        self.tests.iter().filter(|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster))
+        self.tests.iter().filter(|test| test.verdict.is_change())
     }
 }
 
@@ -309,7 +309,7 @@ impl Anchor {
 
     /// True if the whole is slower or faster, and no single commit is.
     pub fn is_gradual(&self) -> bool {
-        !self.has_moved && matches!(self.verdict, Verdict::Slower | Verdict::Faster)
+        !self.has_moved && self.verdict.is_change()
     }
 }
 

@@ -31,6 +31,10 @@ impl Verdict {
         Verdict::Inconclusive,
         Verdict::NotMeasured,
     ];
+
+    pub fn is_change(self) -> bool {
+        matches!(self, Verdict::Slower | Verdict::Faster)
+    }
 }
 
 /// How a test was measured.

@@ -131,7 +131,7 @@ fn unknown_gates(run: &Run) -> Vec<String> {
 const LAYOUT_REACHES: f64 = 0.4;
 
 fn within_reach_of_layout(run: &Run) -> Option<String> {
-    let flagged = run.outcomes.iter().filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
+    let flagged = run.outcomes.iter().filter(|outcome| outcome.verdict.is_change());
     let small = flagged.filter_map(|outcome| outcome.measured.as_ref());
     // Over many layouts it would have shown as a wide interval.
     let one_layout = small.filter(|measured| measured.layouts <= 1);

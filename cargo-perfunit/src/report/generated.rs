@@ -108,7 +108,7 @@ pub fn is_bad(run: &Run) -> bool {
 pub fn items(run: &Run) -> Vec<(String, String)> {
     let Some(generated) = &run.generated else { return Vec::new() };
     let outcomes = generated.run().into_iter().flat_map(|run| &run.outcomes);
-    let changed = outcomes.filter(|outcome| matches!(outcome.verdict, Verdict::Slower | Verdict::Faster));
+    let changed = outcomes.filter(|outcome| outcome.verdict.is_change());
     let said = |outcome: &Outcome| {
         let word = figures::word(outcome.verdict, Words::of(&run.all_gates()));
         let responsible =

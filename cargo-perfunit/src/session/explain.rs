@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::explain::{Answers, Explaining, Goal, Question, check};
 use crate::model::{
     Engine, Explain, Explanation, Explanations, GeneratedCalls, GeneratedWorkload, Outcome, Run, Side, Sides,
-    TestExplained, TestId, Unexplained, Verdict, VersionName, Warning,
+    TestExplained, TestId, Unexplained, VersionName, Warning,
 };
 use crate::select::select;
 use crate::system::suggest;
@@ -270,7 +270,7 @@ fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<u
     };
     if request.tests.is_empty() {
         return Ok(match goal {
-            Goal::Responsible => places(&|test| matches!(test.verdict, Verdict::Slower | Verdict::Faster)),
+            Goal::Responsible => places(&|test| test.verdict.is_change()),
             Goal::Profile => places(&|test| Question::about(test).is_some()),
         });
     }

@@ -21,7 +21,7 @@ impl<'a> News<'a> {
 
     /// Whether this is worth a line that is not there yet.
     pub fn are_new(&self, outcome: &Outcome) -> bool {
-        let is_changed = matches!(outcome.verdict, Verdict::Slower | Verdict::Faster);
+        let is_changed = outcome.verdict.is_change();
         (is_changed || outcome.fails_only_on(Side::Head)) && !self.announced.borrow().contains(&outcome.test)
     }
 

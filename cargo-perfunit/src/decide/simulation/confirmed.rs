@@ -42,7 +42,7 @@ impl Case {
         let bias = (1.0 + self.change) * (self.layout * noise.draw()).exp() - 1.0;
         let most = if self.is_anchored { usize::MAX } else { BEFORE_LAYOUTS };
         let first = decide_within(&screening, most, bias, self.pair, noise);
-        let is_flagged = matches!(first.verdict, Verdict::Slower | Verdict::Faster);
+        let is_flagged = first.verdict.is_change();
         let is_open = first.values == most || rests_on_layout(first.verdict, &first.change, self.threshold);
         let rests_on_layout = !self.is_anchored && is_open;
         if !is_flagged && !rests_on_layout {

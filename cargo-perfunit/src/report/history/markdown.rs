@@ -6,7 +6,7 @@ use super::entry::{moved, worst};
 use super::moves::Moves;
 use super::sparkline::sparkline;
 use super::summary::{Counts, error_rate, notes};
-use crate::model::{Course, Entry, History, StepOutcome, Verdict, variant_name};
+use crate::model::{Course, Entry, History, StepOutcome, variant_name};
 use crate::report::format::{Glyphs, count, percent, short_commit};
 use crate::report::markdown::{code, plain};
 use crate::system::date;
@@ -73,7 +73,7 @@ fn more(all: usize, noun: &str, page: &mut String) {
 fn commits(history: &History, page: &mut String) {
     let moving = history.entries.iter().rev().filter_map(|entry| match &entry.outcome {
         StepOutcome::Compared(step) => {
-            let verdict = worst(step).filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster))?;
+            let verdict = worst(step).filter(|verdict| verdict.is_change())?;
             Some((entry, step, verdict))
         }
         StepOutcome::Skipped(_) | StepOutcome::Open => None,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::Verdict;
 use crate::model::samples::{measured, outcome, run, unmeasured};
 
 fn record(tests: &[(&str, Verdict)]) -> Record {

@@ -8,6 +8,8 @@ const LEAST_STRICT: f64 = 0.001;
 const COMPARED_AT: f64 = 0.9;
 /// Standard deviation of a layout's mean that is small enough, as a part of the change looked for.
 const NOISE_OF_LAYOUT: f64 = 0.25;
+/// Layouts with fewer pairs: two looks.
+const FIRST_LAYOUTS: usize = 16;
 /// Beyond this more layouts are worth more than more pairs of each.
 const MOST_PAIRS_PER_LAYOUT: f64 = 16.0;
 
@@ -27,11 +29,21 @@ pub fn effort(alpha: f64) -> f64 {
     (errors(alpha.min(LEAST_STRICT)) / errors(LEAST_STRICT)).powi(2)
 }
 
-/// Pairs that a layout needs for their noise to be small beside the change that is looked for at a level; at most
-/// `affordable`.
-pub fn pairs_per_layout(spread: f64, change: f64, alpha: f64, affordable: f64) -> usize {
-    let needed = (spread / (NOISE_OF_LAYOUT * change)).powi(2) * effort(alpha);
-    needed.ceil().min(affordable).clamp(1.0, MOST_PAIRS_PER_LAYOUT) as usize
+/// How many pairs make each layout's mean: a quarter for the first ones, which suffice for most tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairsPerLayout(usize);
+
+impl PairsPerLayout {
+    /// So many that their noise is small beside the change that is looked for at a level; at most `affordable`.
+    pub fn new(spread: f64, change: f64, alpha: f64, affordable: f64) -> Self {
+        let needed = (spread / (NOISE_OF_LAYOUT * change)).powi(2) * effort(alpha);
+        Self(needed.ceil().min(affordable).clamp(1.0, MOST_PAIRS_PER_LAYOUT) as usize)
+    }
+
+    /// Those of the layout of this number, from 0.
+    pub fn of(self, layout: usize) -> usize {
+        if layout < FIRST_LAYOUTS { self.0.div_ceil(4) } else { self.0 }
+    }
 }
 
 #[cfg(test)]
@@ -55,10 +67,12 @@ mod tests {
 
     #[test]
     fn a_layout_gets_the_pairs_that_its_noise_asks_for_and_the_budget_allows() {
-        let pairs = |spread, affordable| pairs_per_layout(spread, 0.02, 0.001, affordable);
+        let pairs = |spread, affordable| PairsPerLayout::new(spread, 0.02, 0.001, affordable).of(16);
         assert_eq!([0.005, 0.01, 0.2].map(|spread| pairs(spread, 60.0)), [1, 4, 16]);
         assert_eq!([2.1, 0.3].map(|affordable| pairs(0.2, affordable)), [2, 1]);
-        assert_eq!(pairs_per_layout(0.2, 5.0, 0.001, 60.0), 1);
-        assert!(pairs_per_layout(0.01, 0.02, 0.000_01, 60.0) > 4);
+        assert_eq!([0, 15, 16].map(|layout| PairsPerLayout::new(0.01, 0.02, 0.001, 60.0).of(layout)), [1, 1, 4]);
+        assert_eq!([0, 15, 16].map(|layout| PairsPerLayout(5).of(layout)), [2, 2, 5]);
+        assert_eq!(PairsPerLayout::new(0.2, 5.0, 0.001, 60.0).of(16), 1);
+        assert!(PairsPerLayout::new(0.01, 0.02, 0.000_01, 60.0).of(16) > 4);
     }
 }

@@ -35,7 +35,7 @@ mod welch;
 pub use effect::{cohens_d, effect_size};
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
-pub use family::{confirmation_alpha, effort, pairs_per_layout};
+pub use family::{PairsPerLayout, confirmation_alpha, effort};
 pub use growth::{Faster, Growing, WorkAt, growth};
 pub use looks::{FIRST_LOOK, Looks};
 pub use mann_whitney::mann_whitney;

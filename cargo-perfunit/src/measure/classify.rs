@@ -163,15 +163,15 @@ mod tests {
         check(&gone, &Class::Not(Reason::FoldedAway { ns: 1.0 }));
         let half = pilot(end(state::DONE, 1.0), end(state::DONE, 100.0));
         // Head, a hundred times slower, settles the length of the batches.
-        check(&half, &Class::Steady(Shape { repetitions: 1000, ..half.shape }));
+        check(&half, &Class::Steady(Shape { repetitions: 500, ..half.shape }));
     }
 
     #[test]
     fn a_much_slower_head_gets_shorter_batches() {
-        let mut slow = pilot(end(state::DONE, 50.0), end(state::DONE, 50_000.0));
+        let mut slow = pilot(end(state::DONE, 50.0), end(state::DONE, 25_000.0));
         slow.shape.repetitions = 2000;
         slow.sides.base.times = vec![50.0 * 2000.0; 48];
-        slow.sides.head.times = vec![50_000.0 * 2000.0; 48];
+        slow.sides.head.times = vec![25_000.0 * 2000.0; 48];
         check(&slow, &Class::Steady(Shape { repetitions: 2, batches: 48, warm: 1 }));
     }
 

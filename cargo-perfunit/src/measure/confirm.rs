@@ -19,7 +19,7 @@ use super::settled::{LEAST_NS_BY_INSTRUCTIONS, Settled};
 use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use crate::build::SideBuild;
-use crate::decide;
+use crate::decide::{self, PairsPerLayout};
 use crate::error::Result;
 use crate::model::{Metric, MetricVerdict, NotMetered, Reason, Sides};
 use crate::system::interrupt;
@@ -75,7 +75,7 @@ struct Open {
     config: Config,
     settled: Settled,
     /// Pairs of each layout, if layouts can be drawn.
-    pairs_per_layout: usize,
+    pairs_per_layout: PairsPerLayout,
     /// As far as it got.
     measurement: Option<Measurement>,
     /// What it said, once it is over.
@@ -240,7 +240,7 @@ impl Confirmation<'_> {
     }
 
     /// What fresh values are of: layouts, where they can be drawn and there is time for it.
-    fn unit(&mut self, subject: &Subject<'_>, pairs: usize) -> Result<Unit> {
+    fn unit(&mut self, subject: &Subject<'_>, pairs: PairsPerLayout) -> Result<Unit> {
         let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if is_late || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
             return Ok(Unit::Pair);
@@ -282,10 +282,10 @@ fn breadth_first(all: usize, mut take_to: impl FnMut(usize, usize) -> Result<boo
 }
 
 /// Pairs that make a layout's mean: never so many that too few layouts would fit the budget.
-fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> usize {
+fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> PairsPerLayout {
     let change = first.measured.threshold.max(first.measured.change.estimate.abs());
     let affordable = config.per_test_budget.as_secs_f64() / (first.seconds_per_pair * FEWEST_LAYOUTS);
-    decide::pairs_per_layout(first.spread, change, alpha, affordable)
+    PairsPerLayout::new(first.spread, change, alpha, affordable)
 }
 
 #[cfg(test)]

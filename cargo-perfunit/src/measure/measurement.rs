@@ -181,7 +181,7 @@ impl Measurement {
             }
             return self.failures.add(pair, config.timeout).map(End::Not);
         }
-        let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs())?;
+        let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs_of(self.pairs.units()))?;
         // The pilot may have met the machine at half its speed.
         self.pairs.sequential.raise_threshold(self.settled.least_change(self.pairs.fastest()));
         let units = self.pairs.units() + 1;
@@ -231,7 +231,7 @@ impl Measurement {
             change: decision.change,
             base_ns,
             head_ns,
-            pairs: used * self.unit.pairs(),
+            pairs: self.unit.pairs(used),
             layouts: if self.unit == Unit::Pair { 1 } else { used },
             detectable: decision.detectable,
             p_value: decision.p_value,
@@ -243,7 +243,7 @@ impl Measurement {
             sample: pairs.sample(used),
             bound: None,
         };
-        let all = (pairs.units() * self.unit.pairs()).max(1);
+        let all = self.unit.pairs(pairs.units()).max(1);
         Figures {
             verdict: decision.verdict,
             measured,
@@ -273,7 +273,7 @@ impl Measurement {
         let differs = differs.filter(|between| self.unit == Unit::Pair || *between == Between::Calls);
         let equal_seeds = self.settled.equal_seeds;
         notes.extend(differs.map(|between| Note::UnequalWork { between, equal_seeds }));
-        notes.extend(self.failures.note(self.pairs.units() * self.unit.pairs() + self.pairs.unit.len()));
+        notes.extend(self.failures.note(self.unit.pairs(self.pairs.units()) + self.pairs.unit.len()));
         notes
     }
 

@@ -4,7 +4,7 @@ use super::classify::{per_run, runs};
 use super::lockstep::PairEnd;
 use super::secondary_metrics::Beside;
 use super::work::{Comparison, Work};
-use crate::decide::{self, Rule, Sequential};
+use crate::decide::{self, PairsPerLayout, Rule, Sequential};
 use crate::model::{Sample, Side, Sides};
 
 /// The unit of replication.
@@ -13,16 +13,22 @@ pub enum Unit {
     Pair,
     /// A layout drawn at random, with the mean of so many pairs.
     Layout {
-        pairs: usize,
+        pairs: PairsPerLayout,
     },
 }
 
 impl Unit {
-    pub fn pairs(self) -> usize {
+    /// The pairs of the unit of this number, from 0.
+    pub fn pairs_of(self, unit: usize) -> usize {
         match self {
             Unit::Pair => 1,
-            Unit::Layout { pairs } => pairs,
+            Unit::Layout { pairs } => pairs.of(unit),
         }
+    }
+
+    /// The pairs of so many units.
+    pub fn pairs(self, units: usize) -> usize {
+        (0..units).map(|unit| self.pairs_of(unit)).sum()
     }
 }
 

@@ -2,7 +2,7 @@
 //! layout.
 
 use super::super::{
-    Looks, Rule, Sequential, Step, confirmation_alpha, on_fresh_values, pairs_per_layout, rests_on_layout,
+    Looks, PairsPerLayout, Rule, Sequential, Step, confirmation_alpha, on_fresh_values, rests_on_layout,
 };
 use super::noise::{Noise, Shape};
 use super::{ALPHA, decide_within, rule, seed};
@@ -50,18 +50,19 @@ impl Case {
         }
         let alpha = confirmation_alpha(ALPHA, self.tests);
         let wanted = self.threshold.max(first.change.estimate.abs());
-        let per_layout = pairs_per_layout(self.pair, wanted, alpha, f64::INFINITY);
+        let per_layout = PairsPerLayout::new(self.pair, wanted, alpha, f64::INFINITY);
         let fresh = Rule { alpha_of_change: alpha, looks: Looks::of_layouts(alpha), ..screening };
         let mut sequential = Sequential::new(fresh);
+        let mut all = first.values;
         loop {
             let slow = [(); 2].map(|()| if noise.happens(self.slow_places) { 1.5_f64.ln() } else { 0.0 });
             let place = self.layout * noise.draw() + slow[1] - slow[0];
-            let pairs: Vec<f64> = (0..per_layout).map(|_| self.pair * noise.draw()).collect();
-            let mean = pairs.iter().sum::<f64>() / per_layout as f64;
+            let pairs = per_layout.of(sequential.log_ratios().len());
+            let mean = (0..pairs).map(|_| self.pair * noise.draw()).sum::<f64>() / pairs as f64;
+            all += pairs;
             if let Step::Ended(decision) = sequential.push(self.change.ln_1p() + place + mean, usize::MAX) {
                 let verdict = decision.map_or(Verdict::Inconclusive, |decision| decision.verdict);
-                let pairs = first.values + per_layout * sequential.log_ratios().len();
-                return (on_fresh_values(first.verdict, verdict), pairs);
+                return (on_fresh_values(first.verdict, verdict), all);
             }
         }
     }

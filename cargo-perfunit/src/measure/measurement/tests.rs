@@ -1,8 +1,14 @@
 use super::super::bound::tests::{config, settled};
 use super::super::lockstep::{Shape, SideEnd};
 use super::*;
+use crate::decide::PairsPerLayout;
 use crate::model::{Side, Sides};
 use perfunit_runtime::page::state;
+
+/// Quiet tests get one pair of each layout, noisier ones two of each of the first.
+fn layouts_of(spread: f64) -> Unit {
+    Unit::Layout { pairs: PairsPerLayout::new(spread, 0.02, 0.001, 60.0) }
+}
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -40,7 +46,7 @@ fn check(measurement: Measurement, verdict: Verdict, reason: Option<&Reason>) ->
 #[test]
 fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
     let clock = |budget, of_run: Duration| Clock::start(Duration::ZERO, budget, Some(Instant::now() + of_run));
-    for unit in [Unit::Pair, Unit::Layout { pairs: 1 }] {
+    for unit in [Unit::Pair, layouts_of(0.005)] {
         // Values that would be the same, but fewer than the first look asks for.
         let by_run = measured(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
         assert_eq!(by_run.end, Some(End::CutShort));
@@ -111,12 +117,12 @@ fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
 #[test]
 fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
     let clock = Clock::start(Duration::ZERO, HOUR, None);
-    let clear = measured(Unit::Layout { pairs: 2 }, 16, 0.001, &clock);
+    let clear = measured(layouts_of(0.013), 16, 0.001, &clock);
     assert!(clear.is_over());
     let measured_so = check(clear, Verdict::Same, None);
     assert_eq!((measured_so.layouts, measured_so.pairs), (8, 16));
-    let open = measured(Unit::Layout { pairs: 1 }, 8, 0.03, &clock);
+    let open = measured(layouts_of(0.005), 8, 0.03, &clock);
     assert!(!open.is_over());
     assert_eq!([0, 1, 2, 3, 4].map(|look| open.units_at(look)), [Some(8), Some(16), Some(32), Some(64), None]);
-    assert!(measured(Unit::Layout { pairs: 1 }, 64, 0.03, &clock).is_over());
+    assert!(measured(layouts_of(0.005), 64, 0.03, &clock).is_over());
 }

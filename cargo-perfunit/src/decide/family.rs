@@ -29,20 +29,47 @@ pub fn effort(alpha: f64) -> f64 {
     (errors(alpha.min(LEAST_STRICT)) / errors(LEAST_STRICT)).powi(2)
 }
 
-/// How many pairs make each layout's mean: a quarter for the first ones, which suffice for most tests.
+/// How many pairs make each layout's mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PairsPerLayout(usize);
+pub struct PairsPerLayout {
+    first: usize,
+    later: usize,
+}
 
 impl PairsPerLayout {
-    /// So many that their noise is small beside the change that is looked for at a level; at most `affordable`.
+    /// So many that their noise is small beside the change that is looked for at a level; a quarter for the first layouts,
+    /// which suffice for most tests. Where that does not fit the `affordable` pairs, as many of each as fit twice the
+    /// fewest layouts that say something.
     pub fn new(spread: f64, change: f64, alpha: f64, affordable: f64) -> Self {
         let needed = (spread / (NOISE_OF_LAYOUT * change)).powi(2) * effort(alpha);
-        Self(needed.ceil().min(affordable).clamp(1.0, MOST_PAIRS_PER_LAYOUT) as usize)
+        let needed = needed.ceil().min(MOST_PAIRS_PER_LAYOUT).max(1.0);
+        let staged = Self { first: (needed / 4.0).ceil() as usize, later: needed as usize };
+        if staged.sum(2 * FIRST_LAYOUTS) as f64 <= affordable {
+            return staged;
+        }
+        let each = (affordable / FIRST_LAYOUTS as f64).clamp(1.0, needed) as usize;
+        Self { first: each, later: each }
     }
 
     /// Those of the layout of this number, from 0.
     pub fn of(self, layout: usize) -> usize {
-        if layout < FIRST_LAYOUTS { self.0.div_ceil(4) } else { self.0 }
+        if layout < FIRST_LAYOUTS { self.first } else { self.later }
+    }
+
+    /// Those of so many layouts.
+    pub fn sum(self, layouts: usize) -> usize {
+        let first = layouts.min(FIRST_LAYOUTS);
+        first * self.first + (layouts - first) * self.later
+    }
+
+    /// The layouts that so many pairs begin.
+    pub fn layouts(self, pairs: usize) -> usize {
+        let of_first = self.sum(FIRST_LAYOUTS);
+        if pairs <= of_first {
+            pairs.div_ceil(self.first)
+        } else {
+            FIRST_LAYOUTS + (pairs - of_first).div_ceil(self.later)
+        }
     }
 }
 
@@ -66,13 +93,22 @@ mod tests {
     }
 
     #[test]
+    fn so_many_pairs_begin_so_many_layouts() {
+        let pairs = PairsPerLayout { first: 2, later: 5 };
+        assert_eq!([1, 16, 17, 32].map(|layouts| pairs.sum(layouts)), [2, 32, 37, 112]);
+        assert_eq!([1, 2, 31, 36, 37, 112].map(|all| pairs.layouts(all)), [1, 1, 16, 17, 17, 32]);
+    }
+
+    #[test]
     fn a_layout_gets_the_pairs_that_its_noise_asks_for_and_the_budget_allows() {
-        let pairs = |spread, affordable| PairsPerLayout::new(spread, 0.02, 0.001, affordable).of(16);
-        assert_eq!([0.005, 0.01, 0.2].map(|spread| pairs(spread, 60.0)), [1, 4, 16]);
-        assert_eq!([2.1, 0.3].map(|affordable| pairs(0.2, affordable)), [2, 1]);
-        assert_eq!([0, 15, 16].map(|layout| PairsPerLayout::new(0.01, 0.02, 0.001, 60.0).of(layout)), [1, 1, 4]);
-        assert_eq!([0, 15, 16].map(|layout| PairsPerLayout(5).of(layout)), [2, 2, 5]);
-        assert_eq!(PairsPerLayout::new(0.2, 5.0, 0.001, 60.0).of(16), 1);
-        assert!(PairsPerLayout::new(0.01, 0.02, 0.000_01, 60.0).of(16) > 4);
+        let pairs = |spread, affordable| {
+            let pairs = PairsPerLayout::new(spread, 0.02, 0.001, affordable);
+            [0, 15, 16].map(|layout| pairs.of(layout))
+        };
+        assert_eq!([0.005, 0.01, 0.2].map(|spread| pairs(spread, 1e3)), [[1, 1, 1], [1, 1, 4], [4, 4, 16]]);
+        // 16 layouts of 4 pairs and 16 of 16 do not fit, nor do 16 of 3 or of 1.
+        assert_eq!([319.0, 50.0, 3.0].map(|affordable| pairs(0.2, affordable)), [[16; 3], [3; 3], [1; 3]]);
+        assert_eq!(PairsPerLayout::new(0.2, 5.0, 0.001, 1e3).of(16), 1);
+        assert!(PairsPerLayout::new(0.01, 0.02, 0.000_01, 1e3).of(16) > 4);
     }
 }

@@ -55,8 +55,8 @@ impl Clock {
         self.linking += linking;
     }
 
-    /// Units that fit the time in all, given what so many took: at least one more as long as there is time left.
-    pub fn affordable(&self, units: usize) -> usize {
-        decide::affordable(units, self.spent().as_secs_f64(), self.left().as_secs_f64())
+    /// Pairs that fit the time in all, given what so many took: at least one more as long as there is time left.
+    pub fn affordable(&self, pairs: usize) -> usize {
+        decide::affordable(pairs, self.spent().as_secs_f64(), self.left().as_secs_f64())
     }
 }

@@ -26,9 +26,6 @@ use crate::system::interrupt;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// Layouts that have to fit the budget: twice as many as the rule asks for at least.
-const FEWEST_LAYOUTS: f64 = 16.0;
-
 /// A test after its first pairs.
 pub(super) struct Screened {
     pub end: Ended,
@@ -281,10 +278,10 @@ fn breadth_first(all: usize, mut take_to: impl FnMut(usize, usize) -> Result<boo
     Ok(())
 }
 
-/// Pairs that make a layout's mean: never so many that too few layouts would fit the budget.
+/// Pairs that make a layout's mean, of which enough layouts fit the budget.
 fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> PairsPerLayout {
     let change = first.measured.threshold.max(first.measured.change.estimate.abs());
-    let affordable = config.per_test_budget.as_secs_f64() / (first.seconds_per_pair * FEWEST_LAYOUTS);
+    let affordable = config.per_test_budget.as_secs_f64() / first.seconds_per_pair;
     PairsPerLayout::new(first.spread, change, alpha, affordable)
 }
 

@@ -185,7 +185,7 @@ impl Measurement {
         // The pilot may have met the machine at half its speed.
         self.pairs.sequential.raise_threshold(self.settled.least_change(self.pairs.fastest()));
         let units = self.pairs.units() + 1;
-        let affordable = clock.affordable(units);
+        let affordable = self.unit.units(clock.affordable(self.unit.pairs(units)));
         let step = self.pairs.sequential.push(log_ratio - self.accepted, affordable);
         let rule = *self.rule();
         let rules = Rules { time: rule, gates: &self.gates };

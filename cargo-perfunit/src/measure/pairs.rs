@@ -28,7 +28,18 @@ impl Unit {
 
     /// The pairs of so many units.
     pub fn pairs(self, units: usize) -> usize {
-        (0..units).map(|unit| self.pairs_of(unit)).sum()
+        match self {
+            Unit::Pair => units,
+            Unit::Layout { pairs } => pairs.sum(units),
+        }
+    }
+
+    /// The units that so many pairs begin.
+    pub fn units(self, pairs: usize) -> usize {
+        match self {
+            Unit::Pair => pairs,
+            Unit::Layout { pairs: of_layout } => of_layout.layouts(pairs),
+        }
     }
 }
 

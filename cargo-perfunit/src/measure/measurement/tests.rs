@@ -7,7 +7,7 @@ use perfunit_runtime::page::state;
 
 /// Quiet tests get one pair of each layout, noisier ones two of each of the first.
 fn layouts_of(spread: f64) -> Unit {
-    Unit::Layout { pairs: PairsPerLayout::new(spread, 0.02, 0.001, 60.0) }
+    Unit::Layout { pairs: PairsPerLayout::new(spread, 0.02, 0.001, 1e3) }
 }
 
 const HOUR: Duration = Duration::from_hours(1);

@@ -42,12 +42,12 @@ impl PairsPerLayout {
     /// fewest layouts that say something.
     pub fn new(spread: f64, change: f64, alpha: f64, affordable: f64) -> Self {
         let needed = (spread / (NOISE_OF_LAYOUT * change)).powi(2) * effort(alpha);
-        let needed = needed.ceil().min(MOST_PAIRS_PER_LAYOUT).max(1.0);
-        let staged = Self { first: (needed / 4.0).ceil() as usize, later: needed as usize };
+        let needed = (needed.ceil().min(MOST_PAIRS_PER_LAYOUT) as usize).max(1);
+        let staged = Self { first: needed.div_ceil(4), later: needed };
         if staged.sum(2 * FIRST_LAYOUTS) as f64 <= affordable {
             return staged;
         }
-        let each = (affordable / FIRST_LAYOUTS as f64).clamp(1.0, needed) as usize;
+        let each = ((affordable / FIRST_LAYOUTS as f64) as usize).clamp(1, needed);
         Self { first: each, later: each }
     }
 

@@ -89,29 +89,39 @@ impl Trial<'_> {
         // A generated call is in no executable that `list` keeps.
         let is_listed = row.tests.iter().all(|seen| !seen.name.contains(GENERATED_MODULE));
         if self.effect.is_none() && is_listed && row.tests.iter().any(|seen| seen.flagged_first) {
-            row.refused = self.other_work(&row.tests)?;
+            self.without_other_work(&mut row)?;
         }
         Ok(row)
     }
 
-    /// What the compiler made of the edit, if a flagged test executes more or fewer instructions: then it is no null edit.
-    fn other_work(&self, tests: &[Seen]) -> Result<Option<String>> {
+    /// Takes flagged tests that execute more or fewer instructions out of the row: there the compiler made more of the
+    /// edit. If all flagged tests do, it is no null edit.
+    fn without_other_work(&self, row: &mut Row) -> Result<()> {
         let kept = self.tool.list(self.tree, "HEAD", &["--all-tests"])?.document.kept;
         let kept = kept.ok_or("the tool kept no executables")?;
         let sides = Sides { base: Kept::load(&kept.base)?, head: Kept::load(&kept.head)? };
         let scratch = tempfile::tempdir()?;
         let callgrind = Callgrind::new(scratch.path().join("callgrind"), LONGEST);
-        for seen in tests.iter().filter(|seen| seen.flagged_first) {
-            let base = executed(&sides.base, &callgrind, seen)?;
-            let head = executed(&sides.head, &callgrind, seen)?;
-            let (Some(base), Some(head)) = (base, head) else { continue };
-            if base.abs_diff(head) as f64 > EQUAL_WORK * base as f64 {
-                let change = 100.0 * seen.estimate;
-                return Ok(Some(format!("other work: {} {base} to {head} instructions, {change:+.2} %", seen.test())));
+        let (mut refused, mut tests) = (None, Vec::new());
+        for seen in std::mem::take(&mut row.tests) {
+            match if seen.flagged_first { other_work(&sides, &callgrind, &seen)? } else { None } {
+                Some(other) => refused = Some(other),
+                None => tests.push(seen),
             }
         }
-        Ok(None)
+        row.refused = refused.filter(|_| !tests.iter().any(|seen| seen.flagged_first));
+        row.tests = tests;
+        Ok(())
     }
+}
+
+/// What a test executes on each side, if that differs; `None` as well if it did not end in time.
+fn other_work(sides: &Sides<Kept>, callgrind: &Callgrind, seen: &Seen) -> Result<Option<String>> {
+    let base = executed(&sides.base, callgrind, seen)?;
+    let head = executed(&sides.head, callgrind, seen)?;
+    Ok(base.zip(head).filter(|(base, head)| base.abs_diff(*head) as f64 > EQUAL_WORK * *base as f64).map(|(base, head)| {
+        format!("other work: {} {base} to {head} instructions, {:+.2} %", seen.test(), 100.0 * seen.estimate)
+    }))
 }
 
 /// Instructions of one call of a test; `None` if it did not end in time.

@@ -11,11 +11,12 @@ mod repository;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
 
+use cargo_perfunit::model::Function;
 use cargo_perfunit::report::json::Document;
 use clap::Parser;
 use comparison::Answer;
 use invocation::Place;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,25 +29,26 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// Folders of code that no test of the crate runs, or that is test code itself.
 const LEFT_ALONE: [&str; 6] = ["tests", "benches", "examples", "fuzz", "fuzz_targets", "testdata"];
 
+// All but the constants do as much at a length of 16.
 const NOTHING: &str = "0";
 const CONSTANT: &str = "200";
-const LOGARITHM: &str = "20 * (64 - n.leading_zeros() as u64)";
+const LOGARITHM: &str = "13 * (64 - n.leading_zeros() as u64)";
 const LINEAR: &str = "4 * n";
-const LOGLINEAR: &str = "4 * n * (64 - n.leading_zeros() as u64)";
-const SQUARE: &str = "4 * n * n";
-const CUBE: &str = "4 * n * n * n";
+const LOGLINEAR: &str = "4 * n * (64 - n.leading_zeros() as u64) / 5";
+const SQUARE: &str = "n * n / 4";
+const CUBE: &str = "n * n * n / 64";
 
 /// What is planted on base and on head, and whether that is another power.
 const CHANGES: [(&str, &str, &str, bool); 11] = [
     ("n to n^2", LINEAR, SQUARE, true),
-    ("n to n + 0.1 n^2", LINEAR, "4 * n + 4 * n * n / 10", true),
+    ("n to n + 0.1 n^2", LINEAR, "4 * n + n * n / 40", true),
     ("n log n to n^2", LOGLINEAR, SQUARE, true),
     ("n^2 to n^3", SQUARE, CUBE, true),
     ("log n to n", LOGARITHM, LINEAR, true),
     ("nothing to n^2", NOTHING, SQUARE, true),
     ("n to n log n", LINEAR, LOGLINEAR, false),
     ("n to 3 n", LINEAR, "12 * n", false),
-    ("n^2 to 3 n^2", SQUARE, "12 * n * n", false),
+    ("n^2 to 3 n^2", SQUARE, "3 * n * n / 4", false),
     ("n to n + constant", LINEAR, "4 * n + 200", false),
     ("nothing to constant", NOTHING, CONSTANT, false),
 ];
@@ -96,8 +98,9 @@ fn run(arguments: &Arguments) -> Result<()> {
             }
             copy::git(&tree, &["checkout", "--quiet", "--force", "--detach", &commit])?;
             match plant(&tool, &tree, base, head)? {
-                Ok(row) => {
+                Ok((row, missed)) => {
                     println!("{name:<16}{change:<24}{}", cells(row));
+                    missed.iter().for_each(|place| println!("    {place}"));
                     totals.entry(change).or_default().add(row);
                 }
                 Err(why) => println!("{name:<16}{change:<24}{why}"),
@@ -129,15 +132,16 @@ impl Row {
     }
 }
 
-/// Compares a version with one law in all functions with one with another; or why that cannot be done.
-fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result::Result<Row, String>> {
+/// Compares a version with one law in all functions with one with another, and where that was missed; or why that cannot be
+/// done.
+fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result::Result<(Row, Vec<String>), String>> {
     let paths = copy::git(tree, &["ls-files", "*.rs"])?;
     let sources: Vec<(&str, String)> = paths
         .lines()
         .filter(|path| !Path::new(path).iter().any(|part| LEFT_ALONE.iter().any(|left| part == *left)))
         .filter_map(|path| Some((path, fs::read_to_string(tree.join(path)).ok()?)))
         .collect();
-    let mut planted: Vec<(String, usize)> = Vec::new();
+    let mut planted: BTreeSet<(String, usize)> = BTreeSet::new();
     for (law, message) in [(base, "base"), (head, "head")] {
         for (path, text) in &sources {
             let (edited, lines) = with_work(text, law);
@@ -153,16 +157,18 @@ fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result
         Answer::Refused(why) => return Ok(Err(why)),
     };
     let Some(growth) = document.growth else { return Ok(Err("no word of growth".to_owned())) };
-    let is_planted = |path: &str, line: usize| planted.iter().any(|(at, planted)| at == path && *planted == line);
-    let found = growth.findings.iter().filter(|finding| is_planted(&finding.function.file, finding.function.line));
-    let found = found.count();
-    let unseen = growth.unseen.iter().map(|unseen| &unseen.unseen.function);
-    Ok(Ok(Row {
+    type At = (String, usize);
+    let place = |function: &Function| (function.file.clone(), function.line);
+    let found: BTreeSet<At> = growth.findings.iter().map(|finding| place(&finding.function)).collect();
+    let unseen: BTreeSet<At> = growth.unseen.iter().map(|unseen| place(&unseen.unseen.function)).collect();
+    let missed = planted.iter().filter(|place| !found.contains(*place) && !unseen.contains(*place));
+    let row = Row {
         planted: planted.len(),
-        found,
-        unseen: unseen.filter(|function| is_planted(&function.file, function.line)).count(),
-        others: growth.findings.len() - found,
-    }))
+        found: planted.intersection(&found).count(),
+        unseen: planted.difference(&found).filter(|place| unseen.contains(*place)).count(),
+        others: found.difference(&planted).count(),
+    };
+    Ok(Ok((row, missed.map(|(file, line)| format!("{file}:{line}")).collect())))
 }
 
 /// A file with work in each function that has a length, and the lines of their names.

@@ -93,11 +93,13 @@ fn faster(steps: &[WorkAt], largest: WorkAt) -> Option<Faster> {
 /// Whether the ratio of the two still grew over the last two octaves: where large inputs only take another path it does not.
 fn still_growing(steps: &[WorkAt], largest: WorkAt) -> bool {
     let ratio = |at: &WorkAt| at.work.head / at.work.base.max(1.0);
-    let near = |length: f64| {
-        let distance = |at: &&WorkAt| (at.length / length).ln().abs();
-        steps.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).map_or(f64::INFINITY, ratio)
-    };
-    [2.0_f64, 4.0].iter().all(|apart| ratio(&largest) >= near(largest.length / apart) * apart.powf(LEAST_HEAD))
+    let (_, smaller) = steps.split_last().unwrap_or((&largest, &[]));
+    [2.0_f64, 4.0].iter().all(|apart| {
+        let distance = |at: &&WorkAt| (at.length * apart / largest.length).ln().abs();
+        let near = smaller.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        // Lengths may leave out whole octaves, so that the nearest is at another distance.
+        near.is_some_and(|near| ratio(&largest) >= ratio(near) * (largest.length / near.length).powf(LEAST_HEAD))
+    })
 }
 
 /// The means of what is within one step, by length.

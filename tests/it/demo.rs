@@ -9,11 +9,11 @@ fn the_demonstration_ends_in_a_right_verdict() {
     command.args(["demo", "wordcount"]).env("LC_ALL", "C.UTF-8");
     let run = Run::of(command).expect(0);
     let folder = "wordcount";
-    let again = project.perfunit_in(folder, ["diff", "HEAD~1", "--message-format", "json"]).expect(100);
+    let saved = project.perfunit_in(folder, ["report", "--format", "json"]).expect(0);
     assert!(run.stdout.contains("tests::counts_every_word"), "{}", run.stdout);
     // It looks as it will in a project.
     assert!(run.stdout.contains("HEAD~1 (") && run.stdout.contains(" → HEAD"), "{}", run.stdout);
-    for test in again.json()["tests"].as_array().unwrap() {
+    for test in saved.json()["tests"].as_array().unwrap() {
         let verdict = test["verdict"].as_str().unwrap();
         let right: &[&str] = match test["name"].as_str().unwrap() {
             "tests::counts_every_word" => &["slower"],

@@ -100,7 +100,9 @@ fn run(arguments: &Arguments) -> Result<()> {
             match plant(&tool, &tree, base, head)? {
                 Ok((row, missed)) => {
                     println!("{name:<16}{change:<24}{}", cells(row));
-                    missed.iter().for_each(|place| println!("    {place}"));
+                    for place in missed {
+                        println!("    {place}");
+                    }
                     totals.entry(change).or_default().add(row);
                 }
                 Err(why) => println!("{name:<16}{change:<24}{why}"),
@@ -157,10 +159,9 @@ fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result
         Answer::Refused(why) => return Ok(Err(why)),
     };
     let Some(growth) = document.growth else { return Ok(Err("no word of growth".to_owned())) };
-    type At = (String, usize);
     let place = |function: &Function| (function.file.clone(), function.line);
-    let found: BTreeSet<At> = growth.findings.iter().map(|finding| place(&finding.function)).collect();
-    let unseen: BTreeSet<At> = growth.unseen.iter().map(|unseen| place(&unseen.unseen.function)).collect();
+    let found: BTreeSet<(String, usize)> = growth.findings.iter().map(|finding| place(&finding.function)).collect();
+    let unseen: BTreeSet<(String, usize)> = growth.unseen.iter().map(|unseen| place(&unseen.unseen.function)).collect();
     let missed = planted.iter().filter(|place| !found.contains(*place) && !unseen.contains(*place));
     let row = Row {
         planted: planted.len(),

@@ -122,7 +122,8 @@ fn other_work(sides: &Sides<Kept>, callgrind: &Callgrind, seen: &Seen) -> Result
     let head = executed(&sides.head, callgrind, seen)?;
     Ok(base.zip(head).filter(|(base, head)| base.abs_diff(*head) as f64 > EQUAL_WORK * *base as f64).map(
         |(base, head)| {
-            format!("other work: {} {base} to {head} instructions, {:+.2} %", seen.test(), 100.0 * seen.estimate)
+            let (test, verdict, change) = (seen.test(), &seen.verdict, 100.0 * seen.estimate);
+            format!("other work: {test} {base} to {head} instructions, {verdict} {change:+.2} %")
         },
     ))
 }

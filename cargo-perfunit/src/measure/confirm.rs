@@ -9,7 +9,7 @@
 
 use super::bench::{Bench, Config};
 use super::confirmed::{confirmed, has_changed, is_flagged, rests_on_places, verdicts_of_pairs, with_small};
-use super::doubt::{Doubt, beyond_places, doubt, is_likewise, is_small};
+use super::doubt::{Doubt, beyond_places, doubt, is_likewise, is_small, least_instructions};
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::Measurement;
@@ -202,15 +202,15 @@ impl Confirmation<'_> {
 
     /// What fresh values say in the end.
     fn answer(&mut self, open: &Open, measurement: Measurement) -> Result<Ended> {
-        let end = measurement.clone().finish();
-        let doubt = match open.question {
-            Question::FirstCall => None,
-            Question::Small => Some(Doubt::Usual),
+        let end = measurement.finish();
+        let (doubt, least) = match open.question {
+            Question::FirstCall => return Ok(end),
             Question::Pairs(_) if is_small(&end) => return self.judged_closer(open, measurement, end),
-            Question::Pairs(places) => doubt(&end, places),
+            Question::Pairs(places) => (doubt(&end, places), 0.0),
+            Question::Small => (Some(Doubt::Usual), least_instructions(&end)),
         };
         match doubt.filter(|_| has_changed(&end)) {
-            Some(doubt) => Ok(beyond_places(end, doubt, self.instructions(open)?)),
+            Some(doubt) => Ok(beyond_places(end, doubt, self.instructions(open, least)?)),
             None => Ok(end),
         }
     }
@@ -219,7 +219,7 @@ impl Confirmation<'_> {
     /// the change.
     fn judged_closer(&mut self, open: &Open, measurement: Measurement, end: Ended) -> Result<Ended> {
         let Some(mut closer) = measurement.judged_from(LEAST_NS_BY_INSTRUCTIONS) else { return Ok(end) };
-        let instructions = self.instructions(open)?;
+        let instructions = self.instructions(open, least_instructions(&end))?;
         if !is_likewise(&end, &instructions) {
             return Ok(end);
         }
@@ -228,12 +228,17 @@ impl Confirmation<'_> {
         Ok(if has_changed(&closer) { closer } else { end })
     }
 
-    fn instructions(&mut self, open: &Open) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
+    /// How the instructions of a test changed, if by this fraction or more.
+    fn instructions(
+        &mut self,
+        open: &Open,
+        least: f64,
+    ) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
         let subject = &self.subjects[open.subject];
         let mut programs = subject.programs(self.sides);
         programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
         let trial = Trial { bench: self.bench, config: &open.config, programs };
-        meter::instructions(&trial, &open.settled, &mut self.random)
+        meter::instructions(&trial, &open.settled, least, &mut self.random)
     }
 
     /// What fresh values are of: layouts, where they can be drawn and there is time for it.

@@ -30,6 +30,15 @@ pub fn is_small(end: &Ended) -> bool {
     })
 }
 
+/// The share of a change in time that is too small to count by time alone which instructions must show. One instruction
+/// more in a changed caller is a fraction of a cycle, and moved code costs several.
+const LEAST_SHARE_OF_SMALL: f64 = 0.25;
+
+/// The change of instructions, as a fraction, that a change of time as small as this one takes to count.
+pub fn least_instructions(end: &Ended) -> f64 {
+    end.result.as_ref().map_or(0.0, |figures| LEAST_SHARE_OF_SMALL * figures.measured.change.estimate.abs())
+}
+
 /// Whether the instructions of a test changed as its time did.
 pub fn is_likewise(end: &Ended, instructions: &Result<MetricVerdict, NotMetered>) -> bool {
     end.result.as_ref().is_ok_and(|figures| {
@@ -136,6 +145,9 @@ mod tests {
         assert!(!small(Verdict::Same, 0.028, 29.5, Mode::Steady));
         assert!(!small(below, 0.028, 29.5, Mode::FirstCall));
         assert!(!is_small(&ended(Err(Reason::BudgetUsedUp))));
+        // 494 instructions for 493 are not what 0.8 of 58 ns are of; 20 of 580 can be what 0.8 of 32 ns are of.
+        let least = |estimate| least_instructions(&ended(Ok(figures(below, estimate))));
+        assert!(least(0.014) > 1.0 / 493.0 && least(-0.025) < 20.0 / 580.0);
     }
 
     #[test]

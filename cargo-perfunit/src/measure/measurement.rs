@@ -208,11 +208,11 @@ impl Measurement {
     }
 
     /// What the pairs so far say. What the run's budget cut short is inconclusive, unless a look before was clear.
-    pub fn finish(self) -> Ended {
+    pub fn finish(&self) -> Ended {
         let capture = Some(self.settled.capture);
         let over = if self.end == Some(End::CutShort) { Reason::BudgetUsedUp } else { Reason::TooNoisy };
-        if let Some(End::Not(reason)) = self.end {
-            return Ended { result: Err(reason), reason: None, capture };
+        if let Some(End::Not(reason)) = &self.end {
+            return Ended { result: Err(reason.clone()), reason: None, capture };
         }
         let Some(decision) = self.pairs.sequential.conclude() else {
             return Ended { result: Err(over), reason: None, capture };

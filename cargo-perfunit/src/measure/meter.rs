@@ -78,14 +78,15 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
     Ok(metrics)
 }
 
-/// How the instructions of a test changed, be it by little: whether its work is another one. Or why they are not counted,
-/// by callgrind if it is there.
+/// How the instructions of a test changed, if by this fraction of base's or more, be it by little: whether its work is
+/// another one. Or why they are not counted, by callgrind if it is there.
 pub fn instructions(
     trial: &Trial<'_>,
     settled: &Settled,
+    least: f64,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
-    let rule = ExactRule { threshold: COUNTER_RESOLUTION, least: 1.0, resolution: COUNTER_RESOLUTION };
+    let rule = ExactRule { threshold: least.max(COUNTER_RESOLUTION), least: 1.0, resolution: COUNTER_RESOLUTION };
     let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
     let pass = Pass { trial, settled, later };
     let ns = settled.ns.base.max(settled.ns.head);

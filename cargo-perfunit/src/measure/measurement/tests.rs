@@ -99,7 +99,7 @@ fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
         }
         measurement.add(&pair, &config, &clock);
     }
-    let figures = measurement.clone().finish().result.unwrap();
+    let figures = measurement.finish().result.unwrap();
     assert_eq!(figures.verdict, Verdict::ChangedBelowThreshold);
     assert!((figures.measured.threshold - 1.0 / 32.0).abs() < 1e-6, "{}", figures.measured.threshold);
     assert_eq!(figures.notes, [Note::LeastDifference { ns: 1.0 }]);

@@ -4,6 +4,8 @@ use super::family::effort;
 
 /// The fewest values that an interval is made of.
 pub const FIRST_LOOK: usize = 8;
+/// Pairs on one layout after which a test goes on over drawn ones, if these decide in any case: they say how noisy it is.
+pub const BEFORE_LAYOUTS: usize = FIRST_LOOK;
 
 /// Most layouts at the level of a few tests.
 const MOST_LAYOUTS: f64 = 64.0;

@@ -37,7 +37,7 @@ pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
 pub use family::{PairsPerLayout, confirmation_alpha, effort};
 pub use growth::{Faster, Growing, WorkAt, growth};
-pub use looks::{FIRST_LOOK, Looks};
+pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks};
 pub use mann_whitney::mann_whitney;
 pub use proportion::{f1, rate};
 pub use quantile::{median, quantile};

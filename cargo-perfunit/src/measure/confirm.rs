@@ -229,11 +229,7 @@ impl Confirmation<'_> {
     }
 
     /// How the instructions of a test changed, if by this fraction or more.
-    fn instructions(
-        &mut self,
-        open: &Open,
-        least: f64,
-    ) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
+    fn instructions(&mut self, open: &Open, least: f64) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
         let subject = &self.subjects[open.subject];
         let mut programs = subject.programs(self.sides);
         programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);

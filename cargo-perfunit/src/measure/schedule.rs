@@ -28,9 +28,6 @@ use std::time::{Duration, Instant};
 /// Part of the whole run's remaining budget that is kept for confirming what was flagged.
 const KEPT_FOR_CONFIRMATION: u32 = 4;
 
-/// Pairs on one layout after which a test goes on over drawn ones, if these decide in any case: they say how noisy it is.
-const BEFORE_LAYOUTS: usize = 2 * decide::FIRST_LOOK;
-
 /// The ends of all tests, and what is known of the layouts that they were measured on.
 #[derive(Debug)]
 pub struct AllEnded {
@@ -159,7 +156,7 @@ impl Screening<'_> {
     fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Ended, bool)> {
         let config = trial.config;
         let mut measurement = Measurement::new(config, settled.clone(), Unit::Pair, config.alpha);
-        measurement.advance(trial, None, BEFORE_LAYOUTS, &mut self.random)?;
+        measurement.advance(trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
         let left_open = !measurement.is_over()
             && confirms_all(config)
             && self.layouts.places(self.sides, subject)? != Placed::Matched;

@@ -2,7 +2,7 @@
 //! layout.
 
 use super::super::{
-    Looks, PairsPerLayout, Rule, Sequential, Step, confirmation_alpha, on_fresh_values, rests_on_layout,
+    BEFORE_LAYOUTS, Looks, PairsPerLayout, Rule, Sequential, Step, confirmation_alpha, on_fresh_values, rests_on_layout,
 };
 use super::noise::{Noise, Shape};
 use super::{ALPHA, decide_within, rule, seed};
@@ -23,9 +23,6 @@ struct Case {
     /// How often each side lies at a place that makes it half as slow again, by itself.
     slow_places: f64,
 }
-
-/// Pairs on one layout after which a test that is not anchored goes on over drawn ones.
-const BEFORE_LAYOUTS: usize = 16;
 
 #[derive(Debug, Default)]
 struct Verdicts {

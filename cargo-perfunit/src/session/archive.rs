@@ -47,7 +47,7 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let session = Session::new(&context, &versions, &selected, options).archive(&Archive::Making);
         let prepared = pairings::prepare(&session, &mut builder)?;
-        selection = prepared.describe(selection, &session).0;
+        selection = prepared.describe(selection, &prepared.unseen(&session), &session);
         plan = Some(prepared);
     }
     interrupt::check()?;

@@ -80,8 +80,8 @@ fn measure_all(
     let plan = pairings::prepare(session, builder)?;
     run.stages.select = plan.selecting();
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
-    let (selection, unseen) = plan.describe(std::mem::take(&mut run.selection), session);
-    run.selection = selection;
+    let unseen = plan.unseen(session);
+    run.selection = plan.describe(std::mem::take(&mut run.selection), &unseen, session);
     run.warnings.extend(plan.warnings());
     let unused = unused_filters(session.selected, &session.options.scope, &plan.tests(), session.options.generated);
     // Names may yet be those of generated calls.

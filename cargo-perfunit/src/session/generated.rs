@@ -165,7 +165,7 @@ pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Fun
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let session = Session::new(context, &versions, &selected, options);
         let plan = pairings::prepare(&session, &mut builder)?;
-        plan.describe(selected.summary(), &session).0.uncovered
+        plan.describe(selected.summary(), &plan.unseen(&session), &session).uncovered
     };
     Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
 }

@@ -52,7 +52,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     let seconds = &mut listing.seconds;
     seconds.select = plan.selecting().as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
-    listing.selection = plan.describe(selected.summary(), &session).0;
+    listing.selection = plan.describe(selected.summary(), &plan.unseen(&session), &session);
     (listing.kept, listing.seeds) = (Some(plan.kept()), plan.seeds());
     listing.tests = plan.into_listed();
     Ok(ListOfTests { listing, contents, unused, lock })

@@ -71,20 +71,23 @@ fn targets_of_first(selected: &Selected, pairing: &Pairing) -> BTreeSet<TargetId
 }
 
 impl Plan {
-    /// Adds what is now known to the summary of the selection. Returns with it what no test says anything of.
-    pub fn describe(&self, selection: Selection, session: &Session<'_>) -> (Selection, Unseen) {
-        let Session { selected, names, .. } = session;
+    /// What no test says anything of.
+    pub fn unseen(&self, session: &Session<'_>) -> Unseen {
+        unseen(session.selected, &session.names, &self.candidates().collect::<Vec<_>>())
+    }
+
+    /// Adds what is now known to the summary of the selection.
+    pub fn describe(&self, selection: Selection, unseen: &Unseen, session: &Session<'_>) -> Selection {
         let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
-        let mut selection = summary::describe(selection, self.chosen(), &excluded, selected.targets.len());
+        let mut selection = summary::describe(selection, self.chosen(), &excluded, session.selected.targets.len());
         for target in self.candidates().flat_map(|candidates| &candidates.unmeasured_targets) {
             if !selection.unmeasured_targets.contains(target) {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
-        let unseen = unseen(selected, names, &self.candidates().collect::<Vec<_>>());
         selection.uncovered = unseen.uncovered_after(excluded.into_iter());
         selection.not_compiled.clone_from(&unseen.not_compiled);
-        (selection, unseen)
+        selection
     }
 
     fn prepared(&self) -> impl Iterator<Item = &Prepared> {

@@ -41,7 +41,7 @@ pub fn candidates(
         maker.begin(module);
         match with_types(maker, callable, &chosen) {
             Ok(calls) => {
-                let new = calls.into_iter().map(|call| call.generated(maker, callable, wanted));
+                let new = calls.into_iter().map(|call| generated(call, maker, callable, wanted));
                 for call in new.collect::<Vec<_>>() {
                     if !found.contains(&call) {
                         found.push(call);
@@ -66,17 +66,8 @@ fn bounds_of(index: &Index, callable: &Callable) -> String {
     described.collect::<Vec<_>>().join(", ")
 }
 
-/// A call before it is printed.
-struct Call {
-    lets: Vec<Let>,
-    /// An expression.
-    code: String,
-    /// Whether its value may refer to variables of the call.
-    borrows: bool,
-    is_sized: bool,
-}
-
-fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result<Vec<Call>, Kind> {
+/// Expressions that call it, before they are printed.
+fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result<Vec<Value>, Kind> {
     let names = maker.names;
     let module = names.index.functions[callable.id].module;
     let wish =
@@ -87,8 +78,9 @@ fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result
         if values.is_empty() {
             return Err(lent);
         }
-        let call =
-            |value: Value| Call::new(vec![value], false, |codes| format!("std::format!(\"{}\", {})", kind.0, codes[0]));
+        let call = |value: Value| {
+            Value::open(vec![value], false, |codes| format!("std::format!(\"{}\", {})", kind.0, codes[0]))
+        };
         return Ok(values.into_iter().map(call).collect());
     }
     let takes_formatter = callable.inputs.iter().any(|input| is_formatter(&input.kind));
@@ -105,7 +97,7 @@ fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result
             if value.borrows { value } else { value.held(maker.fresh().name(&input.name), false) }
         });
         let borrows = output.may_borrow(names.index);
-        Call::new(parts.collect(), borrows, |codes| {
+        Value::open(parts.collect(), borrows, |codes| {
             let call = format!("{callee}({})", codes.join(", "));
             if takes_formatter {
                 return through_formatter(&call);
@@ -222,41 +214,27 @@ fn tuple(values: &[Let]) -> String {
     }
 }
 
-impl Call {
-    /// `borrows` if the result may refer to the arguments.
-    fn new(parts: Vec<Value>, borrows: bool, code: impl FnOnce(&[String]) -> String) -> Self {
-        let mut call = Self { lets: Vec::new(), code: String::new(), borrows, is_sized: false };
-        let mut codes = Vec::new();
-        for part in parts {
-            call.is_sized |= part.is_sized;
-            call.lets.extend(part.lets);
-            codes.push(part.code);
+/// A call, its setup apart from it.
+fn generated(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Function) -> GeneratedCall {
+    let (inside, before): (Vec<Let>, Vec<Let>) = made.lets.into_iter().partition(|value| value.borrows);
+    let variables: String = inside.iter().map(Let::print).collect();
+    let mut call = match made.code {
+        code if inside.is_empty() => code,
+        code if made.borrows => format!("{{ {variables}std::hint::black_box({code}); }}"),
+        code => format!("{{ {variables}let made = {code}; made }}"),
+    };
+    let (lent, given): (Vec<Let>, Vec<Let>) = before.into_iter().partition(|value| is_lent(&call, &value.name));
+    for (variable, values) in [("input", &given), ("lent", &lent)] {
+        for (at, value) in values.iter().enumerate() {
+            call = call.replace(&value.name, &format!("{variable}.{at}"));
         }
-        call.code = code(&codes);
-        call
     }
-
-    fn generated(self, maker: &Maker<'_>, callable: &Callable, wanted: &Function) -> GeneratedCall {
-        let (inside, before): (Vec<Let>, Vec<Let>) = self.lets.into_iter().partition(|value| value.borrows);
-        let variables: String = inside.iter().map(Let::print).collect();
-        let mut call = match self.code {
-            code if inside.is_empty() => code,
-            code if self.borrows => format!("{{ {variables}std::hint::black_box({code}); }}"),
-            code => format!("{{ {variables}let made = {code}; made }}"),
-        };
-        let (lent, given): (Vec<Let>, Vec<Let>) = before.into_iter().partition(|value| is_lent(&call, &value.name));
-        for (variable, values) in [("input", &given), ("lent", &lent)] {
-            for (at, value) in values.iter().enumerate() {
-                call = call.replace(&value.name, &format!("{variable}.{at}"));
-            }
-        }
-        let index = maker.names.index;
-        GeneratedCall {
-            function: wanted.clone(),
-            module: index.modules[index.functions[callable.id].module].place.clone(),
-            setup: named(&format!("{{ ({}, {}) }}", tuple(&given), tuple(&lent))),
-            call: named(&call),
-            is_sized: self.is_sized,
-        }
+    let index = maker.names.index;
+    GeneratedCall {
+        function: wanted.clone(),
+        module: index.modules[index.functions[callable.id].module].place.clone(),
+        setup: named(&format!("{{ ({}, {}) }}", tuple(&given), tuple(&lent))),
+        call: named(&call),
+        is_sized: made.is_sized,
     }
 }

@@ -41,15 +41,20 @@ impl Value {
 
     /// Made of others by an expression with their codes.
     pub fn of(parts: Vec<Value>, borrows: Borrows, code: impl FnOnce(&[String]) -> String) -> Self {
-        let codes: Vec<String> = parts.iter().map(|part| part.code.clone()).collect();
         let is_borrowing = borrows == Borrows::LikeItsParts && parts.iter().any(|part| part.borrows);
-        let value = Self {
+        let value = Self::open(parts, is_borrowing, code);
+        if is_borrowing { value } else { value.closed() }
+    }
+
+    /// The same, with the variables outside of it, be it that it does not refer to them.
+    pub fn open(parts: Vec<Value>, borrows: bool, code: impl FnOnce(&[String]) -> String) -> Self {
+        let codes: Vec<String> = parts.iter().map(|part| part.code.clone()).collect();
+        Self {
             is_sized: parts.iter().any(|part| part.is_sized),
             lets: parts.into_iter().flat_map(|part| part.lets).collect(),
             code: code(&codes),
-            borrows: is_borrowing,
-        };
-        if is_borrowing { value } else { value.closed() }
+            borrows,
+        }
     }
 
     /// Without variables outside of it.

@@ -15,6 +15,11 @@ pub fn work() -> u64 {
     WORK.with(Cell::get)
 }
 
+/// Forgets the work since a moment when it was this much.
+pub fn set_work(before: u64) {
+    WORK.with(|sum| sum.set(before));
+}
+
 #[inline(always)]
 fn add(work: u64) {
     WORK.with(|sum| sum.set(sum.get().wrapping_add(work)));

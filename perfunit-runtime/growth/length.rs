@@ -1,7 +1,9 @@
 //! How long an argument is, whatever its type: of four traits with the same method the compiler takes the first that applies,
 //! because it looks for methods of `&&&Of<T>` before those of `&&Of<T>`, and so on.
 
+use crate::counter::{set_work, work};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -36,7 +38,7 @@ pub trait LenOfBytes {
 impl<T: AsRef<[u8]>> LenOfBytes for &&Of<'_, T> {
     #[inline]
     fn perfunit_length(&self) -> Option<usize> {
-        Some(self.0.as_ref().len())
+        ask(|| self.0.as_ref().len())
     }
 }
 
@@ -48,8 +50,38 @@ pub trait LenOfText {
 impl<T: AsRef<str>> LenOfText for &Of<'_, T> {
     #[inline]
     fn perfunit_length(&self) -> Option<usize> {
-        Some(self.0.as_ref().len())
+        ask(|| self.0.as_ref().len())
     }
+}
+
+thread_local! {
+    /// Whether this thread asks the project's own code for a length.
+    static ASKS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether what runs in this thread runs only because we ask for a length.
+pub fn asks() -> bool {
+    ASKS.with(Cell::get)
+}
+
+/// A length that the project's code gives. It may have probes itself, which would ask it again; its work is nobody's.
+#[inline]
+fn ask(length: impl FnOnce() -> usize) -> Option<usize> {
+    /// Puts everything back, also when a panic unwinds it.
+    struct Before(u64);
+
+    impl Drop for Before {
+        fn drop(&mut self) {
+            set_work(self.0);
+            ASKS.with(|asks| asks.set(false));
+        }
+    }
+
+    if ASKS.with(|asks| asks.replace(true)) {
+        return None;
+    }
+    let _before = Before(work());
+    Some(length())
 }
 
 /// Anything else.

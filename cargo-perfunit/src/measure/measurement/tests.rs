@@ -35,7 +35,7 @@ fn measured(unit: Unit, pairs: usize, noise: f64, clock: &Clock) -> Measurement 
 }
 
 #[track_caller]
-fn check(measurement: Measurement, verdict: Verdict, reason: Option<&Reason>) -> Measured {
+fn check(measurement: &Measurement, verdict: Verdict, reason: Option<&Reason>) -> Measured {
     let end = measurement.finish();
     assert_eq!(end.reason.as_ref(), reason);
     let figures = end.result.unwrap();
@@ -54,14 +54,14 @@ fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
         assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
         let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
         by_run.end = Some(clock(HOUR, Duration::ZERO).limit().into());
-        check(by_run, Verdict::Inconclusive, Some(&Reason::BudgetUsedUp));
+        check(&by_run, Verdict::Inconclusive, Some(&Reason::BudgetUsedUp));
         let mut by_test = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
         by_test.end = Some(clock(Duration::ZERO, HOUR).limit().into());
-        check(by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
+        check(&by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
         // What a look was clear about stays so.
         let mut clear = measured(unit, 8, 0.001, &clock(HOUR, HOUR));
         clear.end = Some(clock(HOUR, Duration::ZERO).limit().into());
-        check(clear, Verdict::Same, None);
+        check(&clear, Verdict::Same, None);
     }
 }
 
@@ -119,7 +119,7 @@ fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     let clear = measured(layouts_of(0.013), 16, 0.001, &clock);
     assert!(clear.is_over());
-    let measured_so = check(clear, Verdict::Same, None);
+    let measured_so = check(&clear, Verdict::Same, None);
     assert_eq!((measured_so.layouts, measured_so.pairs), (8, 16));
     let open = measured(layouts_of(0.005), 8, 0.03, &clock);
     assert!(!open.is_over());

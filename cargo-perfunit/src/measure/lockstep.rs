@@ -40,8 +40,8 @@ pub enum Task {
     Growth,
     /// Readings of the first call and of so many later ones, of one side only.
     Meter(Side, Gauge, u64),
-    /// The same of both sides at once, in callgrind, on any cores.
-    Profile(u64),
+    /// The same of both sides at once, on any cores: only for what runs in valgrind, where counts depend on neither.
+    MeterBoth(Gauge, u64),
 }
 
 impl Task {
@@ -56,7 +56,7 @@ impl Task {
             | Task::Fork(..)
             | Task::Process
             | Task::Growth
-            | Task::Profile(_) => None,
+            | Task::MeterBoth(..) => None,
         }
     }
 
@@ -72,13 +72,12 @@ impl Task {
 
     /// Nobody times a process that counts.
     fn is_timed(self) -> bool {
-        !matches!(self, Task::Meter(..) | Task::Profile(_) | Task::Growth)
+        !matches!(self, Task::Meter(..) | Task::MeterBoth(..) | Task::Growth)
     }
 
     fn gauge(self) -> Option<Gauge> {
         match self {
-            Task::Meter(_, gauge, _) => Some(gauge),
-            Task::Profile(_) => Some(Gauge::CallGraph),
+            Task::Meter(_, gauge, _) | Task::MeterBoth(gauge, _) => Some(gauge),
             _ => None,
         }
     }
@@ -218,9 +217,8 @@ fn write_request(bench: &Bench, task: Task, pads: Pads) {
         Task::Fork(capture, shape) => (fork_flags(capture), shape),
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Growth => (COLD | GROWTH, Shape { repetitions: 1, batches: 0, warm: 0 }),
-        Task::Meter(_, gauge, later) => (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 }),
-        Task::Profile(later) => {
-            (meter_flags(Gauge::CallGraph, later), Shape { repetitions: later, batches: 0, warm: 0 })
+        Task::Meter(_, gauge, later) | Task::MeterBoth(gauge, later) => {
+            (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 })
         }
     };
     page.flags.store(flags, Relaxed);

@@ -64,7 +64,7 @@ fn together(trial: &Trial<'_>, pads: Pads) -> Tried<Option<Sides<Vec<String>>>, 
     if trial.bench.all_cores() < 2 {
         return Ok(None);
     }
-    let end = run(trial, Task::Profile(CALLS), pads)?;
+    let end = run(trial, Task::MeterBoth(Gauge::CallGraph, CALLS), pads)?;
     if !end.complete() {
         return Ok(None);
     }

@@ -63,7 +63,7 @@ fn a_quick_calibration_finds_half_as_much_again_and_is_kept() {
         .run(&[smallest.as_slice(), ["--seed", "1", "--message-format", "json"].as_slice()].concat())
         .expect(0)
         .json();
-    assert_eq!((&document["schema_version"], &document["interrupted"]), (&3.into(), &false.into()));
+    assert_eq!((&document["schema_version"], &document["interrupted"]), (&4.into(), &false.into()));
     assert!(document["circumstances"]["cpu"].is_string() && document["terms"]["seed"] == 1, "{document}");
     let levels = list(&document, "levels");
     let operations: Vec<_> = levels.iter().map(|level| level["operations"].as_u64().unwrap()).collect();

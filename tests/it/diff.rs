@@ -22,7 +22,7 @@ fn the_document_has_every_promised_field_and_is_all_that_is_printed() {
         has(&document[side], &["label", "commit", "dirty"]);
     }
     has(&document["summary"], &["verdicts", "measured", "found", "threshold", "alpha", "seconds"]);
-    assert_eq!(document["schema_version"], 3);
+    assert_eq!(document["schema_version"], 4);
     let tests = document["tests"].as_array().unwrap();
     assert_eq!(tests.len(), 2);
     for test in tests {

@@ -44,7 +44,7 @@ fn examines_the_machine_without_a_project() {
 #[test]
 fn the_document_says_how_good_each_finding_is() {
     let document = doctor(&["--message-format", "json"], &[]).json();
-    assert_eq!(document["schema_version"], 3);
+    assert_eq!(document["schema_version"], 4);
     let levels = levels(&document);
     assert_eq!((levels["platform"], levels["toolchain"]), ("ok", "ok"));
     assert!(levels.values().all(|level| ["ok", "warn", "bad"].contains(level)), "{levels:?}");

@@ -5,8 +5,8 @@ use super::differences::Differences;
 use super::merge::{Merged, MergedNode};
 use crate::measure::{ROOT, THREADS};
 use crate::model::{
-    CallNode, Engine, Explanation, ExplanationNote, Function, Responsibility, ResponsibleFunction, Sides, Strategy,
-    TestId,
+    CallNode, ChangeKind, Engine, Explanation, ExplanationNote, Function, Responsibility, ResponsibleFunction, Sides,
+    Strategy, TestId,
 };
 use std::collections::BTreeMap;
 
@@ -28,8 +28,10 @@ pub struct Known<'a> {
     pub overflow: u64,
     /// Head's functions without a probe, by reason.
     pub without_probe: BTreeMap<String, usize>,
-    /// What happened to a function's source, in words; `None` if nothing did.
-    pub changed: &'a dyn Fn(&Function) -> Option<String>,
+    /// What happened to a function's source; `None` if nothing did.
+    pub changed: &'a dyn Fn(&Function) -> Option<ChangeKind>,
+    /// The names in a function's source, sorted.
+    pub names: &'a dyn Fn(&Function) -> Vec<String>,
 }
 
 /// Puts it all together.
@@ -131,7 +133,7 @@ impl Catalogue<'_> {
         part: &Part,
         attribution: &Attribution,
         merged: &Merged,
-        changed: &dyn Fn(&Function) -> Option<String>,
+        changed: &dyn Fn(&Function) -> Option<ChangeKind>,
     ) -> Option<ResponsibleFunction> {
         let function = self.place(part.key)?;
         let calls = all_calls(merged, part.key);

@@ -142,6 +142,7 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
         without_probe: BTreeMap::new(),
         overflow: 0,
         changed: &|function| inquiry.changed(function),
+        names: &|function| inquiry.names(function),
     };
     let mut explanation = told(&merged, &differences, &attribution, &known);
     add_causes(&mut explanation, &attribution, &known, facts);

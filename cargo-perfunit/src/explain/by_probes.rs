@@ -317,6 +317,7 @@ impl Examiner<'_> {
             without_probe: self.probed.without_probe.clone(),
             overflow: finding.overflow,
             changed: &|function| self.inquiry.changed(function),
+            names: &|function| self.inquiry.names(function),
         };
         let mut explanation = told(&finding.merged, &finding.differences, &finding.attribution, &known);
         add_causes(&mut explanation, &finding.attribution, &known, self.facts);

@@ -4,9 +4,11 @@ use super::options::Explaining;
 use crate::build::{self, BuildFailure, BuiltSides, Job};
 use crate::git::Versions;
 use crate::measure::{Config, Measuring};
-use crate::model::{BuiltWith, Explain, Explanation, Function, Mode, Outcome, TargetId, TestId, Unexplained, Warning};
+use crate::model::{
+    BuiltWith, ChangeKind, Explain, Explanation, Function, Mode, Outcome, TargetId, TestId, Unexplained, Warning,
+};
 use crate::select::Selected;
-use crate::select::source::ChangedItem;
+use crate::select::source::{self, ChangedItem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -93,12 +95,21 @@ impl Inquiry<'_> {
     }
 
     /// What happened to a function's source.
-    pub fn changed(&self, function: &Function) -> Option<String> {
-        let is = |item: &&ChangedItem| {
-            item.path == function.file
-                && function.name.strip_suffix(&item.name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
-        };
-        self.selected.diff.items.iter().find(is).map(|item| item.change.to_string())
+    pub fn changed(&self, function: &Function) -> Option<ChangeKind> {
+        let is = |item: &&ChangedItem| item.path == function.file && function.is_named(&item.name);
+        self.selected.diff.items.iter().find(is).map(|item| item.change)
+    }
+
+    /// The names in a function's source, sorted, those of its type and trait among them.
+    pub fn names(&self, function: &Function) -> Vec<String> {
+        let content = self.versions.read_file(&self.versions.files.head, &function.file).unwrap_or_default();
+        let items = source::items(&content).unwrap_or_default();
+        let own = items.into_iter().filter(|item| function.is_named(&item.name));
+        let Some(item) = own.min_by_key(|item| item.line.abs_diff(function.line)) else { return Vec::new() };
+        let mut names = item.code.names;
+        names.extend([item.owner, item.implements]);
+        names.sort_unstable();
+        names
     }
 }
 

@@ -1,11 +1,11 @@
 //! What changed besides functions with a probe, as plain facts for [`causes`](super::causes): dependencies, configuration, code
 //! that is not timed.
 
-use super::causes::{Facts, Suspect};
+use super::causes::{Facts, ItemPlace, Suspect};
 use super::question::Inquiry;
 use crate::git::Versions;
 use crate::git::path::parent;
-use crate::model::{Changed, Side};
+use crate::model::{Changed, CodeChange, Side};
 use crate::select::Selected;
 use crate::select::reach::{Graph, PackageNode};
 use crate::select::source::{self, ChangedInput, ChangedItem, InputKind, ItemKind};
@@ -60,7 +60,7 @@ impl Inputs<'_> {
                 packages.insert(change.name.clone());
                 packages
             },
-            function: None,
+            place: None,
         });
         suspects.collect()
     }
@@ -87,7 +87,7 @@ impl Inputs<'_> {
             InputKind::BuildScript => (Changed::BuildScript { path: path.clone() }, self.around(&path)?),
             InputKind::Data => (Changed::File { path: path.clone() }, self.around(&path)?),
         };
-        Some(Suspect { changed, packages, function: None })
+        Some(Suspect { changed, packages, place: None })
     }
 
     /// The package of a file and all that depend on it.
@@ -160,27 +160,30 @@ fn is_of_another_profile(key: &str, profiles: &[String]) -> bool {
 fn code(selected: &Selected) -> Vec<Suspect> {
     let graph = &selected.graph;
     let mut suspects = Vec::new();
-    let mut others: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    let mut others: BTreeMap<usize, Vec<CodeChange>> = BTreeMap::new();
     for item in selected.diff.items.iter().filter(|item| counts(item, selected)) {
         let Some(position) = graph.nearest_package(&item.path) else { continue };
         let package = &graph.packages[position];
-        let in_words = format!("{} {item}", item.change);
         let is_script = package.build_script.as_deref() == Some(item.path.as_str());
         if !package.member && !is_script {
-            others.entry(position).or_default().push(in_words);
+            others.entry(position).or_default().push(item.code_change());
             continue;
         }
-        let changed =
-            if is_script { Changed::BuildScript { path: item.path.clone() } } else { Changed::Code { item: in_words } };
-        let function =
-            matches!(item.kind, ItemKind::Function | ItemKind::Method).then(|| (item.path.clone(), item.name.clone()));
-        suspects.push(Suspect { changed, packages: graph.dependents(position), function });
+        let changed = if is_script {
+            Changed::BuildScript { path: item.path.clone() }
+        } else {
+            Changed::Code(item.code_change())
+        };
+        let is_function = matches!(item.kind, ItemKind::Function | ItemKind::Method);
+        let place =
+            ItemPlace { file: item.path.clone(), name: item.name.clone(), ident: item.ident.clone(), is_function };
+        suspects.push(Suspect { changed, packages: graph.dependents(position), place: Some(place) });
     }
     suspects.dedup();
     suspects.extend(others.into_iter().map(|(position, changes)| Suspect {
         changed: Changed::LocalDependency { package: graph.packages[position].name.clone(), changes },
         packages: graph.dependents(position),
-        function: None,
+        place: None,
     }));
     suspects
 }

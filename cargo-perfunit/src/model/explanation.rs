@@ -2,7 +2,7 @@
 //!
 //! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
 
-use super::{Cause, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained};
+use super::{Cause, ChangeKind, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +39,13 @@ pub struct Function {
     pub line: usize,
     /// Inline modules, type or trait, and name: `parser::Parser::parse_line`.
     pub name: String,
+}
+
+impl Function {
+    /// Whether the name of an item, with the inline modules of its file, is this function's.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
+    }
 }
 
 /// A function at one place of the call tree.
@@ -91,8 +98,8 @@ pub struct ResponsibleFunction {
     /// calls while it was not active.
     #[serde(default, deserialize_with = "super::float::sides_if_any")]
     pub calls_each: Option<Sides<f64>>,
-    /// What changed in its source, in words; `None` if nothing did.
-    pub changed: Option<String>,
+    /// What happened to its source; `None` if nothing did.
+    pub changed: Option<ChangeKind>,
     /// Its callers with unchanged source whose own time is part of `change`, because calls are too short to be timed apart;
     /// `None` for the test itself.
     #[serde(default)]

@@ -50,7 +50,7 @@ pub use bound::Bound;
 pub use calibration::{
     Calibration, Cell, Circumstances, Compared, DecisionRule, Level, Processes, Share, Tally, Terms,
 };
-pub use cause::{Cause, Changed};
+pub use cause::{Cause, ChangeKind, Changed, CodeChange};
 pub use change::{Change, EffectClass, EffectSize};
 pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
 pub use environment::{Environment, Stages};

@@ -152,7 +152,7 @@ fn is_inlined_into(name: &str, test: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::samples::{explanation, measured, outcome};
-    use crate::model::{Difference, Explanation, Responsibility, ResponsibleFunction, Sides, Verdict, Why};
+    use crate::model::{ChangeKind, Difference, Explanation, Responsibility, ResponsibleFunction, Sides, Verdict, Why};
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
         let changed = reaches.iter().map(|name| ChangedFunction { name: (*name).to_owned(), data: None }).collect();
@@ -162,7 +162,7 @@ mod tests {
 
     fn explained(name: &str, change: f64, reaches: &[&str]) -> Outcome {
         let difference = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
-        let (calls, changed) = (Sides { base: 3.0, head: 3.0 }, Some("changed".to_owned()));
+        let (calls, changed) = (Sides { base: 3.0, head: 3.0 }, Some(ChangeKind::Changed));
         let responsible = ResponsibleFunction {
             function: 1,
             how: Responsibility::ItsOwn,

@@ -1,7 +1,7 @@
 //! What changed besides the functions that are timed, in a line for each part of the difference that it may cause.
 
 use super::format::{self, Glyphs};
-use crate::model::{Cause, Explanation};
+use crate::model::{Cause, Changed, CodeChange, Explanation};
 
 /// Causes named in a line.
 const NAMED: usize = 4;
@@ -40,18 +40,67 @@ fn percent(cause: &Cause) -> String {
 
 /// What changed, with the arrow that the terminal can show.
 pub fn name(cause: &Cause, glyphs: Glyphs) -> String {
-    format::one_line(&cause.changed.to_string().replace("->", glyphs.arrow()))
+    format::one_line(&words(&cause.changed).replace("->", glyphs.arrow()))
+}
+
+/// `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.
+pub fn words(changed: &Changed) -> String {
+    match changed {
+        Changed::Dependency { package, base, head } => match (base.join(", "), head.join(", ")) {
+            (base, head) if base.is_empty() => format!("{package} {head} (new)"),
+            (base, head) if head.is_empty() => format!("{package} {base} (removed)"),
+            (base, head) if base == head => format!("{package} {head} (from another source)"),
+            (base, head) => format!("{package} {base} -> {head}"),
+        },
+        Changed::LocalDependency { package, changes } => format!("{package}: {}", some(changes.iter().map(code))),
+        Changed::Configuration { path, keys } if keys.is_empty() => path.clone(),
+        Changed::Configuration { path, keys } => format!("{path}: {}", some(keys.iter().cloned())),
+        Changed::BuildScript { path } => format!("build script {path}"),
+        Changed::Code(change) => code(change),
+        Changed::File { path } => path.clone(),
+    }
+}
+
+/// `changed LIMIT (src/lib.rs:3)`.
+fn code(CodeChange { change, item, path, line }: &CodeChange) -> String {
+    format!("{change} {item} ({path}:{line})")
+}
+
+/// The first few of a list.
+fn some(list: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 3;
+    let more = list.len().saturating_sub(SHOWN);
+    let shown = list.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Changed;
 
     fn dependency(package: &str, share: f64) -> Cause {
         let versions = |version: &str| vec![version.to_owned()];
         let changed = Changed::Dependency { package: package.into(), base: versions("1.0"), head: versions("1.1") };
         Cause { changed, share }
+    }
+
+    #[test]
+    fn versions_read_from_base_to_head() {
+        let of = |base: &[&str], head: &[&str]| {
+            let owned = |versions: &[&str]| versions.iter().map(ToString::to_string).collect();
+            words(&Changed::Dependency { package: "serde".into(), base: owned(base), head: owned(head) })
+        };
+        assert_eq!(of(&["1.0.200"], &["1.0.219"]), "serde 1.0.200 -> 1.0.219");
+        assert_eq!(of(&["1.0.1"], &["1.0.1"]), "serde 1.0.1 (from another source)");
+        assert_eq!(of(&[], &["1.0.1"]), "serde 1.0.1 (new)");
+        assert_eq!(of(&["0.9.0", "1.0.1"], &[]), "serde 0.9.0, 1.0.1 (removed)");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let keys = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
+        let changed = Changed::Configuration { path: "Cargo.toml".into(), keys };
+        assert_eq!(words(&changed), "Cargo.toml: a, b, c and 2 more");
     }
 
     fn told(causes: &[Cause], code_changed: Option<bool>) -> String {

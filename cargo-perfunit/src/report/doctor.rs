@@ -133,7 +133,7 @@ mod tests {
     fn the_document_has_every_promised_field() {
         let document: Value = serde_json::from_str(&json(&checkup())).unwrap();
         let expected = json!({
-            "schema_version": 3,
+            "schema_version": 4,
             "cpu": "a processor",
             "findings": [
                 {"what": "pinning", "value": "possible", "level": "ok", "why": "it matters", "advice": null},

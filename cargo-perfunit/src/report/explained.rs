@@ -1,5 +1,6 @@
 //! Explanations in JSON, described in `docs/json.md`.
 
+use super::causes;
 use super::wire::{Interval, finite, finite_sides};
 use crate::model::{self, CallNode, Engine, Responsibility, Sides, Strategy};
 use schemars::JsonSchema;
@@ -162,7 +163,7 @@ impl From<&model::ResponsibleFunction> for Responsible {
             calls: finite_sides(responsible.calls),
             callee,
             calls_each: responsible.calls_each.map(finite_sides),
-            changed: responsible.changed.clone(),
+            changed: responsible.changed.map(|change| change.to_string()),
             not_apart: responsible.not_apart.clone(),
         }
     }
@@ -170,7 +171,7 @@ impl From<&model::ResponsibleFunction> for Responsible {
 
 impl From<&model::Cause> for Cause {
     fn from(cause: &model::Cause) -> Self {
-        Self { text: cause.changed.to_string(), changed: cause.changed.clone(), share: finite(cause.share) }
+        Self { text: causes::words(&cause.changed), changed: cause.changed.clone(), share: finite(cause.share) }
     }
 }
 

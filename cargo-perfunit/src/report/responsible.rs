@@ -52,7 +52,7 @@ fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Gl
         .map(|cost| signed(cost, explanation.engine, glyphs));
     let share = 100.0 * responsible.share;
     let how = how(explanation, responsible);
-    let source = responsible.changed.as_ref().map_or_else(|| "source unchanged".to_owned(), Clone::clone);
+    let source = responsible.changed.map_or_else(|| "source unchanged".to_owned(), |change| change.to_string());
     format!(
         "responsible: {}{}: {change} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
         place(function),

@@ -1,7 +1,8 @@
 //! The functions that changed: which they are, and what they are called in machine code.
 
 use super::code::SourceName;
-use super::source::{ChangeKind, ChangedItem, ItemKind, SourceDiff};
+use super::source::{ChangedItem, ItemKind, SourceDiff};
+use crate::model::ChangeKind;
 
 /// Functions that head has and that are new or other than base's; tests are none of them.
 pub fn changed_functions(diff: &SourceDiff) -> Vec<&ChangedItem> {

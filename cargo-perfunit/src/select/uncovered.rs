@@ -10,9 +10,11 @@ use super::code::FunctionCode;
 use super::names::Names;
 use super::reach::{Callers, Files, Named};
 use super::selected::Selected;
-use super::source::{ChangeKind, ChangedItem, Item, ItemKind};
+use super::source::{ChangedItem, Item, ItemKind};
 use super::target_code::{TargetCode, TestCode};
-use crate::model::{Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause};
+use crate::model::{
+    ChangeKind, Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause,
+};
 use std::collections::BTreeSet;
 
 /// The changed functions of which no test says anything.

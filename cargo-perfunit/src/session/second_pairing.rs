@@ -4,9 +4,9 @@ use super::prepared::Prepared;
 use super::shared::Session;
 use crate::build::{Builder, Pairing};
 use crate::error::Result;
-use crate::model::{Outcome, Reason, Side, TargetId, TargetKind, TestId, Verdict};
+use crate::model::{ChangeKind, Outcome, Reason, Side, TargetId, TargetKind, TestId, Verdict};
 use crate::select::reach::Files;
-use crate::select::source::{ChangeKind, ChangedItem, ItemKind};
+use crate::select::source::{ChangedItem, ItemKind};
 use crate::select::{Candidate, Candidates, Names};
 use std::collections::{BTreeMap, BTreeSet};
 

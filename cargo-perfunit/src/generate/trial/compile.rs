@@ -7,8 +7,7 @@ use crate::build::{Attempt, Both, BuildFailure, Builder, Inlining, Job, Next, Pl
 use crate::error::{Error, ExitCode, Result, apart};
 use crate::generate::place::{self, Lines, Placing};
 use crate::git::{Entry, FileSet};
-use crate::model::{NotGenerated, Side, Sides, TargetId};
-use crate::select::source::ChangeKind;
+use crate::model::{ChangeKind, NotGenerated, Side, Sides, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

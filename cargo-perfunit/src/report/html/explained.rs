@@ -78,7 +78,7 @@ fn function(explanation: &Explanation, responsible: &ResponsibleFunction) -> Mar
         (responsible::not_apart(explanation, responsible)) " [" (low) ", " (high) "], "
         (format!("{:.0}", 100.0 * responsible.share)) " % of the difference: " (responsible::how(explanation, responsible)) ". "
         @match &responsible.changed {
-            Some(changed) => { span.hunk { (sentence(&one_line(changed))) } }
+            Some(changed) => { span.hunk { (sentence(&changed.to_string())) } }
             None => { span.note { "Source unchanged." } }
         }
     }
@@ -106,7 +106,7 @@ fn how(explanation: &Explanation) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::explanation;
-    use crate::model::{Cause, Changed, Difference, Responsibility, Sides};
+    use crate::model::{Cause, ChangeKind, Changed, Difference, Responsibility, Sides};
 
     fn written(explanation: &Explanation) -> String {
         section(explanation).0
@@ -115,7 +115,7 @@ mod tests {
     fn responsible() -> Explanation {
         let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let calls = Sides { base: 3.0, head: 3.0 };
-        let changed = Some("changed fn word (src/lexer.rs:12)".to_owned());
+        let changed = Some(ChangeKind::Changed);
         let responsible = ResponsibleFunction {
             function: 1,
             how: Responsibility::ItsOwn,
@@ -134,10 +134,7 @@ mod tests {
         let text = written(&responsible());
         assert!(text.contains("<code>lexer::word</code> <span class=\"place\">src/lexer.rs:12</span>"), "{text}");
         assert!(text.contains("<b class=\"slower\">+400 ns</b> [+390 ns, +410 ns], 98 % of the difference: takes longer, 3 calls per run."), "{text}");
-        assert!(
-            text.contains("Changed fn word (src/lexer.rs:12).") && text.contains("+410 ns [+400 ns, +420 ns]."),
-            "{text}"
-        );
+        assert!(text.contains(">Changed.<") && text.contains("+410 ns [+400 ns, +420 ns]."), "{text}");
     }
 
     #[test]

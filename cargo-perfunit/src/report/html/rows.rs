@@ -6,7 +6,7 @@ use super::percent;
 use crate::model::{Measured, Outcome, Run, TargetId, TestId, Verdict};
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, Glyphs, count, one_line};
-use crate::report::{responsible, unmeasured};
+use crate::report::{causes, responsible, unmeasured};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -205,7 +205,7 @@ fn remark(outcome: &Outcome) -> Option<String> {
         return (outcome.verdict == Verdict::NotMeasured).then(|| "no reason was recorded".to_owned());
     };
     let responsible = match explanation.outer_cause() {
-        Some(cause) => one_line(&cause.changed.to_string()),
+        Some(cause) => causes::name(cause, Glyphs::Unicode),
         None => responsible::place(&explanation.functions[explanation.responsible.first()?.function]),
     };
     Some(format!("responsible: {responsible}"))

@@ -18,7 +18,7 @@ fn the_document_reads_back_as_it_was() {
         (figures.base_ns, figures.head_ns) = (1024.0, 1536.0);
     }
     let text = render(&run);
-    assert!(text.starts_with("{\n  \"schema_version\": 3,\n") && text.ends_with("\n}\n"));
+    assert!(text.starts_with("{\n  \"schema_version\": 4,\n") && text.ends_with("\n}\n"));
     assert_eq!(serde_json::from_str::<Document>(&text).unwrap(), Document::from(&run));
 }
 
@@ -31,7 +31,7 @@ fn the_frame_has_every_promised_field() {
     let commit = "3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3";
     let head = "8d01e7b6a5948372615049382716f5e4d3c2b1a0";
     let expected = json!({
-        "schema_version": 3,
+        "schema_version": 4,
         "base": {"label": "main", "commit": commit, "dirty": false},
         "head": {"label": "working tree", "commit": head, "dirty": true},
         "environment": {

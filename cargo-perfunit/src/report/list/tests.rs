@@ -185,7 +185,7 @@ fn the_json_form_has_every_test() {
     assert!(text.ends_with("\n}\n"));
     assert_eq!(serde_json::from_str::<ListDocument>(&text).unwrap(), ListDocument::from(&listing));
     let document: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((&document["schema_version"], document["tests"].as_array().unwrap().len()), (&json!(3), 5));
+    assert_eq!((&document["schema_version"], document["tests"].as_array().unwrap().len()), (&json!(4), 5));
     assert_eq!(document["base"]["label"], "main");
     assert_eq!(document["selection"]["found"], 412);
     let integration = json!({

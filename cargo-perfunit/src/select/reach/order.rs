@@ -3,8 +3,8 @@
 
 use super::graph::Files;
 use super::names::{NameIndex, Named, TestSource};
-use crate::model::TargetKind;
-use crate::select::source::{ChangeKind, ChangedItem, Item, ItemKind, SourceDiff};
+use crate::model::{ChangeKind, TargetKind};
+use crate::select::source::{ChangedItem, Item, ItemKind, SourceDiff};
 use std::collections::{HashMap, HashSet};
 
 /// How near a test is to a change, by names.

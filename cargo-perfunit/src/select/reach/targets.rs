@@ -2,8 +2,8 @@
 
 use super::graph::{Graph, PackageNode, is_below};
 use crate::git::path::parent;
-use crate::model::{TargetId, TargetKind};
-use crate::select::source::{ChangeKind, ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
+use crate::model::{ChangeKind, TargetId, TargetKind};
+use crate::select::source::{ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

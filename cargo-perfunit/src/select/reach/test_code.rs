@@ -4,8 +4,8 @@
 
 use super::graph::Files;
 use super::names::{NameIndex, Named, TestSource};
-use crate::model::{Sides, TargetKind};
-use crate::select::source::{ChangeKind, ChangedItem, ItemKind, SourceDiff};
+use crate::model::{ChangeKind, Sides, TargetKind};
+use crate::select::source::{ChangedItem, ItemKind, SourceDiff};
 use std::collections::HashSet;
 
 /// Where to look for a test's code in one version.

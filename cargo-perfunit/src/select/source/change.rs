@@ -1,5 +1,6 @@
 //! The vocabulary of a source difference.
 
+use crate::model::{ChangeKind, CodeChange};
 use std::fmt;
 
 /// A file that differs between the two versions. A rename is a removal and an addition.
@@ -70,6 +71,11 @@ impl ChangedItem {
             _ => self.name.clone(),
         }
     }
+
+    /// What of it a report shows.
+    pub fn code_change(&self) -> CodeChange {
+        CodeChange { change: self.change, item: self.label(), path: self.path.clone(), line: self.line }
+    }
 }
 
 impl fmt::Display for ChangedItem {
@@ -103,28 +109,6 @@ pub enum ItemKind {
     Attributes,
     /// Anything else: foreign blocks, syntax unknown to us, a file that does not parse.
     Other,
-}
-
-/// What happened to an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ChangeKind {
-    Added,
-    Removed,
-    /// In both, with other tokens.
-    Changed,
-    /// The same tokens in another file or module.
-    Moved,
-}
-
-impl fmt::Display for ChangeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ChangeKind::Added => "added",
-            ChangeKind::Removed => "removed",
-            ChangeKind::Changed => "changed",
-            ChangeKind::Moved => "moved",
-        })
-    }
 }
 
 /// A file besides Rust code that differs.

@@ -1,7 +1,7 @@
 //! An explanation as the tool makes them, with a culprit, a bystander that became faster and a cause outside of the code.
 
 use cargo_perfunit::model::{
-    CallNode, Cause, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility,
+    CallNode, Cause, ChangeKind, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility,
     ResponsibleFunction, Sides, Strategy, TestId,
 };
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ pub fn of(test: &TestId) -> Explanation {
 }
 
 fn responsible() -> Vec<ResponsibleFunction> {
-    let named = |function, how, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<&str>| {
+    let named = |function, how, change: f64, calls: [f64; 2], each: Option<[f64; 2]>, changed: Option<ChangeKind>| {
         ResponsibleFunction {
             function,
             how,
@@ -95,20 +95,13 @@ fn responsible() -> Vec<ResponsibleFunction> {
             share: change / 378.5,
             calls: Sides { base: calls[0], head: calls[1] },
             calls_each: each.map(|[base, head]| Sides { base, head }),
-            changed: changed.map(str::to_owned),
+            changed,
             not_apart: Vec::new(),
         }
     };
     vec![
-        named(1, Responsibility::ItsOwn, 350.0, [48.0, 48.0], None, Some("changed fn word (src/lexer.rs:14-19)")),
-        named(
-            1,
-            Responsibility::CallsOf(2),
-            75.0,
-            [48.0, 48.0],
-            Some([10.0, 15.0]),
-            Some("changed fn word (src/lexer.rs:14-19)"),
-        ),
+        named(1, Responsibility::ItsOwn, 350.0, [48.0, 48.0], None, Some(ChangeKind::Changed)),
+        named(1, Responsibility::CallsOf(2), 75.0, [48.0, 48.0], Some([10.0, 15.0]), Some(ChangeKind::Changed)),
         named(3, Responsibility::ItsOwn, -50.0, [48.0, 48.0], None, None),
     ]
 }

@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 /// The version to compare with.
 const BASE_VARIABLE: &str = "PERFUNIT_BASE";
 /// The version of its documents that we understand.
-const SCHEMA: u64 = 3;
+const SCHEMA: u64 = 4;
 /// Digits that name a commit.
 const SHORT: usize = 16;
 /// What cargo and cargo-nextest tell a test about its own package and run; about others it would be wrong.

@@ -271,3 +271,19 @@ fn every_file_of_an_embedded_crate_is_embedded() {
     }
     none(broken, "embedded.rs must list every file, or the build of the embedded crates fails");
 }
+
+#[test]
+fn the_harness_reads_documents_of_the_version_that_the_tool_writes() {
+    let sources = sources();
+    let version = |path: &str, constant: &str| {
+        let line = sources[path].lines().find(|line| line.contains(constant));
+        let line = line.unwrap_or_else(|| panic!("no {constant} in {path}"));
+        line.rsplit(' ').next().unwrap().trim_end_matches(';').parse::<u32>().unwrap()
+    };
+    let (read, written) = ("perfunit-runtime/harness/tool.rs", "cargo-perfunit/src/report/wire.rs");
+    assert_eq!(
+        version(read, "const SCHEMA: "),
+        version(written, "const SCHEMA_VERSION: "),
+        "{read} understands another version than {written} writes"
+    );
+}

@@ -11,6 +11,16 @@ fn the_command_line_is_consistent() {
 }
 
 #[test]
+fn the_range_of_a_log_comes_before_filters() {
+    let Command::Log(log) = parse(["cargo-perfunit", "log", "v1..v2", "parse", "lex"].map(OsString::from)).command
+    else {
+        panic!("not log")
+    };
+    assert_eq!(log.common.base.as_deref(), Some("v1..v2"));
+    assert_eq!(log.common.filter, ["parse", "lex"]);
+}
+
+#[test]
 fn cargos_extra_word_is_dropped() {
     let typed = |line: &str| parse(line.split(' ').map(OsString::from));
     for line in ["cargo-perfunit perfunit diff main", "cargo-perfunit diff main"] {

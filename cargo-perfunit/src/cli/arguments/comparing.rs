@@ -21,10 +21,13 @@ pub struct CommonArguments {
     /// A revision is anything that git accepts: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge base with
     /// that revision, so that what others did on `main` meanwhile does not count. `BASE..HEAD` compares exactly these two,
     /// `BASE...HEAD` head with the merge base of both. A word that is no revision, and part of a test's name, is a FILTER.
+    // The order alone is lost where a subcommand words one of the two anew.
+    #[arg(index = 1)]
     pub base: Option<String>,
     /// Only tests whose name contains one of these.
     ///
     /// A name is what `cargo test` prints: `parser::tests::long_lines`.
+    #[arg(index = 2)]
     pub filter: Vec<String>,
     /// Version to test instead of the working tree.
     ///

@@ -5,9 +5,8 @@
 
 use super::kept::TestExecutable;
 use super::listing::{self, Found};
-use super::own_harness::Unlisted;
 use crate::error::{Stop, Tried};
-use crate::model::Capture;
+use crate::model::{Capture, Unlisted};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::process::{self, Streams};
@@ -37,7 +36,7 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Fou
     let arguments = ARGUMENT.to_owned();
     let found = match (status, text) {
         (None, _) => Err(Unlisted::TimedOut { arguments, seconds: LONGEST.as_secs() }),
-        (Some(status), _) if !status.success() => Err(Unlisted::Failed { arguments, status }),
+        (Some(status), _) if !status.success() => Err(Unlisted::Failed { arguments, status: status.to_string() }),
         (Some(_), None) => Err(Unlisted::NoBenchmark),
         (Some(_), Some(text)) => Ok(found(&String::from_utf8_lossy(&text))),
     };

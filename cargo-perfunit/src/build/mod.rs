@@ -53,7 +53,6 @@ pub use link::{
 };
 pub use listing::{Found, GENERATED_MARKER};
 pub use made::Made;
-pub use own_harness::Unlisted;
 pub use pairing::{Pairing, TestCode};
 pub use request::Options;
 pub use rustc_role::wrap;

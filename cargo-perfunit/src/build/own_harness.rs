@@ -8,35 +8,20 @@ use super::bytes::contains;
 use super::kept::TestExecutable;
 use super::listing::Found;
 use crate::error::{Stop, Tried};
-use crate::model::Capture;
+use crate::model::{Capture, Unlisted};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::process::{self, Streams};
 use perfunit_runtime::page::HARNESS_MARKER;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::time::Duration;
 
 /// Who only has to name its tests needs milliseconds.
 const LONGEST: Duration = Duration::from_secs(10);
 /// Longest piece of a line that is shown.
 const SHOWN: usize = 60;
-
-/// Why a harness of its own does not list its tests.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unlisted {
-    #[error("`--list` printed no line of the form `name: test`")]
-    Nothing,
-    #[error("it ends before any of them")]
-    NoBenchmark,
-    #[error("`--list` printed `{line}`, which is not of the form `name: test`")]
-    OtherForm { line: String },
-    #[error("`{arguments}` did not end within {seconds} s")]
-    TimedOut { arguments: String, seconds: u64 },
-    #[error("`{arguments}` ended with {status}")]
-    Failed { arguments: String, status: ExitStatus },
-}
 
 /// What an executable with a harness of its own lists; or why it does not. `scratch` is a folder of ours.
 pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
@@ -72,7 +57,9 @@ fn ask(executable: &TestExecutable, scratch: &Path, arguments: &[&str]) -> Tried
     fs::remove_dir_all(&temporary)?;
     let names = match output.status {
         None => Err(Unlisted::TimedOut { arguments: arguments.join(" "), seconds: LONGEST.as_secs() }),
-        Some(status) if !status.success() => Err(Unlisted::Failed { arguments: arguments.join(" "), status }),
+        Some(status) if !status.success() => {
+            Err(Unlisted::Failed { arguments: arguments.join(" "), status: status.to_string() })
+        }
         Some(_) => names(&output.text),
     };
     names.map_err(Stop::Because)

@@ -4,9 +4,9 @@ use super::benches;
 use super::doctests::Doctests;
 use super::kept::TestExecutable;
 use super::listing::{self, Found};
-use super::own_harness::{self, Unlisted};
+use super::own_harness;
 use crate::error::Tried;
-use crate::model::{Harness, NoDoctest, NotCaptured};
+use crate::model::{Harness, NoDoctest, NotCaptured, Unlisted};
 use std::collections::BTreeMap;
 use std::path::Path;
 

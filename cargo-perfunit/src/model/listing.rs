@@ -1,6 +1,6 @@
 //! What selection found, test by test.
 
-use super::{Capture, Reason, Selection, Sides, TestId, VersionName, Why, WithoutWorkload};
+use super::{Capture, Reason, SelectedBecause, Selection, Sides, TestId, VersionName, Why, WithoutWorkload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -45,8 +45,8 @@ pub struct Listed {
     pub by_name: bool,
     /// How it was captured, if it was.
     pub capture: Option<Capture>,
-    /// Why it was selected, in words; `None` if it was not.
-    pub selected_because: Option<String>,
+    /// Why it was selected; `None` if it was not.
+    pub selected_because: Option<SelectedBecause>,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
     /// Why it was left out, or cannot be measured.

@@ -32,6 +32,7 @@ mod sample;
 pub(crate) mod samples;
 mod scaling;
 mod selecting;
+mod selection;
 mod sides;
 mod test;
 mod threshold;
@@ -70,8 +71,8 @@ pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
-pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference};
-pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, Selection, VersionName};
+pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference, TestCodeItem};
+pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
@@ -80,6 +81,10 @@ pub use repeat::Repeat;
 pub use sample::Sample;
 pub use scaling::Scaling;
 pub use selecting::{Uncompared, Untraceable};
+pub use selection::{
+    ChangedPart, Effect, Irrelevance, NoTests, NothingBecause, ReachedBy, SelectedBecause, Selection, Unlisted,
+    UnmeasuredTarget,
+};
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
 pub use threshold::{

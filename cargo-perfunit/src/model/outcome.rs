@@ -1,13 +1,13 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
-    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, Sharding, Side, Stages,
-    TestId, Threshold, Uncovered, Unexplained, Verdict, Warning, Why, margin,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding,
+    Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, SelectedBecause, Selection, Sharding,
+    Side, Stages, TestId, Threshold, Unexplained, Verdict, Warning, Why, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What was measured of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,8 +78,8 @@ pub struct Outcome {
     pub cross_check: Option<CrossCheck>,
     /// How it was captured, once known.
     pub capture: Option<Capture>,
-    /// Why it was selected, in words ("names `Parser::line`, changed in src/parser.rs").
-    pub selected_because: String,
+    /// Why it was selected.
+    pub selected_because: Option<SelectedBecause>,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
     /// The responsible functions, where they were asked for and found.
@@ -116,38 +116,6 @@ pub struct VersionName {
     pub commit: String,
     /// True for a working tree that differs from `commit`.
     pub dirty: bool,
-}
-
-/// What selection did.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Selection {
-    /// Tests found in the built targets.
-    pub found: usize,
-    /// Targets of the workspace that hold tests.
-    pub targets: usize,
-    /// Targets that the change can reach.
-    pub targets_reached: usize,
-    /// Tests that can reach changed machine code, whether they execute it or not.
-    pub reachable: usize,
-    /// Tests taken: those that can reach changed machine code and were not seen to run without it.
-    pub executed: usize,
-    /// Tests left out before measuring, by kind of reason; with `executed` they add up to `found`.
-    pub left_out: BTreeMap<String, usize>,
-    /// Changed items and inputs, in words, most telling first.
-    pub changes: Vec<String>,
-    /// What became of each change, in words, for when nothing was selected.
-    pub effects: Vec<String>,
-    /// Set when nothing was selected: why.
-    pub nothing_because: Option<String>,
-    /// Changed functions that no test executes, by file and line.
-    #[serde(default)]
-    pub uncovered: Vec<Uncovered>,
-    /// Changed functions that a condition (`cfg`) leaves out of both builds, by file and line.
-    #[serde(default)]
-    pub not_compiled: Vec<Function>,
-    /// Targets and kinds of test that we do not measure at all, each with its reason
-    /// ("doc tests of foo: run by rustdoc").
-    pub unmeasured_targets: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one.
 
-use super::{FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict};
+use super::{FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, TestCodeItem, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::EnumDiscriminants;
@@ -60,10 +60,7 @@ pub enum Reason {
     NotCaptured { why: NotCaptured },
     /// The test's own code differs, and neither version of it builds and passes on both versions of the rest: two workloads
     /// would be compared and not two versions.
-    TestChanged {
-        /// The changed item.
-        item: String,
-    },
+    TestChanged { item: TestCodeItem },
     /// Exists only in head, and does not build or pass on base.
     New,
     /// Exists only in base, or does not build on head any more.

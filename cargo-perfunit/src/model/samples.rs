@@ -1,12 +1,13 @@
 //! Runs that tests render, write down and read. `SNAPSHOTS=overwrite cargo test` writes the expected outputs (`str![]`) anew.
 
 use crate::model::{
-    Basis, Between, Bound, CallNode, Capture, Cause, Change, Changed, CrossCheck, Difference, EffectClass, EffectSize,
-    Engine, Environment, Explanation, Exponent, FailedOn, Function, GeneratedCall, GeneratedWorkload, Growth,
-    GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode,
-    ModulePlace, NoCounter, NoLayout, NotCounted, NotMetered, Note, Outcome, Readings, Reason, Repeat, Responsibility,
-    ResponsibleFunction, Run, Sample, Scaling, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId,
-    Threshold, Uncovered, UncoveredBecause, UnseenBecause, Verdict, VersionName, Warning, Why,
+    Basis, Between, Bound, CallNode, Capture, Cause, Change, ChangeKind, Changed, ChangedPart, CodeChange, CrossCheck,
+    Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Function, GeneratedCall,
+    GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric,
+    MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted, NotMetered, Note, Outcome, Readings,
+    Reason, Repeat, Responsibility, ResponsibleFunction, Run, Sample, Scaling, SelectedBecause, Selection, Sides,
+    Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget,
+    UnseenBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -120,7 +121,7 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         metrics: Metrics::new(),
         cross_check: None,
         capture: Some(Capture::Macro),
-        selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
+        selected_because: Some(SelectedBecause::Names { item: changed_line(), more: 0 }),
         explanation: None,
         unexplained: None,
         why: None,
@@ -176,7 +177,7 @@ pub fn explanation() -> Explanation {
 }
 
 pub fn unmeasured(name: &str, reason: Option<Reason>) -> Outcome {
-    Outcome { capture: None, selected_because: String::new(), reason, ..outcome(name, Verdict::NotMeasured, None) }
+    Outcome { capture: None, selected_because: None, reason, ..outcome(name, Verdict::NotMeasured, None) }
 }
 
 pub fn base() -> VersionName {
@@ -188,12 +189,21 @@ pub fn head() -> VersionName {
     VersionName { label: "working tree".into(), commit, dirty: true }
 }
 
+/// The item that the sample versions differ in.
+pub fn changed_line() -> CodeChange {
+    CodeChange { change: ChangeKind::Changed, item: "Parser::line".into(), path: "src/parser.rs".into(), line: 88 }
+}
+
+pub fn doctests() -> UnmeasuredTarget {
+    UnmeasuredTarget::Doctests { package: "mycrate".into() }
+}
+
 pub fn selection() -> Selection {
     Selection {
         found: 412,
         targets: 12,
         targets_reached: 3,
-        changes: vec!["fn Parser::line in src/parser.rs".into(), "Cargo.lock: memchr 2.7.4 to 2.8.0".into()],
+        changes: vec![ChangedPart::Item(changed_line()), ChangedPart::File("Cargo.lock".into())],
         nothing_because: None,
         unmeasured_targets: Vec::new(),
         ..Selection::default()
@@ -264,7 +274,7 @@ pub fn full() -> Run {
         ),
         unmeasured("docs::tests::unrelated", None),
     ]);
-    run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
+    run.selection.unmeasured_targets.push(doctests());
     run.environment.layouts = uncontrolled();
     run.selection.uncovered = vec![uncovered()];
     run

@@ -1,6 +1,6 @@
 //! What changed besides the functions that are timed, in a line for each part of the difference that it may cause.
 
-use super::format::{self, Glyphs};
+use super::format::{self, Glyphs, some};
 use crate::model::{Cause, Changed, CodeChange, Explanation};
 
 /// Causes named in a line.
@@ -52,26 +52,15 @@ pub fn words(changed: &Changed) -> String {
             (base, head) if base == head => format!("{package} {head} (from another source)"),
             (base, head) => format!("{package} {base} -> {head}"),
         },
-        Changed::LocalDependency { package, changes } => format!("{package}: {}", some(changes.iter().map(code))),
+        Changed::LocalDependency { package, changes } => {
+            format!("{package}: {}", some(changes.iter().map(CodeChange::to_string)))
+        }
         Changed::Configuration { path, keys } if keys.is_empty() => path.clone(),
         Changed::Configuration { path, keys } => format!("{path}: {}", some(keys.iter().cloned())),
         Changed::BuildScript { path } => format!("build script {path}"),
-        Changed::Code(change) => code(change),
+        Changed::Code(change) => change.to_string(),
         Changed::File { path } => path.clone(),
     }
-}
-
-/// `changed LIMIT (src/lib.rs:3)`.
-fn code(CodeChange { change, item, path, line }: &CodeChange) -> String {
-    format!("{change} {item} ({path}:{line})")
-}
-
-/// The first few of a list.
-fn some(list: impl ExactSizeIterator<Item = String>) -> String {
-    const SHOWN: usize = 3;
-    let more = list.len().saturating_sub(SHOWN);
-    let shown = list.take(SHOWN).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::format::{count, one_line, threshold};
 use super::screen::Screen;
 use super::style::{Text, WARN};
-use crate::model::{NoLayout, Reason, Run, Verdict, Warning};
+use crate::model::{NoLayout, NothingBecause, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
@@ -12,8 +12,8 @@ pub fn measured(run: &Run) -> usize {
 }
 
 /// Why there are no figures, if selection is the reason.
-pub fn nothing_because(run: &Run) -> Option<&str> {
-    run.selection.nothing_because.as_deref().filter(|_| measured(run) == 0)
+pub fn nothing_because(run: &Run) -> Option<NothingBecause> {
+    run.selection.nothing_because.filter(|_| measured(run) == 0)
 }
 
 /// How many of the measured tests could not have shown the change that was asked for, if any.

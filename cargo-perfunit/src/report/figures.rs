@@ -156,8 +156,8 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
         return metrics::changed(outcome, glyphs).into_iter().chain(check).chain(responsible).collect();
     }
     let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
-    let selected = (!outcome.selected_because.is_empty())
-        .then(|| format!("selected: {}", format::one_line(&outcome.selected_because)));
+    let selected = outcome.selected_because.as_ref();
+    let selected = selected.map(|because| format!("selected: {}", format::one_line(&because.to_string())));
     let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(&note.to_string())));
     let costs = metrics::all(outcome, glyphs);
     outcome

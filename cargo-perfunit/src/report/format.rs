@@ -198,6 +198,14 @@ pub fn sentence(text: &str) -> String {
     format!("{first}{}.", rest.as_str())
 }
 
+/// The first few of a list.
+pub fn some(list: impl ExactSizeIterator<Item = String>) -> String {
+    const SHOWN: usize = 3;
+    let more = list.len().saturating_sub(SHOWN);
+    let shown = list.take(SHOWN).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

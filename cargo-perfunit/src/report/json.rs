@@ -1,12 +1,14 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
 mod environment;
+mod selection;
 mod sharding;
 mod summary;
 #[cfg(test)]
 mod tests;
 
 pub use environment::Environment;
+pub use selection::Selection;
 pub use sharding::Sharding;
 pub use summary::{Summary, Verdicts};
 
@@ -16,9 +18,7 @@ use super::growth;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
-use crate::model::{
-    self, Capture, EffectClass, Measured, Mode, Outcome, Repeat, Run, Selection, Verdict, VersionName, Why,
-};
+use crate::model::{self, Capture, EffectClass, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, Why};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -185,7 +185,7 @@ impl From<&Run> for Document {
             base: run.base.clone(),
             head: run.head.clone(),
             environment: Environment::from(&run.environment),
-            selection: run.selection.clone(),
+            selection: Selection::from(&run.selection),
             tests: run.outcomes.iter().map(TestResult::from).collect(),
             summary: Summary::from(run),
             warnings: run.warnings.iter().map(ToString::to_string).collect(),
@@ -252,7 +252,7 @@ impl From<&Outcome> for TestResult {
             metrics: metrics(&outcome.metrics),
             cross_check: outcome.cross_check.as_ref().map(CrossCheck::from),
             capture: outcome.capture,
-            selected_because: outcome.selected_because.clone(),
+            selected_because: outcome.selected_because.as_ref().map(ToString::to_string).unwrap_or_default(),
             why: outcome.why.clone(),
             explanation: outcome.explanation.as_ref().map(Explanation::from),
             unexplained_because: outcome.unexplained.as_ref().map(ToString::to_string),

@@ -4,6 +4,7 @@ use super::figures::Detail;
 use super::format::{Glyphs, count, one_line};
 use super::generated::unreached;
 use super::generated_document::Without;
+use super::json;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
@@ -62,7 +63,7 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     uncovered::write(&listing.selection, detail, &mut screen);
     unreached(&listing.without, &mut screen);
     for target in &listing.selection.unmeasured_targets {
-        screen.status("Not measured", STRONG, &Text::plain(one_line(target)));
+        screen.status("Not measured", STRONG, &Text::plain(one_line(&target.to_string())));
     }
     screen.status("Summary", GOOD, &summary(listing));
     screen.finish()
@@ -75,7 +76,7 @@ pub fn json(listing: &Listing) -> String {
 
 /// What became of each change.
 fn effects(selection: &Selection, screen: &mut Screen) {
-    let mut lines = selection.effects.iter().map(|effect| Text::plain(one_line(effect)));
+    let mut lines = selection.effects.iter().map(|effect| Text::plain(one_line(&effect.to_string())));
     if let Some(first) = lines.next() {
         screen.status("Changes", GOOD, &first);
     }
@@ -106,7 +107,7 @@ impl Line {
     fn of(listed: &Listed, options: &ListOptions<'_>) -> Self {
         let name = test_name(&listed.test.name);
         let head = if options.all { Text::new(DIM, captured(listed.capture)).join(name) } else { name };
-        let because = listed.selected_because.as_deref().map(one_line);
+        let because = listed.selected_because.as_ref().map(|because| one_line(&because.to_string()));
         let obstacle = listed.reason.as_ref().map(|reason| one_line(&reason.to_string()));
         let why = match (because, obstacle) {
             (Some(because), Some(obstacle)) => Text::plain(because).with(DIM, format!("  [{obstacle}]")),
@@ -179,7 +180,7 @@ fn summary(listing: &Listing) -> Text {
     let subject = if *found > 0 { format!("{selected} of {}", count(*found, "test")) } else { "no test".to_owned() };
     let text = Text::new(STRONG, subject).and(" can have changed");
     match nothing_because {
-        Some(because) if selected == 0 => text.and(format!(": {}", one_line(because))),
+        Some(because) if selected == 0 => text.and(format!(": {because}")),
         _ if *targets > 0 => {
             let text = text.and(format!(", in {targets_reached} of {}", count(*targets, "target")));
             let elsewhere = listing.tests.iter().filter(|listed| is_of_other_shard(listed)).count();
@@ -208,7 +209,7 @@ pub struct ListDocument {
     /// The version under test.
     pub head: VersionName,
     /// What selection did.
-    pub selection: Selection,
+    pub selection: json::Selection,
     /// Every test found.
     pub tests: Vec<ListedTest>,
     /// Changed functions that no test executes and that have no generated call, where calls were asked for.
@@ -246,7 +247,7 @@ impl From<&Listing> for ListDocument {
             schema_version: SCHEMA_VERSION,
             base: listing.base.clone(),
             head: listing.head.clone(),
-            selection: listing.selection.clone(),
+            selection: json::Selection::from(&listing.selection),
             tests: listing.tests.iter().map(ListedTest::from).collect(),
             without: listing.without.iter().map(Without::from).collect(),
             kept: listing.kept.clone(),
@@ -260,7 +261,7 @@ impl From<&Listed> for ListedTest {
         Self {
             test: wire::Test::from(&listed.test),
             selected: listed.selected_because.is_some(),
-            selected_because: listed.selected_because.clone(),
+            selected_because: listed.selected_because.as_ref().map(ToString::to_string),
             by_name: listed.by_name,
             capture: listed.capture,
             why: listed.why.clone(),

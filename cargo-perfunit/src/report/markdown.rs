@@ -91,7 +91,7 @@ fn compared(run: &Run) -> String {
     let mut text = format!("{} → {}", version(&run.base), version(&run.head));
     match &run.selection.nothing_because {
         Some(because) if caveats::measured(run) == 0 => {
-            let _ = write!(text, ": {}", code(because));
+            let _ = write!(text, ": {}", code(&because.to_string()));
         }
         _ => {
             let (measured, found) = (caveats::measured(run), count(run.selection.found, "test"));
@@ -306,7 +306,7 @@ fn details(run: &Run, page: &mut String) {
         list("Changed", &run.selection.changes, page);
         list("Growth not known", &run.growth.iter().flat_map(growth::unknown).collect::<Vec<_>>(), page);
         list("Note", &caveats::notes(run), page);
-        list("Warning", &run.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), page);
+        list("Warning", &run.warnings, page);
         if let Some(repeat) = &run.repeat {
             let _ = write!(page, "\n```sh\n{}\n```\n", command(repeat));
         }
@@ -340,9 +340,9 @@ fn unmeasured(run: &Run) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }
 
-fn list(word: &str, items: &[String], page: &mut String) {
+fn list(word: &str, items: &[impl ToString], page: &mut String) {
     for item in items.iter().take(ITEMS) {
-        let _ = writeln!(page, "- {word}: {}", code(item));
+        let _ = writeln!(page, "- {word}: {}", code(&item.to_string()));
     }
     if items.len() > ITEMS {
         let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);

@@ -2,7 +2,8 @@
 
 use super::format;
 use crate::model::{
-    Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, TestCodeDifference,
+    Between, CodeChange, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, TestCodeDifference,
+    TestCodeItem,
 };
 use std::fmt;
 
@@ -118,6 +119,19 @@ impl fmt::Display for ForkObstacle {
             Self::Fails => "it fails in forked children",
             Self::TooLong => "its calls are too long to make several in a pair",
         })
+    }
+}
+
+impl fmt::Display for TestCodeItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, CodeChange { item, path, line, .. }) = match self {
+            Self::Function(name) => return f.write_str(name),
+            Self::Doctest(name) => return write!(f, "doc test {name}"),
+            Self::Macro(change) => ("macro", change),
+            Self::MacroCall(change) => ("call of", change),
+            Self::Helper(change) => ("helper", change),
+        };
+        write!(f, "{what} {item} ({path}:{line})")
     }
 }
 

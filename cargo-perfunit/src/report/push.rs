@@ -16,7 +16,6 @@ const SHOWN: usize = 5;
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     let ratchet = ratchet::headline(run).map(|headline| format!("; {headline}")).unwrap_or_default();
     if let Some(because) = &run.selection.nothing_because {
-        let because = one_line(because);
         return format!("{branch}: no test can have changed since {base}, because {because}{ratchet}");
     }
     let mut line = format!("{branch}: ");
@@ -135,7 +134,7 @@ fn some(mut names: Vec<String>) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::{self, measured, outcome, run, unmeasured};
-    use crate::model::{FailedOn, Metric};
+    use crate::model::{FailedOn, Metric, NothingBecause};
 
     const BASE: &str = "origin/main (1a2b3c4)";
 
@@ -164,8 +163,8 @@ mod tests {
     #[test]
     fn nothing_to_measure_has_its_reason() {
         let mut run = run(Vec::new());
-        run.selection.nothing_because = Some("only comments changed".to_owned());
-        let expected = "main: no test can have changed since origin/main (1a2b3c4), because only comments changed";
+        run.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
+        let expected = "main: no test can have changed since origin/main (1a2b3c4), because only comments, documentation comments and formatting differ (3 files)";
         assert_eq!(passed("main", BASE, &run), expected);
     }
 

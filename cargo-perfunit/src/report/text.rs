@@ -22,7 +22,8 @@ use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
 use crate::model::{
-    CrossCheck, GeneratedCalls, LayoutMatch, Measured, Outcome, Ratchet, Run, Selection, Verdict, VersionName,
+    CrossCheck, GeneratedCalls, LayoutMatch, Measured, NothingBecause, Outcome, Ratchet, Run, Selection, Verdict,
+    VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -138,7 +139,7 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     for missing in metrics::for_none(&run.outcomes) {
         screen.status("Without", GOOD, &Text::plain(one_line(&missing)));
     }
-    let mut changes = run.selection.changes.iter().map(|change| Text::plain(one_line(change)));
+    let mut changes = run.selection.changes.iter().map(|change| Text::plain(one_line(&change.to_string())));
     if let Some(first) = changes.next() {
         screen.status("Changes", GOOD, &first);
     }
@@ -175,7 +176,7 @@ fn linked(state: &LayoutMatch) -> String {
     format!("{loops}; {megabytes:.1} MB of code linked in {link_seconds:.2} s")
 }
 
-fn nothing(run: &Run, because: &str, screen: &mut Screen) {
+fn nothing(run: &Run, because: NothingBecause, screen: &mut Screen) {
     let Selection { found, targets, .. } = run.selection;
     // Targets that cannot have changed may not have been built, and then their tests were not counted.
     let subject = match (found, targets) {
@@ -183,7 +184,7 @@ fn nothing(run: &Run, because: &str, screen: &mut Screen) {
         (0, targets) => format!("no test in {}", count(targets, "target")),
         (found, _) => format!("0 of {}", count(found, "test")),
     };
-    let text = Text::new(STRONG, subject).and(format!(" can have changed: {}", one_line(because)));
+    let text = Text::new(STRONG, subject).and(format!(" can have changed: {because}"));
     screen.status("Unchanged", GOOD, &text);
 }
 

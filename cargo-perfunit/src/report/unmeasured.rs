@@ -15,7 +15,7 @@ const NAMES: usize = 3;
 
 /// Whether selection dropped the test: nothing that changed can reach it, so there is nothing to explain.
 pub fn is_unaffected(outcome: &Outcome) -> bool {
-    let dropped = outcome.reason.is_none() && outcome.selected_because.is_empty();
+    let dropped = outcome.reason.is_none() && outcome.selected_because.is_none();
     let same = matches!(outcome.reason, Some(Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. }));
     outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
@@ -43,7 +43,7 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
         write_group(&group, detail, &mut section);
     }
     for target in &run.selection.unmeasured_targets {
-        section.heading(&Text::plain(one_line(target)));
+        section.heading(&Text::plain(one_line(&target.to_string())));
     }
 }
 
@@ -163,7 +163,7 @@ fn particulars(reason: Option<&Reason>) -> String {
         Some(Reason::TimedOut { side, seconds }) => format!("on {}, within {seconds:.0} s", failed_on(*side, false)),
         Some(reason @ Reason::TooLong { .. }) => one_line(&reason.to_string()).replace("too long: ", ""),
         Some(Reason::NotCaptured { why }) => one_line(&why.to_string()),
-        Some(Reason::TestChanged { item }) => one_line(item),
+        Some(Reason::TestChanged { item }) => one_line(&item.to_string()),
         Some(Reason::DataChanged { path }) => one_line(path),
         Some(Reason::Skipped { why, .. }) => one_line(why),
         Some(Reason::FoldedAway { ns }) => format!("{ns:.1} ns per run"),
@@ -174,8 +174,8 @@ fn particulars(reason: Option<&Reason>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FailedOn;
     use crate::model::samples::{run, unmeasured};
+    use crate::model::{FailedOn, SelectedBecause};
     use crate::report::format::{Glyphs, without_escapes};
 
     #[track_caller]
@@ -230,7 +230,7 @@ Not measured  2 tests: fail on base and pass on head
     #[test]
     fn unaffected_tests_are_not_explained_but_a_lost_reason_is() {
         let mut lost = unmeasured("lost", None);
-        lost.selected_because = "names `f`".into();
+        lost.selected_because = Some(SelectedBecause::DataFile);
         let mut screen = Screen::new(0, Glyphs::Ascii);
         let same = unmeasured("same", Some(Reason::SameExecutable));
         write(&run(vec![unmeasured("calm", None), same, lost]), Detail::Brief, &mut screen);

@@ -147,7 +147,7 @@ impl From<&model::Reason> for Reason {
             R::Fails { side, detail, intermittent } | R::Crashes { side, detail, intermittent } => {
                 Self { side: Some(*side), intermittent: Some(*intermittent), ..plain }.because(detail)
             }
-            R::TestChanged { item } => Self { item: Some(item.clone()), ..plain },
+            R::TestChanged { item } => Self { item: Some(item.to_string()), ..plain },
             R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
             R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
             R::OtherShard { shard, .. } => Self { shard: Some(*shard), ..plain },
@@ -196,7 +196,7 @@ pub(super) fn pretty(document: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Metric, NoVerdict, NotCaptured, Reason as R};
+    use crate::model::{Metric, NoVerdict, NotCaptured, Reason as R, TestCodeItem};
     use serde_json::{Value, json};
 
     #[track_caller]
@@ -226,7 +226,10 @@ mod tests {
             &R::Crashes { side, detail: detail(), intermittent },
             &json!({"kind": "crashes", "side": "base", "detail": "exit 3", "intermittent": true}),
         );
-        check(&R::TestChanged { item: "fn t".into() }, &json!({"kind": "test-changed", "item": "fn t"}));
+        check(
+            &R::TestChanged { item: TestCodeItem::Function("t".into()) },
+            &json!({"kind": "test-changed", "item": "t"}),
+        );
         let runtime = "runtime of another version";
         check(&R::NotCaptured { why: NotCaptured::OtherRuntime }, &json!({"kind": "not-captured", "detail": runtime}));
         check(

@@ -8,14 +8,15 @@ use super::reach::{self, Files, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
-use crate::build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, Unlisted, list_tests};
+use crate::build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
 use crate::error::{Result, Stop, Tried, apart};
 use crate::git::Versions;
 use crate::model::{
-    Capture, Harness, Ignored, Metrics, NoBench, NoDoctest, NotCaptured, NotExtracted, Outcome, Reason, Side, Sides,
-    TargetId, TargetKind, TestCodeDifference, TestId, Verdict, Warning, Why,
+    Capture, ChangedFunction, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason,
+    SelectedBecause, Side, Sides, TargetId, TargetKind, TestCodeDifference, TestCodeItem, TestId, UnmeasuredTarget,
+    Verdict, Warning, Why,
 };
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +26,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub test: TestId,
-    /// Why it was selected, in words.
-    pub because: String,
+    pub because: SelectedBecause,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,
     /// How it was captured.
@@ -46,7 +46,7 @@ pub struct Candidates {
     /// Not to measure, each with its reason.
     pub excluded: Vec<Outcome>,
     /// Targets without tests that can be measured, each with the reason.
-    pub unmeasured_targets: Vec<String>,
+    pub unmeasured_targets: Vec<UnmeasuredTarget>,
     /// Those of them that need other features.
     pub not_built: BTreeSet<TargetId>,
     /// What machine code says, by target, where it was compared.
@@ -78,7 +78,12 @@ impl Candidates {
 }
 
 /// An outcome without figures.
-pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, because: &str) -> Outcome {
+pub fn not_measured(
+    test: TestId,
+    reason: Reason,
+    capture: Option<Capture>,
+    selected_because: Option<SelectedBecause>,
+) -> Outcome {
     Outcome {
         test,
         verdict: Verdict::NotMeasured,
@@ -87,7 +92,7 @@ pub fn not_measured(test: TestId, reason: Reason, capture: Option<Capture>, beca
         metrics: Metrics::new(),
         cross_check: None,
         capture,
-        selected_because: because.to_owned(),
+        selected_because,
         explanation: None,
         unexplained: None,
         why: None,
@@ -113,7 +118,7 @@ pub fn candidates(
     let mut comparer = Comparer::new(context, built, changed_functions(&selected.diff))?;
     let overlaid = names.of_pairing(versions, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
-    for (target, because) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
+    for (target, reached_by) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
         let listed = can_be_listed(built, target, executables).and_then(|()| tests_of(&context.ours, executables));
@@ -123,7 +128,7 @@ pub fn candidates(
                 if matches!(why, NoTests::NotBuilt) {
                     candidates.not_built.insert(target.clone());
                 }
-                candidates.unmeasured_targets.push(format!("{target}: {why}"));
+                candidates.unmeasured_targets.push(UnmeasuredTarget::Target { target: target.clone(), why });
                 continue;
             }
         };
@@ -136,7 +141,7 @@ pub fn candidates(
             let code = comparer.target(target, Sides { base, head }, &common)?;
             candidates.code.insert(target.clone(), code);
         }
-        candidates.add_target(target, because, &tests, selected, &|candidates, test| {
+        candidates.add_target(target, reached_by, &tests, selected, &|candidates, test| {
             if same {
                 return Some(candidates.unchanged(Reason::SameExecutable, test));
             }
@@ -151,23 +156,6 @@ pub fn candidates(
     candidates.rank(names, selected);
     candidates.note_differences(overlaid.is_some().then_some(names), built)?;
     Ok(candidates)
-}
-
-/// Why a target has no tests that could be measured.
-#[derive(Debug, thiserror::Error)]
-enum NoTests {
-    #[error("{0}")]
-    LeftOut(NoBench),
-    #[error("{why} (on {side})")]
-    NotExtracted { why: NotExtracted, side: Side },
-    #[error("not built with these features")]
-    NotBuilt,
-    #[error("has its own test harness (harness = false), but in one of the versions only")]
-    OneVersionOnly,
-    #[error("has its own test harness (harness = false), which does not list its tests: {why} (on {side})")]
-    Unlisted { why: Unlisted, side: Side },
-    #[error("does not list its benchmarks: {why} (on {side})")]
-    NoBenchmarks { why: Unlisted, side: Side },
 }
 
 /// Whether a target can be asked for its tests.
@@ -213,7 +201,7 @@ impl Candidates {
     fn add_target(
         &mut self,
         target: &TargetId,
-        because: &str,
+        reached_by: &ReachedBy,
         tests: &Sides<Tests>,
         selected: &Selected,
         unchanged_or_incomparable: &dyn Fn(&Self, &TestId) -> Option<Reason>,
@@ -226,14 +214,14 @@ impl Candidates {
             let mut files = selected.data_files.get(target).into_iter().flatten();
             let read = files.find(|path| selected.rules.may_read(&test, path));
             self.data_files.extend(read.map(|path| (test.clone(), path.clone())));
+            let because = SelectedBecause::Target(reached_by.clone());
             let excluded = excluded(&test, found, &selected.rules).or_else(|| unchanged_or_incomparable(self, &test));
             if let Some(reason) = excluded {
-                self.excluded.push(not_measured(test, reason, capture, because));
+                self.excluded.push(not_measured(test, reason, capture, Some(because)));
             } else {
                 let why = self.code.get(target).and_then(|code| code.why(name));
                 let terms = selected.rules.terms(&test);
                 let ignored = found.base.or(found.head).is_some_and(|found| found.ignored);
-                let because = because.to_owned();
                 self.chosen.push(Candidate { test, because, why, capture, ignored, differs: None, terms });
             }
         }
@@ -273,24 +261,22 @@ impl Candidates {
             .map(|test| TestSource { name: &test.name, kind: test.target.kind, files: files(test) })
             .collect();
         let ranked = reach::order(&sources, &names.sides.head, &selected.diff);
-        let by_name = ranked.iter().filter(|ranked| ranked.rank != reach::Rank::Unknown);
+        let by_name = ranked.iter().filter(|ranked| ranked.nearest.is_some());
         self.by_name = by_name.map(|ranked| tests[ranked.test].clone()).collect();
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {
             let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
             let changed = candidate.why.as_ref().and_then(|why| why.changed.first());
-            match (rank.rank, changed) {
+            let target = &candidate.test.target;
+            match (rank.nearest, changed, selected.targets.get(target)) {
                 _ if selected.all_tests => {}
-                (reach::Rank::Unknown, Some(function)) => {
-                    let because = std::mem::take(&mut candidate.because);
-                    let besides =
-                        self.code.get(&candidate.test.target).is_some_and(|code| code.besides.contains(&function.name));
-                    let how =
-                        if besides { "can come upon what differs" } else { "can reach machine code that differs" };
-                    candidate.because = format!("{how}, {} ({because})", function.name);
+                (Some(nearest), ..) => candidate.because = nearest,
+                (None, Some(ChangedFunction { name, .. }), Some(reached_by)) => {
+                    let besides = self.code.get(target).is_some_and(|code| code.besides.contains(name));
+                    let (function, target) = (name.clone(), reached_by.clone());
+                    candidate.because = SelectedBecause::Code { function, besides, target };
                 }
-                (reach::Rank::Unknown, None) => {}
-                _ => candidate.because = rank.reason,
+                (None, ..) => {}
             }
             chosen.push(candidate);
         }
@@ -351,7 +337,7 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
             let why = base.obstacle.as_ref().or(head.obstacle.as_ref()).unwrap_or(&NotCaptured::OtherMacro).clone();
             Some(match why {
                 NotCaptured::Doctest(NoDoctest::TextChanged { .. }) => {
-                    Reason::TestChanged { item: format!("doc test {}", test.name) }
+                    Reason::TestChanged { item: TestCodeItem::Doctest(test.name.clone()) }
                 }
                 why => Reason::NotCaptured { why },
             })

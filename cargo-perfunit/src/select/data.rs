@@ -3,8 +3,8 @@
 use super::rules::{Data, TestRules};
 use crate::git::Versions;
 use crate::git::path::is_rust;
-use crate::model::{TargetId, TargetKind, Warning};
-use crate::select::reach::{Cause, Graph, PackageNode};
+use crate::model::{Effect, ReachedBy, TargetId, TargetKind, Warning};
+use crate::select::reach::{Graph, PackageNode};
 use crate::select::source::{ChangedInput, InputKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Ruled {
     /// Those that reach the tests that the rule names.
     pub reaching: Vec<ChangedInput>,
-    /// Those that mean nothing, in words.
-    pub ignored: Vec<String>,
+    /// Those that mean nothing.
+    pub ignored: Vec<Effect>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
 }
@@ -32,7 +32,7 @@ pub fn apart(versions: &Versions, rules: &TestRules, diff: &mut SourceDiff) -> R
                 diff.inputs.push(input);
             }
             Data::Reaches(_) => found.reaching.push(input),
-            Data::Ignored(from) => found.ignored.push(format!("{}: ignored ({from})", input.path)),
+            Data::Ignored(from) => found.ignored.push(Effect::Ignored { path: input.path, from: from.to_string() }),
         }
     }
     found
@@ -47,12 +47,12 @@ fn is_compiled_in(versions: &Versions, path: &str) -> bool {
 }
 
 /// For each target that can see some, the changed files that are neither code nor part of the build.
-pub fn files(reached: &BTreeMap<TargetId, Vec<Cause>>, diff: &SourceDiff) -> BTreeMap<TargetId, Vec<String>> {
+pub fn files(reached: &BTreeMap<TargetId, Vec<ReachedBy>>, diff: &SourceDiff) -> BTreeMap<TargetId, Vec<String>> {
     let is_data =
         |path: &String| diff.inputs.iter().any(|input| input.path == *path && matches!(input.kind, InputKind::Data));
-    let files = |causes: &[Cause]| {
+    let files = |causes: &[ReachedBy]| {
         let paths = causes.iter().filter_map(|cause| match cause {
-            Cause::File { path } if is_data(path) => Some(path.clone()),
+            ReachedBy::File { path } if is_data(path) => Some(path.clone()),
             _ => None,
         });
         paths.collect::<Vec<_>>()

@@ -191,7 +191,7 @@ impl Candidates {
             match idle.get(&index) {
                 Some(functions) => {
                     let reason = self.unchanged(Reason::NotExecuted { functions: *functions }, &candidate.test);
-                    let mut outcome = not_measured(candidate.test, reason, candidate.capture, &candidate.because);
+                    let mut outcome = not_measured(candidate.test, reason, candidate.capture, Some(candidate.because));
                     outcome.why = candidate.why;
                     self.excluded.push(outcome);
                 }

@@ -7,7 +7,7 @@ use super::target_files::{TargetFiles, modules};
 use crate::build::Pairing;
 use crate::git::path::is_rust;
 use crate::git::{FileSet, Versions};
-use crate::model::{Side, Sides, TestCodeDifference, TestId};
+use crate::model::{Side, Sides, TestCodeDifference, TestCodeItem, TestId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ impl<'a> Names<'a> {
     }
 
     /// The changed item of a test's own code.
-    pub fn changed_code(&self, test: &TestId) -> Option<String> {
+    pub fn changed_code(&self, test: &TestId) -> Option<TestCodeItem> {
         let files = self.files.get(&test.target)?;
         let code = Sides {
             base: TestCode { index: &self.sides.base, files: &files.base },

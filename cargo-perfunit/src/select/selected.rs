@@ -2,11 +2,11 @@
 
 use super::data::{self, Ruled};
 use super::graph::graph;
-use super::reach::{self, Cause, Graph, Reached};
+use super::reach::{self, Graph, Reached};
 use super::read_sources;
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope};
-use super::source::{self, ChangedInput, FileChange, Holder, InputKind, Irrelevance, SourceDiff};
+use super::source::{self, ChangedInput, FileChange, Holder, InputKind, SourceDiff};
 use super::target_files::TargetFiles;
 use super::wanted::Wanted;
 use crate::build::shadow::{Injected, Injections};
@@ -14,7 +14,10 @@ use crate::build::{Builder, Pairing, Place, TestCode};
 use crate::cargo::{self, Package, Target, Workspace};
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Versions};
-use crate::model::{Selection, Side, TargetId, TargetKind, Warning};
+use crate::model::{
+    ChangedPart, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId, TargetKind,
+    UnmeasuredTarget, Warning,
+};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,8 +28,8 @@ pub struct Selected {
     /// Head's workspace.
     pub workspace: Workspace,
     pub diff: SourceDiff,
-    /// Targets to build, with the reason in words.
-    pub targets: BTreeMap<TargetId, String>,
+    /// Targets to build, with what reaches them.
+    pub targets: BTreeMap<TargetId, ReachedBy>,
     /// Targets in scope that hold tests.
     pub in_scope: BTreeSet<TargetId>,
     /// Packages in scope, also those without tests: what they need of others decides the features of these.
@@ -45,11 +48,11 @@ pub struct Selected {
     benches: bool,
     /// What the user should know.
     pub warnings: Vec<Warning>,
-    /// Changed files that mean nothing by the configuration, in words.
-    ignored: Vec<String>,
+    /// Changed files that mean nothing by the configuration.
+    ignored: Vec<Effect>,
     /// Changed data files that are in no package, and that no code names.
     nowhere: Vec<String>,
-    nothing_because: Option<String>,
+    nothing_because: Option<NothingBecause>,
 }
 
 impl Selected {
@@ -107,18 +110,16 @@ impl Selected {
         let (doctests, benches) = (is_asked(TargetKind::Doctest), is_asked(TargetKind::Bench));
         let on_request = built.flat_map(|Package { name, targets, doctests: has_doctests, .. }| {
             let has_benches = targets.iter().any(|target| target.id.kind == TargetKind::Bench);
-            let of_doc =
-                (*has_doctests && !doctests).then(|| format!("doc tests of {name}: measured on request (--doc)"));
-            let of_bench =
-                (has_benches && !benches).then(|| format!("benchmarks of {name}: measured on request (--benches)"));
+            let of_doc = (*has_doctests && !doctests).then(|| UnmeasuredTarget::Doctests { package: name.clone() });
+            let of_bench = (has_benches && !benches).then(|| UnmeasuredTarget::Benches { package: name.clone() });
             of_doc.into_iter().chain(of_bench)
         });
         Selection {
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
-            changes: changes(&self.diff),
+            changes: changes(&self.diff).collect(),
             effects: self.effects(),
-            nothing_because: self.nothing_because.clone(),
+            nothing_because: self.nothing_because,
             unmeasured_targets: on_request.collect(),
             ..Selection::default()
         }
@@ -127,16 +128,14 @@ impl Selected {
 
 impl Selected {
     /// What became of the changes that no target sees.
-    fn effects(&self) -> Vec<String> {
-        let irrelevant = self.diff.irrelevant.iter().map(|(path, why)| format!("{path}: {why}"));
-        let ignored = self.ignored.iter().cloned();
-        let unseen = if self.targets.is_empty() { changes(&self.diff) } else { Vec::new() };
-        let nowhere: &[String] = if self.targets.is_empty() { &[] } else { &self.nowhere };
-        irrelevant
-            .chain(ignored)
-            .chain(nowhere.iter().map(|path| format!("{path}: in no package of the workspace, and no code names it")))
-            .chain(unseen.into_iter().map(|change| format!("{change}: no test target in scope depends on it")))
-            .collect()
+    fn effects(&self) -> Vec<Effect> {
+        let irrelevant = self.diff.irrelevant.iter();
+        let irrelevant = irrelevant.map(|(path, why)| Effect::Irrelevant { path: path.clone(), why: *why });
+        let effects = irrelevant.chain(self.ignored.iter().cloned());
+        if self.targets.is_empty() {
+            return effects.chain(changes(&self.diff).map(Effect::NoTarget)).collect();
+        }
+        effects.chain(self.nowhere.iter().map(|path| Effect::Nowhere { path: path.clone() })).collect()
     }
 }
 
@@ -219,11 +218,10 @@ impl Selected {
         let left_out = others.filter(is_reached).map(|package| package.name.clone()).collect();
         self.targets = if self.all_tests {
             let all = self.in_scope.iter();
-            all.map(|target| (target.clone(), "all tests were asked for (--all-tests)".to_owned())).collect()
+            all.map(|target| (target.clone(), ReachedBy::Request)).collect()
         } else {
-            let first = |causes: Vec<Cause>| causes.first().map(ToString::to_string).unwrap_or_default();
             let reached = reached.into_iter().filter(|(target, _)| self.in_scope.contains(target));
-            reached.map(|(target, causes)| (target, first(causes))).collect()
+            reached.filter_map(|(target, by)| Some((target, by.into_iter().next()?))).collect()
         };
         left_out
     }
@@ -234,7 +232,7 @@ impl Selected {
             let Data::Reaches(expression) = self.rules.data(&input.path) else { continue };
             for target in self.in_scope.iter().filter(|target| self.rules.may_reach(expression, target)) {
                 self.data_files.entry(target.clone()).or_default().push(input.path.clone());
-                self.targets.entry(target.clone()).or_insert_with(|| format!("{} changed", input.path));
+                self.targets.entry(target.clone()).or_insert_with(|| ReachedBy::File { path: input.path.clone() });
             }
             self.diff.inputs.push(input);
         }
@@ -285,34 +283,31 @@ fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wante
     Ok((cargo::load(&context.cargo, &git_root, &manifest)?, git_root))
 }
 
-/// Changed items and inputs in words.
-fn changes(diff: &SourceDiff) -> Vec<String> {
-    let items = diff.items.iter().map(|item| format!("{} {item}", item.change));
-    items.chain(diff.inputs.iter().map(|input| format!("changed {}", input.path))).collect()
+/// Changed items and inputs.
+fn changes(diff: &SourceDiff) -> impl Iterator<Item = ChangedPart> {
+    let items = diff.items.iter().map(|item| ChangedPart::Item(item.code_change()));
+    items.chain(diff.inputs.iter().map(|input| ChangedPart::File(input.path.clone())))
 }
 
-fn nothing_because(versions: &Versions, selected: &Selected) -> String {
+fn nothing_because(versions: &Versions, selected: &Selected) -> NothingBecause {
     let Selected { diff, in_scope, ignored, .. } = selected;
-    if in_scope.is_empty() {
-        return "the chosen packages have no test targets".to_owned();
-    }
     let files = versions.files.base.changed(&versions.files.head).len();
-    let count = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    if in_scope.is_empty() {
+        return NothingBecause::NoTargets;
+    }
     if files == 0 {
-        return "the two versions are identical".to_owned();
+        return NothingBecause::Identical;
     }
     if !diff.is_empty() {
-        return format!("the change ({count}) is in code that no test target in scope depends on");
+        return NothingBecause::NoTargetDepends { files };
     }
     if !ignored.is_empty() {
-        return format!("only files differ that the configuration ignores or that no build reads ({count})");
+        return NothingBecause::Ignored { files };
     }
     let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
     match comments {
-        0 => format!("only documentation and files that no build reads differ ({count})"),
-        _ if comments == diff.irrelevant.len() => {
-            format!("only comments, documentation comments and formatting differ ({count})")
-        }
-        _ => format!("only comments, documentation and formatting differ ({count})"),
+        0 => NothingBecause::NotRead { files },
+        _ if comments == diff.irrelevant.len() => NothingBecause::Comments { files },
+        _ => NothingBecause::CommentsAndNotRead { files },
     }
 }

@@ -7,7 +7,7 @@ use super::pairings::{self, Plan};
 use super::shared::Session;
 use crate::build::{Builder, BuiltSides};
 use crate::error::{Error, Result};
-use crate::model::{Sides, VersionName, Warning};
+use crate::model::{NothingBecause, Sides, VersionName, Warning};
 use crate::select::{select, selection_file};
 use crate::system::archive::{self as packed, Entry};
 use crate::system::fs;
@@ -23,7 +23,7 @@ pub struct Archived {
     /// Tests to measure, all shards together.
     pub tests: usize,
     /// Why there are none, if selection found that none can have changed.
-    pub nothing_because: Option<String>,
+    pub nothing_because: Option<NothingBecause>,
     /// Size of the archive in bytes.
     pub bytes: u64,
     /// What the user should know.

@@ -269,7 +269,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
                 metrics: with_time(&figures),
                 measured: Some(figures.measured),
                 capture,
-                selected_because: because,
+                selected_because: Some(because),
                 explanation: None,
                 unexplained: None,
                 why,
@@ -277,7 +277,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
                 notes: figures.notes,
             }
         }
-        Err(reason) => not_measured(test, reason, capture, &because),
+        Err(reason) => not_measured(test, reason, capture, Some(because)),
     };
     outcome.notes.extend(of_tests);
     if let Some(measured) = &outcome.measured {

@@ -62,7 +62,7 @@ mod tests {
     fn outcome(name: &str, verdict: Verdict, reason: Option<Reason>) -> Outcome {
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
         let test = TestId { target, name: name.to_owned() };
-        Outcome { verdict, reason, ..not_measured(test, Reason::New, None, "") }
+        Outcome { verdict, reason, ..not_measured(test, Reason::New, None, None) }
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub fn deal(partition: Partition, rounds: &mut [&mut Candidates]) -> Dealt {
         for candidate in others {
             let shard = shards.get(&candidate.test).copied().unwrap_or_default();
             let reason = Reason::OtherShard { shard, shards: partition.shards };
-            let mut outcome = not_measured(candidate.test, reason, candidate.capture, &candidate.because);
+            let mut outcome = not_measured(candidate.test, reason, candidate.capture, Some(candidate.because));
             outcome.why = candidate.why;
             candidates.excluded.push(outcome);
         }
@@ -71,13 +71,13 @@ fn hash(test: &TestId) -> u64 {
 mod tests {
     use super::*;
     use crate::measure::Measuring;
-    use crate::model::{TargetId, TargetKind};
+    use crate::model::{SelectedBecause, TargetId, TargetKind};
 
     fn candidates(names: &[String]) -> Candidates {
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
         let candidate = |name: &String| Candidate {
             test: TestId { target: target.clone(), name: name.clone() },
-            because: String::new(),
+            because: SelectedBecause::DataFile,
             why: None,
             capture: None,
             ignored: false,

@@ -72,8 +72,8 @@ impl Second {
         for candidate in std::mem::take(&mut self.spare) {
             let Some(position) = failed.iter().position(|outcome| outcome.test == candidate.test) else { continue };
             failed.remove(position);
-            let item = names.changed_code(&candidate.test).unwrap_or_default();
-            self.otherwise.insert(candidate.test.clone(), Reason::TestChanged { item });
+            let item = names.changed_code(&candidate.test);
+            self.otherwise.extend(item.map(|item| (candidate.test.clone(), Reason::TestChanged { item })));
             self.prepared.candidates.chosen.push(candidate);
         }
     }
@@ -167,7 +167,7 @@ mod tests {
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
         let test = TestId { target, name: "t".to_owned() };
         let otherwise = BTreeMap::from([(test.clone(), Reason::New)]);
-        let outcome = settled(not_measured(test, second, None, ""), &otherwise);
+        let outcome = settled(not_measured(test, second, None, None), &otherwise);
         assert_eq!(outcome.reason.as_ref(), Some(expected));
     }
 

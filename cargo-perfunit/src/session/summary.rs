@@ -1,6 +1,8 @@
 //! What selection did, summed up.
 
-use crate::model::{Listed, Outcome, Reason, Selection, TestId, variant_name};
+use crate::model::{
+    ChangedPart, Effect, Listed, NothingBecause, Outcome, Reason, SelectedBecause, Selection, TestId, variant_name,
+};
 use crate::select::Candidate;
 use std::collections::BTreeSet;
 
@@ -15,28 +17,29 @@ pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], 
     selection.reachable = chosen + selection.left_out.get(&variant_name(not_executed.kind())).copied().unwrap_or(0);
     if chosen == 0 {
         let because = nothing_because(&selection, targets);
-        let effect = because.as_deref().unwrap_or("the tests that can see it were left out for other reasons");
-        selection.effects.extend(selection.changes.iter().map(|change| format!("{change}: {effect}")));
+        let effect = |change: &ChangedPart| match because {
+            Some(because) => Effect::NoTest { change: change.clone(), because },
+            None => Effect::LeftOut(change.clone()),
+        };
+        selection.effects.extend(selection.changes.iter().map(effect));
         selection.nothing_because = selection.nothing_because.or(because);
     }
     selection
 }
 
 /// Why no test can have changed although targets were built; `None` if some can, but were left out.
-fn nothing_because(selection: &Selection, targets: usize) -> Option<String> {
+fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecause> {
     let all = |kinds: &[Reason]| {
         let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(&variant_name(kind.kind())));
         of_kind.sum::<usize>() == selection.found
     };
     let not_executed = Reason::NotExecuted { functions: 0 };
     Some(match selection.found {
-        0 => format!("the {targets} targets that the change can reach hold no tests"),
-        _ if all(&[Reason::SameExecutable]) => "the test executables of both versions are the same".to_owned(),
-        _ if all(&[Reason::SameExecutable, Reason::SameCode]) => {
-            "no test can reach machine code that differs".to_owned()
-        }
+        0 => NothingBecause::NoTests { targets },
+        _ if all(&[Reason::SameExecutable]) => NothingBecause::SameExecutables,
+        _ if all(&[Reason::SameExecutable, Reason::SameCode]) => NothingBecause::SameCode,
         _ if all(&[Reason::SameExecutable, Reason::SameCode, not_executed]) => {
-            format!("of {} tests that can reach machine code that differs none executes it", selection.reachable)
+            NothingBecause::NotExecuted { reachable: selection.reachable }
         }
         _ => return None,
     })
@@ -58,7 +61,7 @@ pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTreeSet
         capture,
         // It counts as changed, although there is nothing to compare.
         selected_because: match &reason {
-            Some(Reason::DataChanged { .. }) => Some("a file of its package differs".to_owned()),
+            Some(Reason::DataChanged { .. }) => Some(SelectedBecause::DataFile),
             _ => None,
         },
         why,

@@ -2,10 +2,10 @@
 
 use super::explained;
 use cargo_perfunit::model::{
-    Basis, Between, Capture, Change, ChangedFunction, CrossCheck, EffectClass, EffectSize, Environment, FailedOn,
-    LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode, NoCounter, NoLayout, NotMetered,
-    Note, Outcome, Readings, Reason, Run, Sample, Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold,
-    Verdict, VersionName, Warning, Why,
+    Basis, Between, Capture, Change, ChangeKind, ChangedFunction, ChangedPart, CodeChange, CrossCheck, EffectClass,
+    EffectSize, Environment, FailedOn, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode,
+    NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason, Run, Sample, SelectedBecause, Selection, Sides,
+    Stages, TargetId, TargetKind, TestId, Threshold, UnmeasuredTarget, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,6 +13,10 @@ use std::time::Duration;
 /// What foreign code may be called, or say.
 const HOSTILE: &str =
     "</script><script>document.title='broken'</script><img src=x onerror=\"alert(1)\">&lt;'\u{1b}[31m";
+
+fn changed_line() -> CodeChange {
+    CodeChange { change: ChangeKind::Changed, item: "Parser::line".into(), path: "src/parser.rs".into(), line: 88 }
+}
 
 /// One test of every kind.
 pub fn few() -> Run {
@@ -42,7 +46,7 @@ pub fn few() -> Run {
     let mut run = run(outcomes);
     run.warnings =
         vec![Warning::Machine(Machine::Steal { percent: 12 }), Warning::NoInstructions { why: HOSTILE.into() }];
-    run.selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
+    run.selection.unmeasured_targets.push(UnmeasuredTarget::Doctests { package: "mycrate".into() });
     let other = TargetId { name: "cli".into(), kind: TargetKind::Test, ..target(0) };
     run.environment.layouts.insert(other, Err(NoLayout::Refused { linker: "ld".into(), message: HOSTILE.into() }));
     run
@@ -160,7 +164,7 @@ fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64,
         measured: Some(figures),
         metrics: metrics(verdict, base_ns, change),
         capture: Some(Capture::Macro),
-        selected_because: "names `Parser::line`, changed in src/parser.rs".into(),
+        selected_because: Some(SelectedBecause::Names { item: changed_line(), more: 0 }),
         why: Some(Why {
             path: ["mycrate::parser::tests::long_lines", "mycrate::parser::Parser::line", "mycrate::lexer::word"]
                 .map(str::to_owned)
@@ -228,7 +232,7 @@ fn run(outcomes: Vec<Outcome>) -> Run {
             found: outcomes.len(),
             targets: 14,
             targets_reached: 12,
-            changes: vec!["fn Parser::line in src/parser.rs".into(), "Cargo.lock: memchr 2.7.4 to 2.8.0".into()],
+            changes: vec![ChangedPart::Item(changed_line()), ChangedPart::File("Cargo.lock".into())],
             ..Selection::default()
         },
         outcomes,

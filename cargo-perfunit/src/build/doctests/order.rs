@@ -2,7 +2,7 @@
 
 use super::extracted::DocTest;
 use crate::error::{Error, Result};
-use crate::model::{NoDoctest, NotExtracted, Sides, TargetId, TestCodeDifference};
+use crate::model::{NoDoctest, NotExtracted, Sides, TargetId, TestCodeDifference, TestCodeItem};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
 use crate::system::json;
@@ -124,7 +124,9 @@ pub fn differences(texts: Sides<&Path>, package: &str) -> Result<BTreeMap<String
     let Sides { base, head } = texts.try_map(|_, folder| by_name(folder))?;
     let names: BTreeSet<&String> = base.keys().chain(head.keys()).collect();
     let difference = |name: &String| match (base.get(name), head.get(name)) {
-        (Some(base), Some(head)) => (base != head).then(|| TestCodeDifference::Changed { item: name.clone() }),
+        (Some(base), Some(head)) => {
+            (base != head).then(|| TestCodeDifference::Changed { item: TestCodeItem::Function(name.clone()) })
+        }
         (Some(_), None) => Some(TestCodeDifference::GoneInHead),
         (None, _) => Some(TestCodeDifference::NewInHead),
     };

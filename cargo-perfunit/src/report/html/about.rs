@@ -24,7 +24,6 @@ pub fn about(run: &Run) -> Markup {
 
 fn facts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
     let environment = &run.environment;
-    let lines = |texts: &[String]| texts.iter().map(|text| one_line(text)).collect::<Vec<_>>();
     let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
     let rule = format!(
         "{}, threshold {}; at most {} false verdicts per test before confirmation",
@@ -74,4 +73,8 @@ mod tests {
         assert!(text.contains("mycrate: not controlled (the linker ld refuses: no such option)"), "{text}");
         assert!(!text.contains("Their effects") && !text.contains("Not available"), "{text}");
     }
+}
+
+fn lines(facts: &[impl ToString]) -> Vec<String> {
+    facts.iter().map(|fact| one_line(&fact.to_string())).collect()
 }

@@ -125,10 +125,10 @@ fn selected(outcome: &Outcome) -> Markup {
         Capture::Process => "Whole processes are measured, because its target has its own test harness.",
     });
     html! {
-        @if !outcome.selected_because.is_empty() || outcome.why.is_some() {
+        @if outcome.selected_because.is_some() || outcome.why.is_some() {
             h4 { "Why it was selected" }
-            @if !outcome.selected_because.is_empty() {
-                p { (sentence(&one_line(&outcome.selected_because))) }
+            @if let Some(because) = &outcome.selected_because {
+                p { (sentence(&one_line(&because.to_string()))) }
             }
             @if let Some(why) = &outcome.why {
                 (reached(why))

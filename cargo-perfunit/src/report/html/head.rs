@@ -68,7 +68,7 @@ pub fn header(run: &Run) -> Markup {
                 p { (insensitive) }
             }
             @if let Some(because) = &run.selection.nothing_because {
-                p { (one_line(because)) }
+                p { (because) }
             }
         }
     }
@@ -140,7 +140,7 @@ pub fn filter(run: &Run) -> Markup {
 mod tests {
     use super::*;
     use crate::model::samples::{measured, outcome, run};
-    use crate::model::{Measured, Metric, Outcome};
+    use crate::model::{Measured, Metric, NothingBecause, Outcome};
 
     #[track_caller]
     fn check(outcomes: Vec<Outcome>, expected: &str) {
@@ -158,7 +158,7 @@ mod tests {
         gated.gates = vec![Metric::Allocations];
         assert_eq!(headline(&gated), "1 test got worse");
         let mut nothing = run(vec![]);
-        nothing.selection.nothing_because = Some("only comments changed".into());
+        nothing.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
         assert_eq!(headline(&nothing), "No test can have changed");
     }
 

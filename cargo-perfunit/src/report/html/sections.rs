@@ -126,7 +126,7 @@ pub fn unmeasured(run: &Run) -> Markup {
                         }
                     }
                     @for target in &run.selection.unmeasured_targets {
-                        li { (one_line(target)) }
+                        li { (one_line(&target.to_string())) }
                     }
                 }
             }

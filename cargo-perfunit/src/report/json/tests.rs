@@ -47,14 +47,14 @@ fn the_frame_has_every_promised_field() {
         "selection": {
             "found": 412, "targets": 12, "targets_reached": 3,
             "reachable": 0, "executed": 0, "left_out": {}, "effects": [],
-            "changes": ["fn Parser::line in src/parser.rs", "Cargo.lock: memchr 2.7.4 to 2.8.0"],
+            "changes": ["changed Parser::line (src/parser.rs:88)", "changed Cargo.lock"],
             "nothing_because": null,
             "not_compiled": [],
             "uncovered": [{
                 "package": "mycrate", "file": "src/idle.rs", "line": 7, "name": "idle::Pool::drain",
                 "because": "unreached",
             }],
-            "unmeasured_targets": ["doc tests of mycrate: run by rustdoc"],
+            "unmeasured_targets": ["doc tests of mycrate: measured on request (--doc)"],
         },
         "tests": [],
         "summary": {
@@ -88,7 +88,7 @@ fn a_measured_test_has_every_promised_field() {
         "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
         "base_ns": 1024.0, "head_ns": 1536.0, "bound": null, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
         "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
-        "selected_because": "names `Parser::line`, changed in src/parser.rs", "why": null, "explanation": null, "unexplained_because": null,
+        "selected_because": "names changed Parser::line (src/parser.rs:88)", "why": null, "explanation": null, "unexplained_because": null,
         "notes": ["its work differs from call to call"],
     });
     assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));

@@ -1,17 +1,18 @@
 use super::*;
-use crate::model::samples::{base, head, selection, test};
-use crate::model::{ChangedFunction, NotCaptured, TargetKind};
+use crate::model::samples::{base, changed_line, doctests, head, selection, test};
+use crate::model::{
+    ChangedFunction, ChangedPart, Effect, Irrelevance, NotCaptured, NothingBecause, SelectedBecause, TargetKind,
+};
 use crate::report::format::without_escapes;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 
 const WIDE: ListOptions<'static> = ListOptions { all: false, why: None, explain_none: false, width: 0, unicode: false };
 
-fn listed(name: &str, because: Option<&str>, reason: Option<Reason>) -> Listed {
-    let selected_because = because.map(str::to_owned);
+fn listed(name: &str, selected_because: Option<SelectedBecause>, reason: Option<Reason>) -> Listed {
     Listed {
         test: test(name),
-        by_name: because.is_some(),
+        by_name: selected_because.is_some(),
         capture: Some(Capture::Macro),
         selected_because,
         why: None,
@@ -21,7 +22,10 @@ fn listed(name: &str, because: Option<&str>, reason: Option<Reason>) -> Listed {
 
 fn listing() -> Listing {
     let target = TargetId { package: "mycrate".into(), kind: TargetKind::Test, name: "api".into() };
-    let mut integration = listed("roundtrip", Some("reaches `Parser::line`, changed in src/parser.rs"), None);
+    let names = SelectedBecause::Names { item: changed_line(), more: 0 };
+    let between = vec!["Parser::parse".to_owned()];
+    let calls = SelectedBecause::Through { item: changed_line(), between, is_call: true };
+    let mut integration = listed("roundtrip", Some(calls), None);
     integration.test.target = target;
     integration.capture = Some(Capture::Runner);
     let line = || "<mycrate::Parser>::line".to_owned();
@@ -32,11 +36,11 @@ fn listing() -> Listing {
     let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { why: NotCaptured::OtherMacro }));
     lost.capture = None;
     let mut selection = selection();
-    selection.unmeasured_targets.push("doc tests of mycrate: run by rustdoc".into());
+    selection.unmeasured_targets.push(doctests());
     let tests = vec![
-        listed("parser::tests::long", Some("names `Parser::line`, changed in src/parser.rs"), None),
+        listed("parser::tests::long", Some(names.clone()), None),
         integration,
-        listed("all", Some("names `Parser::line`, changed in src/parser.rs"), Some(Reason::Ignored)),
+        listed("all", Some(names.clone()), Some(Reason::Ignored)),
         listed("lexer::tests::tiny", None, None),
         lost,
     ];
@@ -68,13 +72,13 @@ fn selected_tests_are_grouped_by_target_with_their_reason() {
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
 mycrate:
-    parser::tests::long  names `Parser::line`, changed in src/parser.rs
-    all                  names `Parser::line`, changed in src/parser.rs  [ignored (--run-ignored measures it)]
+    parser::tests::long  names changed Parser::line (src/parser.rs:88)
+    all                  names changed Parser::line (src/parser.rs:88)  [ignored (--run-ignored measures it)]
 
 mycrate::api:
-    roundtrip            reaches `Parser::line`, changed in src/parser.rs
+    roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
 
-Not measured  doc tests of mycrate: run by rustdoc
+Not measured  doc tests of mycrate: measured on request (--doc)
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
 
 "]],
@@ -90,15 +94,15 @@ fn all_shows_every_test_and_how_it_was_captured() {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 
 mycrate:
-    macro   parser::tests::long  names `Parser::line`, changed in src/parser.rs
-    macro   all                  names `Parser::line`, changed in src/parser.rs  [ignored (--run-ignored measures it)]
+    macro   parser::tests::long  names changed Parser::line (src/parser.rs:88)
+    macro   all                  names changed Parser::line (src/parser.rs:88)  [ignored (--run-ignored measures it)]
     macro   lexer::tests::tiny   cannot have changed
     -       lexer::tests::tokio  [not captured: another macro makes this test, and this toolchain or crate does not take our test runner]
 
 mycrate::api:
-    runner  roundtrip            reaches `Parser::line`, changed in src/parser.rs
+    runner  roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
 
-Not measured  doc tests of mycrate: run by rustdoc
+Not measured  doc tests of mycrate: measured on request (--doc)
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
 
 "]],
@@ -113,22 +117,23 @@ fn reasons_wrap_in_their_column_or_go_below_the_name() {
     check(
         &listing,
         ListOptions { width: 60, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) -> working tree (8d01e7b +
               changes)
 
 mycrate:
-    parser::tests::long  names `Parser::line`, changed in
-                         src/parser.rs
+    parser::tests::long  names changed Parser::line
+                         (src/parser.rs:88)
 
 mycrate::api:
-    roundtrip            reaches `Parser::line`, changed in
-                         src/parser.rs
+    roundtrip            calls changed Parser::line
+                         (src/parser.rs:88) through
+                         Parser::parse
 
      Summary  2 of 412 tests can have changed, in 3 of 12
               targets
 
-"]],
+"#]],
     );
     listing.tests.truncate(1);
     check(
@@ -140,7 +145,7 @@ mycrate::api:
 
 mycrate:
     parser::tests::long
-        names `Parser::line`, changed in src/parser.rs
+        names changed Parser::line (src/parser.rs:88)
 
      Summary  1 of 412 tests can have changed, in 3 of
               12 targets
@@ -154,14 +159,14 @@ fn an_empty_list_says_why() {
     let mut listing = listing();
     listing.tests.clear();
     listing.selection.unmeasured_targets.clear();
-    listing.selection.nothing_because = Some("only comments differ (3 files)".into());
+    listing.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
     check(
         &listing,
         WIDE,
         str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
-     Summary  0 of 412 tests can have changed: only comments differ (3 files)
+     Summary  0 of 412 tests can have changed: only comments, documentation comments and formatting differ (3 files)
 
 "]],
     );
@@ -172,7 +177,7 @@ fn an_empty_list_says_why() {
         str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
-     Summary  no test can have changed: only comments differ (3 files)
+     Summary  no test can have changed: only comments, documentation comments and formatting differ (3 files)
 
 "]],
     );
@@ -190,7 +195,7 @@ fn the_json_form_has_every_test() {
     assert_eq!(document["selection"]["found"], 412);
     let integration = json!({
         "package": "mycrate", "target": "mycrate::api", "target_kind": "test", "name": "roundtrip", "selected": true,
-        "selected_because": "reaches `Parser::line`, changed in src/parser.rs", "by_name": true, "capture": "runner",
+        "selected_because": "calls changed Parser::line (src/parser.rs:88) through Parser::parse", "by_name": true, "capture": "runner",
         "reason": null, "why": {
             "path": ["api::roundtrip", "<mycrate::Parser>::line"],
             "changed": [{"name": "<mycrate::Parser>::line", "data": "a constant"}],
@@ -214,16 +219,16 @@ fn why_shows_the_path_and_what_changed_and_the_stage_that_left_a_test_out() {
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
 mycrate:
-    parser::tests::long  names `Parser::line`, changed in src/parser.rs
+    parser::tests::long  names changed Parser::line (src/parser.rs:88)
     lexer::tests::tiny   [cannot have changed: all machine code that it can reach is the same]
     lexer::tests::tokio  [not captured: another macro makes this test, and this toolchain or crate does not take our test runner]
 
 mycrate::api:
-    roundtrip            reaches `Parser::line`, changed in src/parser.rs
+    roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
         path     api::roundtrip > <mycrate::Parser>::line
         changed  <mycrate::Parser>::line (through data that it uses: a constant)
 
-Not measured  doc tests of mycrate: run by rustdoc
+Not measured  doc tests of mycrate: measured on request (--doc)
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
 
 "]],
@@ -235,18 +240,19 @@ fn when_nothing_is_selected_each_change_can_be_explained() {
     let mut listing = listing();
     listing.tests.clear();
     listing.selection.unmeasured_targets.clear();
-    listing.selection.nothing_because = Some("the same machine code".to_owned());
+    listing.selection.nothing_because = Some(NothingBecause::SameCode);
+    let why = Irrelevance::OnlyCommentsOrFormatting;
     listing.selection.effects =
-        ["src/a.rs: only comments", "changed f (src/b.rs:3): no test reaches it"].map(str::to_owned).to_vec();
+        vec![Effect::Irrelevant { path: "src/a.rs".into(), why }, Effect::NoTarget(ChangedPart::Item(changed_line()))];
     check(
         &listing,
         ListOptions { explain_none: true, ..WIDE },
         str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
-     Changes  src/a.rs: only comments
-              changed f (src/b.rs:3): no test reaches it
-     Summary  0 of 412 tests can have changed: the same machine code
+     Changes  src/a.rs: only comments, documentation or formatting differ
+              changed Parser::line (src/parser.rs:88): no test target in scope depends on it
+     Summary  0 of 412 tests can have changed: no test can reach machine code that differs
 
 "]],
     );

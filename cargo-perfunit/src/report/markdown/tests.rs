@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::samples::{self, full, measured, outcome, run};
-use crate::model::{FailedOn, Reason, Warning};
+use crate::model::{ChangedPart, FailedOn, NothingBecause, Reason, Warning};
 use crate::report::Denied;
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -40,8 +40,8 @@ fn a_comment_reads_like_this() {
 - Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 ignored
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
-- Changed: `fn Parser::line in src/parser.rs`
-- Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
+- Changed: `changed Parser::line (src/parser.rs:88)`
+- Changed: `changed Cargo.lock`
 - Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
 
@@ -91,8 +91,8 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 - Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 too-long
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
-- Changed: `fn Parser::line in src/parser.rs`
-- Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
+- Changed: `changed Parser::line (src/parser.rs:88)`
+- Changed: `changed Cargo.lock`
 - Growth not known: <code>idle&#58;&#58;Pool&#58;&#58;drain&#58; lengths of &#96;text&#96; from 3 to 40 do not spread over four octaves from 4 on</code>
 - Growth not known: `1 test: its harness is its own`
 - Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
@@ -184,7 +184,7 @@ fn foreign_text_is_shown_as_it_is_and_is_no_markup() {
     let expected = page(&run);
     run.base.label = "`main` <b>@you</b> | http://x.example".to_owned();
     run.warnings = vec![Warning::NothingMoreExplained { why: "</details> # *x*\n\n# y `".to_owned() }];
-    run.selection.changes = vec!["<h1>".to_owned(), "~~~".to_owned()];
+    run.selection.changes = ["<h1>", "~~~"].map(|path| ChangedPart::File(path.into())).to_vec();
     // A line and a code span for the warning; another way to write a code span for the rest.
     assert_eq!(page(&run), expected + 4);
     assert!(!html(&told(&run)).contains("<a "));
@@ -196,7 +196,7 @@ fn many_tests_fit_into_a_comment() {
     let slower = |index| outcome(&format!("{name}{index}"), Verdict::Slower, Some(measured(1e3, 0.5)));
     let mut run = run((0..5_000).map(slower).collect());
     run.warnings = vec![Warning::NothingMoreExplained { why: "w".repeat(10_000) }; 50];
-    run.selection.changes = vec!["c".repeat(10_000); 50];
+    run.selection.changes = vec![ChangedPart::File("c".repeat(10_000)); 50];
     let text = told(&run);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());
     assert!(text.lines().position(|line| line.starts_with("<details>")).unwrap() < 40);
@@ -270,14 +270,14 @@ fn without_news_there_is_little_or_nothing_to_read() {
         .raw()
     );
     let mut nothing = run(Vec::new());
-    nothing.selection.nothing_because = Some("only comments differ".to_owned());
+    nothing.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
     assert_data_eq!(
         top(&nothing, &Rendering::default()),
         str![[r"
 <!-- cargo-perfunit -->
 ### No test can have changed
 
-`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): `only comments differ`.
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): `only comments, documentation comments and formatting differ (3 files)`.
 
 "]]
         .raw()
@@ -324,8 +324,8 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 
 - Decided by time, allocations, threshold 10 %: 0 changed below it, 0 same, 0 inconclusive, 0 not measured.
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
-- Changed: `fn Parser::line in src/parser.rs`
-- Changed: `Cargo.lock: memchr 2.7.4 to 2.8.0`
+- Changed: `changed Parser::line (src/parser.rs:88)`
+- Changed: `changed Cargo.lock`
 
 ```sh
 cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1

@@ -36,7 +36,7 @@ Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
-              doc tests of mycrate: run by rustdoc
+              doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
@@ -71,7 +71,7 @@ Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
-              doc tests of mycrate: run by rustdoc
+              doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ------------
@@ -102,7 +102,7 @@ fn eighty_columns_put_figures_below_names() {
         Same  1 test: no change of 10 % or more; smallest detectable change
               0.41 %
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
-Not measured  doc tests of mycrate: run by rustdoc
+Not measured  doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no
               such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can
@@ -129,25 +129,25 @@ fn verbose_tells_everything_about_every_test() {
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
       Layout  mycrate: not controlled
-     Changes  fn Parser::line in src/parser.rs
-              Cargo.lock: memchr 2.7.4 to 2.8.0
+     Changes  changed Parser::line (src/parser.rs:88)
+              changed Cargo.lock
 ────────────
       Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %  [+29.6 %, +31.6 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
-              selected: names `Parser::line`, changed in src/parser.rs
+              selected: names changed Parser::line (src/parser.rs:88)
               note: its work differs from call to call
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %  [-25.0 %, -23.0 %]  (cold)
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process
-              selected: names `Parser::line`, changed in src/parser.rs
+              selected: names changed Parser::line (src/parser.rs:88)
      Changed  mycrate parser::tests::short   95.0 ns → 98.9 ns    +4.1 %  [ +3.1 %,  +5.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
-              selected: names `Parser::line`, changed in src/parser.rs
+              selected: names changed Parser::line (src/parser.rs:88)
 Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
-              selected: names `Parser::line`, changed in src/parser.rs
+              selected: names changed Parser::line (src/parser.rs:88)
         Same  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
-              selected: names `Parser::line`, changed in src/parser.rs
+              selected: names changed Parser::line (src/parser.rs:88)
         Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test:
                 idle::Pool::drain  src/idle.rs:7, no test can reach it
@@ -155,7 +155,7 @@ Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
               1 test: ignored (--run-ignored measures it)
                 mycrate slow::tests::all
-              doc tests of mycrate: run by rustdoc
+              doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  2 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
@@ -168,8 +168,7 @@ Not measured  1 test: fails on both: no network
 #[test]
 fn nothing_to_measure_is_a_calm_answer() {
     let mut nothing = run(Vec::new());
-    let because = "only comments, documentation and formatting differ (3 files)";
-    nothing.selection.nothing_because = Some(because.into());
+    nothing.selection.nothing_because = Some(NothingBecause::CommentsAndNotRead { files: 3 });
     nothing.selection.targets_reached = 0;
     nothing.stages.measure = std::time::Duration::ZERO;
     check(
@@ -367,19 +366,19 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
       Layout  mycrate: 899 of 900 common functions at equal addresses, 2099 of 2100 constants and variables, 2 of 3 changed functions anchored; 14 of 15 loops of changed functions in place; 2.4 MB of code linked in 0.30 s
      Without  no instructions: not asked for
-     Changes  fn Parser::line in src/parser.rs
-              Cargo.lock: memchr 2.7.4 to 2.8.0
+     Changes  changed Parser::line (src/parser.rs:88)
+              changed Cargo.lock
 ────────────
       Slower  mycrate a   1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               metrics: bytes allocated 640 B → 1.25 KiB (+100.0 %)
               suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
-              selected: names `Parser::line`, changed in src/parser.rs
+              selected: names changed Parser::line (src/parser.rs:88)
         Same  mycrate t0   310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 1.0 %, steady state
               metrics: allocations 12 → 18 (+50.0 %), peak heap 80 B
               warning: more allocations, although its time is about the same
-              selected: names `Parser::line`, changed in src/parser.rs
+              selected: names changed Parser::line (src/parser.rs:88)
         Same  1 test: no change of 10 % or more; smallest detectable change 1.0 %
 ────────────
      Summary  1 slower, 0 faster, 0 changed below 10 %, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]

@@ -3,32 +3,17 @@
 
 use super::graph::Files;
 use super::names::{NameIndex, Named, TestSource};
-use crate::model::{ChangeKind, TargetKind};
+use crate::model::{ChangeKind, SelectedBecause, TargetKind};
 use crate::select::source::{ChangedItem, Item, ItemKind, SourceDiff};
 use std::collections::{HashMap, HashSet};
 
-/// How near a test is to a change, by names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
-    /// Its own body names a changed item.
-    Direct,
-    /// It names an item that leads to a changed one.
-    Indirect {
-        /// How many items are between, from 1.
-        between: usize,
-    },
-    /// Names lead to no changed item; that excludes nothing.
-    Unknown,
-}
-
-/// A test with its rank.
+/// A test in its place of the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranked {
     /// Position in the list that was given.
     pub test: usize,
-    pub rank: Rank,
-    /// Why, in words: `names changed Parser::line (src/parser.rs:88)`.
-    pub reason: String,
+    /// What of the change is nearest to it; `None` if names lead to no changed item, which excludes nothing.
+    pub nearest: Option<SelectedBecause>,
 }
 
 /// Ranks tests, nearest first, tests of equal rank in the order given. `index` is that of head.
@@ -36,18 +21,15 @@ pub fn order(tests: &[TestSource<'_>], index: &NameIndex, diff: &SourceDiff) -> 
     let targets = targets(tests);
     let changed = diff.items.iter().filter(|item| can_be_named(item) && !is_test_code(item, &targets));
     let trails = Search::new(index).run(changed);
-    let mut ranked: Vec<Ranked> = tests
-        .iter()
-        .enumerate()
-        .map(|(position, test)| {
-            let entries = index.test_position(*test).map_or_else(|| index.generators(*test), |found| vec![found]);
-            let nearest = entries.iter().filter_map(|entry| trails.get(entry)).min_by_key(|trail| trail.distance());
-            let (rank, reason) = nearest.map_or_else(unknown, |trail| trail.describe(index));
-            Ranked { test: position, rank, reason }
-        })
-        .collect();
-    ranked.sort_by_key(|ranked| ranked.rank);
-    ranked
+    let nearest = |test: &TestSource<'_>| {
+        let entries = index.test_position(*test).map_or_else(|| index.generators(*test), |found| vec![found]);
+        entries.iter().filter_map(|entry| trails.get(entry)).min_by_key(|trail| trail.distance())
+    };
+    let mut found: Vec<(usize, Option<&Trail<'_>>)> = tests.iter().map(nearest).enumerate().collect();
+    found.sort_by_key(|(_, trail)| trail.map_or(usize::MAX, Trail::distance));
+    let ranked =
+        |(test, trail): (usize, Option<&Trail<'_>>)| Ranked { test, nearest: trail.map(|trail| trail.because(index)) };
+    found.into_iter().map(ranked).collect()
 }
 
 /// The files of each target once, with its kind.
@@ -62,10 +44,6 @@ fn is_test_code(item: &ChangedItem, targets: &[(TargetKind, &Files)]) -> bool {
     let mut holders = targets.iter().filter(|(_, files)| files.contains_key(&item.path)).peekable();
     let is_held = holders.peek().is_some();
     item.test_only || (is_held && holders.all(|(kind, _)| !kind.holds_code()))
-}
-
-fn unknown() -> (Rank, String) {
-    (Rank::Unknown, "in a target that the change can reach".to_owned())
 }
 
 /// How an entry comes to a changed item.
@@ -86,27 +64,17 @@ impl Trail<'_> {
         self.between.len() + self.unnamed
     }
 
-    fn describe(&self, index: &NameIndex) -> (Rank, String) {
-        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
+    fn because(&self, index: &NameIndex) -> SelectedBecause {
         let Self { changed, between, .. } = self;
-        let change = changed.change;
+        let item = changed.code_change();
         if self.distance() == 0 {
-            return (Rank::Direct, format!("names {change} {changed}{more}"));
+            return SelectedBecause::Names { item, more: self.more };
         }
-        let rank = Rank::Indirect { between: self.distance() };
         if between.is_empty() {
-            return (
-                rank,
-                format!(
-                    "uses {}, of which {} {change} ({}:{})",
-                    changed.owner, changed.ident, changed.path, changed.line
-                ),
-            );
+            return SelectedBecause::UsesType { name: changed.owner.clone(), item, method: changed.ident.clone() };
         }
-        let shown: Vec<&str> = between.iter().take(3).map(|entry| index.entries[*entry].item.name.as_str()).collect();
-        let dots = if between.len() > shown.len() { ", .." } else { "" };
-        let verb = if is_called(changed.kind) { "calls" } else { "uses" };
-        (rank, format!("{verb} {change} {changed} through {}{dots}", shown.join(", ")))
+        let between = between.iter().map(|entry| index.entries[*entry].item.name.clone()).collect();
+        SelectedBecause::Through { item, between, is_call: is_called(changed.kind) }
     }
 }
 

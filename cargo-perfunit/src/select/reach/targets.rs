@@ -2,69 +2,29 @@
 
 use super::graph::{Graph, PackageNode, is_below};
 use crate::git::path::parent;
-use crate::model::{ChangeKind, TargetId, TargetKind};
+use crate::model::{ChangeKind, ReachedBy, TargetId, TargetKind};
 use crate::select::source::{ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// What a change can reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// Targets with tests of workspace members, each with its causes, most telling first.
-    pub targets: BTreeMap<TargetId, Vec<Cause>>,
+    /// Targets with tests of workspace members, each with what reaches it, most telling first.
+    pub targets: BTreeMap<TargetId, Vec<ReachedBy>>,
     /// Changed files that are in no package of the workspace and reach nothing.
     pub nowhere: Vec<String>,
 }
 
-/// Why a target is reached. `Display` gives the words for people.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    /// A changed item of its own code or of a library that it uses.
-    Item {
-        /// What happened to the item.
-        change: ChangeKind,
-        /// What kind of item.
-        kind: ItemKind,
-        /// What to call it: [`ChangedItem::label`].
-        label: String,
-        path: String,
-        /// Line in that file, from 1.
-        line: usize,
-    },
-    /// External packages in the lock file. Empty: unknown which.
-    LockFile {
-        path: String,
-        /// The packages that the target depends on and that differ.
-        packages: Vec<String>,
-    },
-    /// A manifest differs in its version number only.
-    Version {
-        path: String,
-    },
-    BuildScript {
-        path: String,
-    },
-    /// Another file: manifest, cargo config, data, Rust code outside the module tree.
-    File {
-        path: String,
-    },
+/// Why a target is reached, and whether that is code which others call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Cause {
+    by: ReachedBy,
+    is_beside_the_code: bool,
 }
 
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cause::Item { change, label, path, line, .. } => write!(f, "{change} {label} ({path}:{line})"),
-            Cause::LockFile { path, packages } if packages.is_empty() => write!(f, "{path} changed"),
-            Cause::LockFile { path, packages } => {
-                let shown = packages.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-                let more = packages.len().saturating_sub(3);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                write!(f, "{path}: {shown}{more} changed")
-            }
-            Cause::Version { path } => write!(f, "{path}: version changed"),
-            Cause::BuildScript { path } => write!(f, "build script {path} changed"),
-            Cause::File { path } => write!(f, "{path} changed"),
-        }
+impl From<ReachedBy> for Cause {
+    fn from(by: ReachedBy) -> Self {
+        Self { by, is_beside_the_code: false }
     }
 }
 
@@ -122,9 +82,10 @@ impl<'a> Sources<'a> {
         Self { graph, holders, packages, causes: Vec::new(), nowhere: BTreeSet::new() }
     }
 
-    fn cause(&mut self, cause: Cause) -> usize {
+    fn cause(&mut self, cause: impl Into<Cause>) -> usize {
+        let cause = cause.into();
         match self.causes.iter().rposition(|known| *known == cause) {
-            Some(position) if !matches!(cause, Cause::Item { .. }) => position,
+            Some(position) if !matches!(cause.by, ReachedBy::Item(_)) => position,
             _ => {
                 self.causes.push(cause);
                 self.causes.len() - 1
@@ -133,8 +94,10 @@ impl<'a> Sources<'a> {
     }
 
     fn item(&mut self, item: &ChangedItem) {
-        let ChangedItem { change, kind, path, line, .. } = item;
-        let cause = Cause::Item { change: *change, kind: *kind, label: item.label(), path: path.clone(), line: *line };
+        let path = &item.path;
+        let is_beside_the_code =
+            matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other);
+        let cause = Cause { by: ReachedBy::Item(item.code_change()), is_beside_the_code };
         let mut placed = false;
         for path in [Some(path), item.from.as_ref()].into_iter().flatten() {
             let Some(holders) = self.holders.get(path.as_str()).cloned() else { continue };
@@ -167,7 +130,7 @@ impl<'a> Sources<'a> {
     fn build_script(&mut self, path: &str) -> bool {
         let is_script = |node: &PackageNode| node.build_script.as_deref() == Some(path);
         let Some(package) = self.graph.packages.iter().position(is_script) else { return false };
-        let cause = self.cause(Cause::BuildScript { path: path.to_owned() });
+        let cause = self.cause(ReachedBy::BuildScript { path: path.to_owned() });
         self.packages[package].exported.insert(cause);
         true
     }
@@ -189,7 +152,7 @@ impl<'a> Sources<'a> {
             self.nowhere.insert(path.clone());
             return;
         }
-        let cause = self.cause(Cause::File { path: path.clone() });
+        let cause = self.cause(ReachedBy::File { path: path.clone() });
         let package = &mut self.packages[package];
         if beside_the_library {
             package.own.insert(cause)
@@ -210,20 +173,20 @@ impl<'a> Sources<'a> {
         let at_root = parent(&path) == self.graph.root;
         match &input.kind {
             InputKind::LockFile { packages } if at_root => self.lock_file(&path, packages),
-            InputKind::CargoConfig => self.everywhere(Cause::File { path }),
-            InputKind::Manifest | InputKind::WorkspaceManifest if at_root => self.everywhere(Cause::File { path }),
-            InputKind::ManifestVersion if at_root => self.everywhere(Cause::Version { path }),
+            InputKind::CargoConfig => self.everywhere(ReachedBy::File { path }),
+            InputKind::Manifest | InputKind::WorkspaceManifest if at_root => self.everywhere(ReachedBy::File { path }),
+            InputKind::ManifestVersion if at_root => self.everywhere(ReachedBy::Version { path }),
             // Only the one at the root counts; so do profiles and patches.
             InputKind::LockFile { .. } => drop(self.nowhere.insert(path)),
             InputKind::Manifest | InputKind::WorkspaceManifest => {
-                self.in_package(path, |path| Cause::File { path }, Exported::Yes);
+                self.in_package(path, |path| ReachedBy::File { path }, Exported::Yes);
             }
-            InputKind::ManifestVersion => self.in_package(path, |path| Cause::Version { path }, Exported::No),
-            InputKind::BuildScript => self.in_package(path, |path| Cause::BuildScript { path }, Exported::Yes),
+            InputKind::ManifestVersion => self.in_package(path, |path| ReachedBy::Version { path }, Exported::No),
+            InputKind::BuildScript => self.in_package(path, |path| ReachedBy::BuildScript { path }, Exported::Yes),
             InputKind::Data => {
                 // The library can only have it built in if it lies beside its code; that is a habit, not a rule.
                 let exported = if self.is_in_library_folder(&path) { Exported::Yes } else { Exported::No };
-                self.in_package(path, |path| Cause::File { path }, exported);
+                self.in_package(path, |path| ReachedBy::File { path }, exported);
             }
         }
     }
@@ -232,7 +195,7 @@ impl<'a> Sources<'a> {
     /// if there are none.
     fn named(&mut self, path: &str) -> bool {
         let Some(folders) = self.graph.named_by.get(path) else { return false };
-        let cause = self.cause(Cause::File { path: path.to_owned() });
+        let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         for (position, package) in self.graph.packages.iter().enumerate() {
             if folders.contains(&package.dir) {
                 self.packages[position].exported.insert(cause);
@@ -249,14 +212,14 @@ impl<'a> Sources<'a> {
         })
     }
 
-    fn everywhere(&mut self, cause: Cause) {
+    fn everywhere(&mut self, cause: ReachedBy) {
         let cause = self.cause(cause);
         for package in &mut self.packages {
             package.own.insert(cause);
         }
     }
 
-    fn in_package(&mut self, path: String, cause: impl FnOnce(String) -> Cause, exported: Exported) {
+    fn in_package(&mut self, path: String, cause: impl FnOnce(String) -> ReachedBy, exported: Exported) {
         let Some(package) = self.graph.nearest_package(&path) else {
             self.nowhere.insert(path);
             return;
@@ -277,7 +240,7 @@ impl<'a> Sources<'a> {
                 None => changed.to_vec(),
             };
             if !packages.is_empty() || changed.is_empty() {
-                let cause = self.cause(Cause::LockFile { path: path.to_owned(), packages });
+                let cause = self.cause(ReachedBy::LockFile { path: path.to_owned(), packages });
                 self.packages[position].own.insert(cause);
             }
         }
@@ -337,18 +300,21 @@ impl<'a> Sources<'a> {
         dependencies.flat_map(|dependency| all(&dependency.package)).map(|(position, _)| position).collect()
     }
 
-    fn most_telling_first(&self, causes: &CauseSet) -> Vec<Cause> {
+    fn most_telling_first(&self, causes: &CauseSet) -> Vec<ReachedBy> {
         let mut causes: Vec<Cause> = causes.iter().map(|cause| self.causes[*cause].clone()).collect();
-        let is_beside_the_code =
-            |kind: ItemKind| matches!(kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other);
-        causes.sort_by_key(|cause| match cause {
-            Cause::Item { kind, .. } if is_beside_the_code(*kind) => 3,
-            Cause::Item { change: ChangeKind::Changed, .. } => 0,
-            Cause::LockFile { .. } | Cause::BuildScript { .. } => 1,
-            Cause::Item { change: ChangeKind::Added | ChangeKind::Removed, .. } | Cause::File { .. } => 2,
-            Cause::Item { .. } => 3,
-            Cause::Version { .. } => 4,
+        causes.sort_by_key(|Cause { by, is_beside_the_code }| match by {
+            ReachedBy::Item(_) if *is_beside_the_code => 3,
+            ReachedBy::Request => 0,
+            ReachedBy::Item(item) => match item.change {
+                ChangeKind::Changed => 0,
+                ChangeKind::Added | ChangeKind::Removed => 2,
+                ChangeKind::Moved => 3,
+            },
+            ReachedBy::LockFile { .. } | ReachedBy::BuildScript { .. } => 1,
+            ReachedBy::File { .. } => 2,
+            ReachedBy::Version { .. } => 4,
         });
+        let mut causes: Vec<ReachedBy> = causes.into_iter().map(|cause| cause.by).collect();
         causes.dedup();
         causes
     }

@@ -4,7 +4,7 @@
 
 use super::graph::Files;
 use super::names::{NameIndex, Named, TestSource};
-use crate::model::{ChangeKind, Sides, TargetKind};
+use crate::model::{ChangeKind, Sides, TargetKind, TestCodeItem};
 use crate::select::source::{ChangedItem, ItemKind, SourceDiff};
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ pub struct TestCode<'a> {
     pub files: &'a Files,
 }
 
-/// The changed item of a test's own code, in words, or `None` if its code is the same in both versions.
+/// The changed item of a test's own code, or `None` if its code is the same in both versions.
 ///
 /// A test's own code is its function without attributes that leave its work alone (`#[ignore]`), and all test code that
 /// it names, directly or through other test code: helper functions, types, constants, macros. Test code is what is below
@@ -34,13 +34,13 @@ pub fn changed_test_code(
     kind: TargetKind,
     code: &Sides<TestCode<'_>>,
     diff: &SourceDiff,
-) -> Option<String> {
+) -> Option<TestCodeItem> {
     let base = Version { code: code.base, kind };
     let head = Version { code: code.head, kind };
     let (old, new) = (base.function(name), head.function(name));
     // On one side only: spelled out here, made by a macro there. A new or removed test is not for us to tell.
     if old.map(workload) != new.map(workload) {
-        return Some(name.rsplit("::").next().unwrap_or(name).to_owned());
+        return Some(TestCodeItem::Function(name.rsplit("::").next().unwrap_or(name).to_owned()));
     }
     let changed: Vec<&ChangedItem> = diff
         .items
@@ -53,25 +53,25 @@ pub fn changed_test_code(
     }
     if old.is_none() && kind == TargetKind::Bench {
         // The names of benchmarks are made when they run: all code of the target counts as theirs.
-        return changed.first().map(|item| in_words(item));
+        return changed.first().map(|item| test_item(item));
     }
     if old.is_none()
         && let Some(item) = changed_generator(name, &head, &changed)
     {
-        return Some(in_words(item));
+        return Some(test_item(item));
     }
     let (of_base, of_head) = (base.named_by(name), head.named_by(name));
     let is_named = |item: &&&ChangedItem| of_base.holds(item) || of_head.holds(item);
-    changed.iter().find(is_named).map(|item| in_words(item))
+    changed.iter().find(is_named).map(|item| test_item(item))
 }
 
-fn in_words(item: &ChangedItem) -> String {
-    let what = match item.kind {
-        ItemKind::Macro => "macro ",
-        ItemKind::MacroCall => "call of ",
-        _ => "helper ",
-    };
-    format!("{what}{item}")
+fn test_item(item: &ChangedItem) -> TestCodeItem {
+    let change = item.code_change();
+    match item.kind {
+        ItemKind::Macro => TestCodeItem::Macro(change),
+        ItemKind::MacroCall => TestCodeItem::MacroCall(change),
+        _ => TestCodeItem::Helper(change),
+    }
 }
 
 fn workload(entry: &Named) -> &str {

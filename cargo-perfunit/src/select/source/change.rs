@@ -1,7 +1,6 @@
 //! The vocabulary of a source difference.
 
-use crate::model::{ChangeKind, CodeChange};
-use std::fmt;
+use crate::model::{ChangeKind, CodeChange, Irrelevance};
 
 /// A file that differs between the two versions. A rename is a removal and an addition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,12 +77,6 @@ impl ChangedItem {
     }
 }
 
-impl fmt::Display for ChangedItem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}:{})", self.label(), self.path, self.line)
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKind {
     Function,
@@ -137,31 +130,4 @@ pub enum InputKind {
     CargoConfig,
     /// Any other file; the code may include it or read it.
     Data,
-}
-
-/// Why a changed file cannot reach a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Irrelevance {
-    /// Rust or TOML with the same meaning as before.
-    OnlyCommentsOrFormatting,
-    /// A manifest, in keys that only describe the package.
-    OnlyPackageDescription,
-    /// A lock file, in nothing but the packages of the workspace itself.
-    OnlyLocalVersions,
-    /// Text for people that no Rust file mentions.
-    Documentation,
-    /// Settings of tools around the code: CI, formatter, linter, editor, git.
-    Tooling,
-}
-
-impl fmt::Display for Irrelevance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Irrelevance::OnlyCommentsOrFormatting => "only comments, documentation or formatting differ",
-            Irrelevance::OnlyPackageDescription => "only the package's description differs",
-            Irrelevance::OnlyLocalVersions => "only versions of the workspace's own packages differ",
-            Irrelevance::Documentation => "documentation that no Rust file mentions",
-            Irrelevance::Tooling => "settings of tools around the code",
-        })
-    }
 }

@@ -1,9 +1,9 @@
 //! The comparison of two versions: items matched by identity, then by content.
 
-use super::change::{ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
+use super::change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
 use super::inputs::{self, Fate};
 use super::items::{Item, coarse, items};
-use crate::model::ChangeKind;
+use crate::model::{ChangeKind, Irrelevance};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What differs. `mentioned` tells whether any Rust file of the repository holds this file name in a string literal, so

@@ -1,7 +1,8 @@
 //! Files besides Rust code: which of them can reach a build or a run, and which changes of them cannot.
 
-use super::change::{FileChange, InputKind, Irrelevance};
+use super::change::{FileChange, InputKind};
 use super::locked::changes;
+use crate::model::Irrelevance;
 use toml::{Table, Value};
 
 /// What becomes of a changed file.

@@ -25,7 +25,7 @@ mod surroundings;
 mod test_attributes;
 
 pub(crate) use attributes::is_test;
-pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, Irrelevance, ItemKind, SourceDiff};
+pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
 pub use compare::diff;
 pub use condition::Condition;
 pub use items::{Item, items};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::samples::{explanation, full, run, unmeasured};
-use crate::model::{ExplanationNote, Note, Side, Threshold, Warning};
+use crate::model::{ChangedPart, ExplanationNote, Note, ReachedBy, SelectedBecause, Side, Threshold, Warning};
 
 /// Elements without an end, of those that the page has.
 const VOID: [&str; 2] = ["meta", "input"];
@@ -62,7 +62,7 @@ fn names_and_messages_cannot_break_the_page() {
     for outcome in &mut run.outcomes {
         outcome.test.name = hostile.into();
         outcome.test.target.package = hostile.into();
-        outcome.selected_because = hostile.into();
+        outcome.selected_because = Some(SelectedBecause::Target(ReachedBy::File { path: hostile.into() }));
         outcome.notes = vec![Note::OwnThreshold { threshold: Threshold::default(), from: hostile.into() }];
     }
     let mut told = explanation();
@@ -73,7 +73,7 @@ fn names_and_messages_cannot_break_the_page() {
     run.base.label = hostile.into();
     run.warnings = vec![Warning::NothingMoreExplained { why: hostile.into() }];
     run.environment.cpu = hostile.into();
-    run.selection.changes = vec![hostile.into()];
+    run.selection.changes = vec![ChangedPart::File(hostile.into())];
     let page = page(&run);
     assert_well_formed(&page);
     assert_eq!(page.matches("<script>").count(), 2);

@@ -39,7 +39,7 @@ fn check_files(path: &str, kind: TargetKind, base: &str, head: &str, expected: &
     let code = Sides { base: TestCode { index: &base, files: &files }, head: TestCode { index: &head, files: &files } };
     let found: Vec<(&str, String)> = ["tests::plain", "tests::helped", "tests::one", "tests::two", "in_folder"]
         .iter()
-        .filter_map(|name| Some((*name, changed_test_code(name, kind, &code, &diff)?)))
+        .filter_map(|name| Some((*name, changed_test_code(name, kind, &code, &diff)?.to_string())))
         .collect();
     let found: Vec<(&str, &str)> = found.iter().map(|(name, item)| (*name, item.as_str())).collect();
     assert_eq!(found, expected);

@@ -38,7 +38,7 @@ const CRITERION: &[EmbeddedFile] = embed!(
 const DIVAN: &[EmbeddedFile] =
     embed!("stand-ins/divan": "lib.rs", "alloc.rs", "bencher.rs", "counter.rs", "private.rs");
 
-const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs");
+const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs", "tests.rs");
 
 /// The library that gives both processes of a pair the same random numbers, built by a plain rustc call.
 pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "preloaded.rs");

@@ -30,6 +30,8 @@ pub enum Unlisted {
     Nothing,
     #[error("it ends before any of them")]
     NoBenchmark,
+    #[error("none is compiled with these features")]
+    NotCompiled,
     #[error("`--list` printed `{line}`, which is not of the form `name: test`")]
     OtherForm { line: String },
     #[error("`{arguments}` did not end within {seconds} s")]

@@ -70,6 +70,25 @@ fn unit_tests_stay_where_benchmarks_among_them_do_not_compile() {
 }
 
 #[test]
+fn what_a_benchmark_says_that_it_works_through_is_a_throughput() {
+    let project = project();
+    let tests = "test(=divans::made::values) | test(=inner::mix) | test(=divans::counted) | test(=divans::renamed)";
+    let document = project.perfunit(["diff", "HEAD~1", "--benches", "-E", tests, "--message-format", "json"]).json();
+    let found = document["tests"].as_array().unwrap().iter().filter(|test| test["verdict"] == "slower");
+    let mut units = BTreeSet::new();
+    for test in found {
+        let throughput = &test["throughput"];
+        let Some(unit) = throughput["unit"].as_str() else { continue };
+        units.insert((test["name"].as_str().unwrap(), unit));
+        let amount = |side: &str, ns: &str| throughput[side].as_f64().unwrap() * test[ns].as_f64().unwrap() / 1e9;
+        let (base, head) = (amount("base_per_second", "base_ns"), amount("head_per_second", "head_ns"));
+        assert!((base - head).abs() < 1e-6 && (base - base.round()).abs() < 1e-6, "{test}");
+    }
+    let expected = [("divans::made::values", "elements"), ("inner::mix", "bytes"), ("divans::counted", "chars")];
+    assert_eq!(units, expected.into());
+}
+
+#[test]
 fn a_bench_target_that_is_not_there_is_an_error_with_those_that_are() {
     let run = project().perfunit(["list", "HEAD~1", "--bench", "libtest"]).expect(2);
     assert!(run.stderr.contains("there is no bench target `libtest` in the chosen packages"), "{}", run.stderr);

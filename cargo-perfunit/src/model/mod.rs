@@ -35,6 +35,7 @@ mod selecting;
 mod sides;
 mod test;
 mod threshold;
+mod throughput;
 mod uncovered;
 mod undecided;
 mod unexplained;
@@ -85,6 +86,7 @@ pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
 pub use threshold::{
     InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
 };
+pub use throughput::{Throughput, WorkUnit};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use undecided::Undecided;
 pub use unexplained::{BuiltWith, Unexplained};

@@ -1,6 +1,7 @@
 //! What a benchmark is given to repeat its body with.
 
 use crate::measurement::{Measurement, WallTime};
+use crate::options::Throughput;
 use perfunit_runtime::__private::bench;
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -8,8 +9,11 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 /// Runs a benchmark if it is wanted.
-pub fn bench<M: Measurement>(id: &str, mut f: impl FnMut(&mut Bencher<'_, M>)) {
+pub fn bench<M: Measurement>(id: &str, throughput: Option<&Throughput>, mut f: impl FnMut(&mut Bencher<'_, M>)) {
     if bench::is_wanted(id) {
+        if let Some((unit, amount)) = throughput.map(Throughput::of_run) {
+            bench::works_through(unit, amount);
+        }
         f(&mut Bencher { measurement: PhantomData });
     }
 }

@@ -45,7 +45,7 @@ impl<M: Measurement> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        bencher::bench(id, f);
+        bencher::bench(id, None, f);
         self
     }
 
@@ -53,7 +53,7 @@ impl<M: Measurement> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
-        bencher::bench(&id.alone(), |bencher: &mut Bencher<'_, M>| f(bencher, input));
+        bencher::bench(&id.alone(), None, |bencher: &mut Bencher<'_, M>| f(bencher, input));
         self
     }
 

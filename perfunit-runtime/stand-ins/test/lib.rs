@@ -64,6 +64,9 @@ pub struct Bencher {
 impl Bencher {
     #[inline(never)]
     pub fn iter<T, F: FnMut() -> T>(&mut self, inner: F) {
+        if self.bytes > 0 {
+            bench::works_through(bench::unit::BYTES, self.bytes);
+        }
         let inner = RefCell::new(inner);
         bench::run(&|runs| {
             let inner = &mut *inner.borrow_mut();

@@ -8,7 +8,7 @@ use super::debug_information::DebugInformation;
 use super::embedded::LIBTEST;
 use super::rustc_call::Call;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
-use super::{doctests, link};
+use super::{doctests, link, own_runtime};
 use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::fs;
@@ -52,7 +52,8 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     let kept = kept_arguments(arguments, debug_information);
     let is_bench = (call.cfg_test || call.test) && call.has_root(shadow::is_bench);
     if is_bench {
-        command.args(with_stand_ins(kept, &config.stand_ins));
+        let stand_ins = own_runtime::stand_ins(&config, compiler(&config, rustc), &call, &kept)?;
+        command.args(with_stand_ins(kept, &stand_ins));
     } else {
         command.args(kept);
     }

@@ -18,6 +18,8 @@ struct Options {
     types: Option<Vec<Type>>,
     consts: Option<ExprArray>,
     ignore: Option<Expr>,
+    /// What is counted beside time, with the counter of which it is the amount.
+    counters: Vec<(Option<&'static str>, Expr)>,
 }
 
 impl Options {
@@ -40,6 +42,15 @@ impl Options {
                 syn::bracketed!(list in value);
                 self.types = Some(list.parse_terminated(Type::parse, Token![,])?.into_iter().collect());
             }
+            "counter" => self.counters.push((None, meta.value()?.parse()?)),
+            "counters" => match meta.value()?.parse()? {
+                Expr::Array(array) => self.counters.extend(array.elems.into_iter().map(|counter| (None, counter))),
+                counter => self.counters.push((None, counter)),
+            },
+            "bytes_count" => self.counters.push((Some("BytesCount"), meta.value()?.parse()?)),
+            "chars_count" => self.counters.push((Some("CharsCount"), meta.value()?.parse()?)),
+            "cycles_count" => self.counters.push((Some("CyclesCount"), meta.value()?.parse()?)),
+            "items_count" => self.counters.push((Some("ItemsCount"), meta.value()?.parse()?)),
             option => {
                 let value = if meta.input.peek(Token![=]) { Some(meta.value()?.parse::<Expr>()?) } else { None };
                 if option == "ignore" {
@@ -122,11 +133,12 @@ fn entry(divan: &Path, options: &Options, function: &ItemFn, variant: &Variant<'
     let constant = constant.map(|constant| quote!(::std::string::ToString::to_string(&{ #constant }),));
     let parts = quote!(&[#of_type #constant]);
     let inputs: Vec<&FnArg> = function.sig.inputs.iter().collect();
+    let count = counted(divan, options);
     let wrong = |what: &str| Err(syn::Error::new_spanned(&function.sig, what));
     let Some(args) = &options.args else {
         return match inputs.len() {
-            0 => Ok(quote!(benches.plain(#parts, |divan| divan.bench(#called));)),
-            1 => Ok(quote!(benches.plain(#parts, #called);)),
+            0 => Ok(quote!(benches.plain(#parts, |divan| { #count divan.bench(#called) });)),
+            1 => Ok(quote!(benches.plain(#parts, |divan| { #count #called(divan); });)),
             _ => wrong("an argument without the option `args`"),
         };
     };
@@ -144,8 +156,18 @@ fn entry(divan: &Path, options: &Options, function: &ItemFn, variant: &Variant<'
             #parts,
             || #returns { #args },
             |arg| #divan::__private::ToStringHelper(arg).to_string(),
-            |divan, arg| #bench,
+            |divan, arg| { #count #bench; },
         );
+    })
+}
+
+/// Before the benchmark runs; divan reports all counters, we the first.
+fn counted(divan: &Path, options: &Options) -> Option<TokenStream> {
+    let (of, amount) = options.counters.first()?;
+    let counter = of.map(|of| quote::format_ident!("{of}"));
+    Some(match counter {
+        Some(counter) => quote!(#divan::__private::count(&#divan::counter::#counter::from(#amount));),
+        None => quote!(#divan::__private::count(&#amount);),
     })
 }
 

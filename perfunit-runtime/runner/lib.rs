@@ -30,13 +30,15 @@ fn libtest(tests: &[&TestDescAndFn]) {
     test::test_main_static_abort(tests);
 }
 
-/// One line a test: name, ignored, should_panic, file, line; separated by tabs.
+/// One line a test: name, ignored, should_panic, file, line, and `bench` if it is none; separated by tabs.
 fn list(path: &Path, tests: &[&TestDescAndFn]) {
     let mut lines = String::new();
     for test in tests {
         let desc = &test.desc;
         let panics = !matches!(desc.should_panic, ShouldPanic::No);
-        let line = writeln!(lines, "{}\t{}\t{panics}\t{}\t{}", desc.name, desc.ignore, desc.source_file, desc.start_line);
+        let bench = if matches!(test.testfn, TestFn::StaticBenchFn(_)) { "\tbench" } else { "" };
+        let (name, ignored, file, from) = (&desc.name, desc.ignore, desc.source_file, desc.start_line);
+        let line = writeln!(lines, "{name}\t{ignored}\t{panics}\t{file}\t{from}{bench}");
         line.expect("writing to a string cannot fail");
     }
     if let Err(error) = std::fs::write(path, lines) {

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Write;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub use crate::serve::{timed_by_itself, untimed};
@@ -110,6 +111,14 @@ pub fn in_parts(runs: u64, length: u64, mut part: impl FnMut(usize)) {
         let some = length.clamp(1, left);
         part(some as usize);
         left -= some;
+    }
+}
+
+/// Says how many of a [`unit`](crate::page::unit) a run of the benchmark works through.
+pub fn works_through(unit: u32, amount: u64) {
+    if let Some(seat) = taken_seat() {
+        seat.area().unit.store(unit, Relaxed);
+        seat.area().amount.store(amount, Relaxed);
     }
 }
 

@@ -59,7 +59,10 @@ pub mod __private {
     /// For stand-ins of bench harnesses.
     #[cfg(target_os = "linux")]
     pub mod bench {
-        pub use crate::bench::{in_parts, is_wanted, is_wanted_if_ignored, run, timed_by_itself, untimed};
+        pub use crate::bench::{
+            in_parts, is_wanted, is_wanted_if_ignored, run, timed_by_itself, untimed, works_through,
+        };
+        pub use crate::page::unit;
     }
     /// For generated calls.
     #[cfg(target_os = "linux")]

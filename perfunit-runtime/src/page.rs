@@ -45,7 +45,7 @@ const fn text(name: &CStr) -> &str {
 }
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0006;
+pub const MAGIC: u64 = 0x7065_7266_756e_0007;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -132,6 +132,22 @@ pub mod child {
     pub const FAILED: u32 = u32::MAX - 1;
 }
 
+/// What a benchmark says that it works through; [`SideArea::unit`].
+pub mod unit {
+    /// It says nothing.
+    pub const NONE: u32 = 0;
+    /// Bytes.
+    pub const BYTES: u32 = 1;
+    /// Elements, or items.
+    pub const ELEMENTS: u32 = 2;
+    /// Characters.
+    pub const CHARS: u32 = 3;
+    /// Bits.
+    pub const BITS: u32 = 4;
+    /// Cycles.
+    pub const CYCLES: u32 = 5;
+}
+
 /// How far a process got. The tool reads it after the process has ended.
 pub mod state {
     /// Not yet in the test.
@@ -186,6 +202,10 @@ pub struct SideArea {
     pub io_is_counted: AtomicU32,
     /// How the last forked child ended: one of [`child`].
     pub child_status: AtomicU32,
+    /// One of [`unit`].
+    pub unit: AtomicU32,
+    /// How many of these a run works through.
+    pub amount: AtomicU64,
     /// Panic message, UTF-8, cut.
     pub message: [AtomicU8; MESSAGE_LEN],
     /// Time of each batch, ns.

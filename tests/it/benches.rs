@@ -35,6 +35,60 @@ fn a_bench_target_is_chosen_by_its_name_and_benchmarks_by_theirs() {
 }
 
 #[test]
+fn benchmarks_among_unit_tests_are_apart_from_these() {
+    let project = Case::all()["unit-benches"].project();
+    let named = |names: &[(&str, &str)]| -> BTreeSet<(String, String)> {
+        names.iter().map(|(name, kind)| ((*name).to_owned(), (*kind).to_owned())).collect()
+    };
+    let benches = [
+        ("tests::mix", "lib-bench"),
+        ("tests::count_up", "lib-bench"),
+        ("tests::left_out", "lib-bench"),
+        ("in_binary", "bin-bench"),
+    ];
+    assert_eq!(listed(&project, &["--benches"]), named(&benches));
+    assert_eq!(listed(&project, &["--benches", "-E", "kind(bench) & test(=in_binary)", "--all-tests"]).len(), 4);
+    let stdout = project.perfunit(["list", "HEAD~1", "--lib", "--all-tests", "--why"]).expect(0).stdout;
+    assert!(stdout.contains("[not captured: a benchmark, measured on request (--benches)]"), "{stdout}");
+}
+
+#[test]
+fn unit_tests_stay_where_benchmarks_among_them_do_not_compile() {
+    let project = Case::all()["unit-benches"].project();
+    let library = std::fs::read_to_string(project.path().join("src/lib.rs")).unwrap();
+    project.write(
+        "src/lib.rs",
+        &format!(
+            "{library}\n#[cfg(test)]\nmod more {{\n    extern crate test;\n    pub use test::stats::Summary;\n}}\n"
+        ),
+    );
+    project.commit("more");
+    let run = project.perfunit(["list", "HEAD", "--lib", "--benches", "--all-tests"]).expect(0);
+    assert!(run.stdout.contains("tests::is_no_benchmark"), "{}", run.stdout);
+    let why = "unit-benches::lib-bench/unit_benches: does not compile with the interface that replaces its harness";
+    assert!(run.stdout.contains(why), "{}", run.stdout);
+}
+
+#[test]
+fn what_a_benchmark_says_that_it_works_through_is_a_throughput() {
+    let project = project();
+    let tests = "test(=divans::made::values) | test(=inner::mix) | test(=divans::counted) | test(=divans::renamed)";
+    let document = project.perfunit(["diff", "HEAD~1", "--benches", "-E", tests, "--message-format", "json"]).json();
+    let found = document["tests"].as_array().unwrap().iter().filter(|test| test["verdict"] == "slower");
+    let mut units = BTreeSet::new();
+    for test in found {
+        let throughput = &test["throughput"];
+        let Some(unit) = throughput["unit"].as_str() else { continue };
+        units.insert((test["name"].as_str().unwrap(), unit));
+        let amount = |side: &str, ns: &str| throughput[side].as_f64().unwrap() * test[ns].as_f64().unwrap() / 1e9;
+        let (base, head) = (amount("base_per_second", "base_ns"), amount("head_per_second", "head_ns"));
+        assert!((base - head).abs() < 1e-6 && (base - base.round()).abs() < 1e-6, "{test}");
+    }
+    let expected = [("divans::made::values", "elements"), ("inner::mix", "bytes"), ("divans::counted", "chars")];
+    assert_eq!(units, expected.into());
+}
+
+#[test]
 fn a_bench_target_that_is_not_there_is_an_error_with_those_that_are() {
     let run = project().perfunit(["list", "HEAD~1", "--bench", "libtest"]).expect(2);
     assert!(run.stderr.contains("there is no bench target `libtest` in the chosen packages"), "{}", run.stderr);

@@ -37,6 +37,7 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Fou
     let found = match (status, text) {
         (None, _) => Err(Unlisted::TimedOut { arguments, seconds: LONGEST.as_secs() }),
         (Some(status), _) if !status.success() => Err(Unlisted::Failed { arguments, status: status.to_string() }),
+        (Some(_), None) if executable.target.kind.beside().is_some() => Err(Unlisted::NotCompiled),
         (Some(_), None) => Err(Unlisted::NoBenchmark),
         (Some(_), Some(text)) => Ok(found(&String::from_utf8_lossy(&text))),
     };

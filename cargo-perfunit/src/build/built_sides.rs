@@ -9,6 +9,7 @@ use super::kept::SideBuild;
 use super::pairing::Pairing;
 use super::shadow::{Injected, Injections};
 use super::toolchain::Variant;
+use crate::cargo::Target;
 use crate::error::{Error, ExitCode, Result, apart};
 use crate::git::FileSet;
 use crate::model::{NoBench, Side, Sides, TargetId, TestCodeDifference, Warning};
@@ -72,7 +73,12 @@ impl Builder<'_> {
         variant: Variant,
     ) -> Result<BuiltSides> {
         let targets = job.workspace.packages.iter().flat_map(|package| &package.targets);
-        let benches = targets.filter(|target| roots.get(Path::new(&target.root)) == Some(Injected::Bench));
+        let can_be_left_out = |target: &&Target| match roots.get(Path::new(&target.root)) {
+            Some(Injected::Bench) => true,
+            Some(Injected::MacroAndBench) => target.id.kind.beside().is_some(),
+            Some(Injected::Macro) | None => false,
+        };
+        let benches = targets.filter(can_be_left_out);
         let mut attempt = AsMeasured {
             pairing,
             injections: roots.clone(),
@@ -164,6 +170,13 @@ impl AsMeasured {
         });
         let failed: Vec<_> = failed.collect();
         let found = !failed.is_empty();
+        for (root, target) in &self.benches {
+            if target.kind.beside().is_some() && failed.iter().any(|(failed, _)| failed == target) {
+                // The unit tests beside it stay.
+                self.roots.set(root, Injected::Macro);
+            }
+        }
+        self.injections = self.roots.without(&self.without_macro);
         self.left_out.extend(failed);
         found
     }

@@ -26,19 +26,20 @@ pub const GROWTH: &[EmbeddedFile] = embed!("growth": "lib.rs", "counter.rs", "le
 /// A crate that stands in for a harness of benchmarks, built by a plain rustc call: its name, and its sources.
 pub type StandIn = (&'static str, &'static [EmbeddedFile]);
 
-pub const STAND_INS: [StandIn; 3] = [("criterion", CRITERION), ("divan", DIVAN), (LIBTEST, TEST)];
+pub const STAND_INS: [StandIn; 3] = [(CRITERION_NAME, CRITERION), ("divan", DIVAN), (LIBTEST, TEST)];
 
+pub const CRITERION_NAME: &str = "criterion";
 /// The crate of the built-in harness.
 pub const LIBTEST: &str = "test";
 
 const CRITERION: &[EmbeddedFile] = embed!(
-    "stand-ins/criterion": "lib.rs", "bencher.rs", "group.rs", "id.rs", "measurement.rs", "options.rs", "profiler.rs"
+    "stand-ins/criterion": "lib.rs", "async_bencher.rs", "async_executor.rs", "batches.rs", "bencher.rs", "group.rs", "id.rs", "measurement.rs", "options.rs", "profiler.rs"
 );
 
 const DIVAN: &[EmbeddedFile] =
     embed!("stand-ins/divan": "lib.rs", "alloc.rs", "bencher.rs", "counter.rs", "private.rs");
 
-const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs");
+const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs", "tests.rs");
 
 /// The library that gives both processes of a pair the same random numbers, built by a plain rustc call.
 pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "preloaded.rs");

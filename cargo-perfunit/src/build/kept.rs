@@ -183,17 +183,26 @@ pub(super) fn keep(
         let package = invocation.env.get("CARGO_PKG_NAME").cloned().unwrap_or_default();
         let target = TargetId { package, kind: *kind, name: name.clone() };
         let bundled = extracted.get(&target).and_then(|extracted| extracted.bundled.as_ref().ok());
-        executables.push(TestExecutable {
+        let harness = harness(built)?;
+        let test = TestExecutable {
             doctests: bundled.map(|bundled| bundled.doctests.clone()),
             target,
             path,
             cwd: invocation.cwd.clone(),
             env: BTreeMap::new(),
-            harness: harness(built)?,
+            harness: harness.of_tests,
             link: link::carry(built, links.join(file_name(built)))?,
             libraries: BTreeMap::new(),
+        };
+        let benches = kind.of_benches().zip(harness.of_benches).map(|(kind, harness)| TestExecutable {
+            target: TargetId { kind, ..test.target.clone() },
+            harness,
+            ..test.clone()
         });
-        commands.push(invocation);
+        for executable in std::iter::once(test).chain(benches) {
+            executables.push(executable);
+            commands.push(invocation);
+        }
     }
     let inputs = Inputs::keep(&artifacts.reported, invocations, &folder, &links)?;
     for (executable, invocation) in executables.iter_mut().zip(commands) {
@@ -242,16 +251,26 @@ fn linked_in(binary: &Path, artifacts: &Artifacts) -> BTreeSet<PathBuf> {
     others.map(Path::to_owned).chain([below]).collect()
 }
 
+/// Who drives what is in an executable.
+struct Harnesses {
+    of_tests: Harness,
+    /// If there can be benchmarks among unit tests.
+    of_benches: Option<Harness>,
+}
+
 /// The rustc wrapper left a note beside every executable that it gave a harness.
-fn harness(built: &Path) -> Result<Harness> {
+fn harness(built: &Path) -> Result<Harnesses> {
     let note = PathBuf::from(format!("{}{HARNESS_SUFFIX}", built.display()));
-    Ok(match fs::read_if_exists(&note)?.as_deref() {
-        Some(b"runner") => Harness::Runner,
+    let note = fs::read_if_exists(&note)?;
+    let of_tests = match note.as_deref() {
+        Some(b"runner" | b"runner and bench") => Harness::Runner,
         Some(b"bench") if contains(&fs::read(built)?, BENCH_MARKER.as_bytes()) => Harness::Bench,
         // A bench target may have criterion and not use it.
         Some(b"bench") | None => Harness::Own,
         Some(_) => Harness::Libtest,
-    })
+    };
+    let of_benches = (note.as_deref() == Some(b"runner and bench")).then_some(Harness::Bench);
+    Ok(Harnesses { of_tests, of_benches })
 }
 
 fn file_name(path: &Path) -> &std::ffi::OsStr {

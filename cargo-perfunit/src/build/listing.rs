@@ -51,6 +51,7 @@ fn captured(executable: &TestExecutable, found: Vec<Found>, otherwise: Option<Ca
     let (marked, generated) = (marked_names(&bytes, MARKER), marked_names(&bytes, GENERATED_MARKER.as_bytes()));
     let with = |test: Found| {
         let capture = match &test.name {
+            _ if test.obstacle.is_some() => None,
             name if marked.contains(name) => Some(Capture::Macro),
             name if generated.contains(name) => Some(Capture::Generated),
             _ => otherwise,
@@ -70,7 +71,7 @@ fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Option<Vec<
     Ok(Some(String::from_utf8_lossy(&text).lines().filter_map(parse_line).collect()))
 }
 
-/// A test's name, ignored, should panic, file, line; separated by tabs.
+/// A test's name, ignored, should panic, file, line, and what it is if it is no test; separated by tabs.
 pub(super) fn parse_line(line: &str) -> Option<Found> {
     let mut fields = line.split('\t');
     let (name, ignored, _should_panic) = (fields.next()?, fields.next()? == "true", fields.next()?);
@@ -80,7 +81,7 @@ pub(super) fn parse_line(line: &str) -> Option<Found> {
         ignored,
         place: place.map(|(file, line)| (file.to_owned(), line)),
         capture: None,
-        obstacle: None,
+        obstacle: fields.next().map(|_bench| NotCaptured::Benchmark),
     })
 }
 
@@ -143,6 +144,13 @@ mod tests {
     fn marked_names_lose_the_crate_and_survive_noise() {
         let bytes = b"\x7fELF..perfunit-test=demo::a::b;\0perfunit-test=demo::c;xperfunit-tes perfunit-test=\xff;";
         assert_eq!(marked_names(bytes, MARKER), BTreeSet::from(["a::b".to_owned(), "c".to_owned()]));
+    }
+
+    #[test]
+    fn a_benchmark_among_tests_is_told_apart() {
+        let obstacle = |line: &str| parse_line(line).unwrap().obstacle;
+        assert_eq!(obstacle("a\tfalse\tfalse\tsrc/a.rs\t12\tbench"), Some(NotCaptured::Benchmark));
+        assert_eq!(obstacle("a\tfalse\tfalse\tsrc/a.rs\t12"), None);
     }
 
     #[test]

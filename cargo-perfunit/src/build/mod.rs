@@ -26,6 +26,7 @@ mod link;
 mod listing;
 mod made;
 mod own_harness;
+mod own_runtime;
 mod pairing;
 mod request;
 mod rustc_call;

@@ -8,7 +8,7 @@ use super::debug_information::DebugInformation;
 use super::embedded::LIBTEST;
 use super::rustc_call::Call;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
-use super::{doctests, link};
+use super::{doctests, link, own_runtime};
 use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::fs;
@@ -52,7 +52,8 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     let kept = kept_arguments(arguments, debug_information);
     let is_bench = (call.cfg_test || call.test) && call.has_root(shadow::is_bench);
     if is_bench {
-        command.args(with_stand_ins(kept, &config.stand_ins));
+        let stand_ins = own_runtime::stand_ins(&config, compiler(&config, rustc), &call, &kept)?;
+        command.args(with_stand_ins(kept, &stand_ins));
     } else {
         command.args(kept);
     }
@@ -86,6 +87,8 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     if is_bench {
         add_libtest(&mut command, &config, &call);
         note_harness(&call, "bench")?;
+    } else if call.test && call.has_root(shadow::has_unit_benches) && add_libtest(&mut command, &config, &call) {
+        note_harness(&call, "runner and bench")?;
     } else if call.test {
         add_our_runner(&mut command, &config, &call)?;
     }
@@ -162,11 +165,11 @@ fn add_our_runner(command: &mut Command, config: &WrapperConfig, call: &Call) ->
     note_harness(call, if config.runner.is_some() { "runner" } else { "libtest" })
 }
 
-/// Gives a bench target with the built-in harness our stand-in of that; `#[bench]` is unstable.
-fn add_libtest(command: &mut Command, config: &WrapperConfig, call: &Call) {
-    if let Some(libtest) = config.stand_ins.get(LIBTEST).filter(|_| call.test) {
-        command.env("RUSTC_BOOTSTRAP", "1").args(["--extern", &library(LIBTEST, libtest)]);
-    }
+/// Gives what has the built-in harness our stand-in of that, if there is one; `#[bench]` is unstable.
+fn add_libtest(command: &mut Command, config: &WrapperConfig, call: &Call) -> bool {
+    let Some(libtest) = config.stand_ins.get(LIBTEST).filter(|_| call.test) else { return false };
+    command.env("RUSTC_BOOTSTRAP", "1").args(["--extern", &library(LIBTEST, libtest)]);
+    true
 }
 
 /// Arguments with our stand-ins in the place of the crates that they stand for.

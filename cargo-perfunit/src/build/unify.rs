@@ -130,8 +130,8 @@ fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
     let mut named = BTreeSet::new();
     for target in request.targets {
         let (flag, name) = match target.kind {
-            TargetKind::Lib => ("--lib", None),
-            TargetKind::Bin => ("--bin", Some(&target.name)),
+            TargetKind::Lib | TargetKind::LibBench => ("--lib", None),
+            TargetKind::Bin | TargetKind::BinBench => ("--bin", Some(&target.name)),
             TargetKind::Test => ("--test", Some(&target.name)),
             TargetKind::Example => ("--example", Some(&target.name)),
             TargetKind::Bench => ("--bench", Some(&target.name)),

@@ -30,12 +30,19 @@ impl Workspace {
         }
     }
 
-    /// Takes all targets with benchmarks of the members, as `cargo bench` does.
-    pub fn add_benches(&mut self) {
-        let targets =
-            self.packages.iter_mut().filter(|package| package.member).flat_map(|package| &mut package.targets);
-        for target in targets.filter(|target| target.id.kind == TargetKind::Bench) {
-            target.tested = true;
+    /// Takes all targets with benchmarks of the members, as `cargo bench` does; those among unit tests as targets of their
+    /// own, where a target is said to have any.
+    pub fn add_benches(&mut self, has_benches: &dyn Fn(&Package, &Target) -> bool) {
+        for package in self.packages.iter_mut().filter(|package| package.member) {
+            let among_tests = |target: &Target| {
+                let kind = target.id.kind.of_benches().filter(|_| target.tested && has_benches(package, target))?;
+                Some(Target { id: TargetId { kind, ..target.id.clone() }, ..target.clone() })
+            };
+            let among_tests: Vec<Target> = package.targets.iter().filter_map(among_tests).collect();
+            for target in package.targets.iter_mut().filter(|target| target.id.kind == TargetKind::Bench) {
+                target.tested = true;
+            }
+            package.targets.extend(among_tests);
         }
     }
 }

@@ -277,6 +277,7 @@ fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) ->
         threshold: if slow == Side::Head { plan.factor - 1.0 } else { 1.0 - 1.0 / plan.factor },
         sample: Sample::default(),
         bound: Some(Bound { ratio, limit_ns, calls }),
+        throughput: None,
     };
     let metrics = match &config.metering {
         None => Metrics::new(),

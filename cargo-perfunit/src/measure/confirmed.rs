@@ -147,6 +147,7 @@ pub mod tests {
             asked: Threshold::new(0.1).unwrap(),
             sample: Sample::default(),
             bound: None,
+            throughput: None,
         };
         let (notes, metrics) = (Vec::new(), Metrics::new());
         Figures { verdict, measured, spread: 0.01, seconds_per_pair: 0.01, notes, metrics }

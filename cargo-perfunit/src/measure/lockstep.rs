@@ -6,11 +6,12 @@ use super::inheritance::Inheritance;
 use super::running::{self, Pads, Programs, Running, Start};
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Capture, Mode, Side, Sides};
+use crate::model::{Capture, Mode, Side, Sides, WorkUnit};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;
 use perfunit_runtime::page::{
     self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
+    unit,
 };
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -115,6 +116,8 @@ pub struct SideEnd {
     pub message: String,
     /// Whether the whole test function is the workload (captured by the runner).
     pub whole_function: bool,
+    /// What a run works through, if its benchmark says it.
+    pub work: Option<(WorkUnit, u64)>,
     /// How a forked child ended that did not come to the end of its call.
     pub child: Option<ExitStatus>,
 }
@@ -276,8 +279,20 @@ fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>
         readings: read_readings(area),
         message: String::from_utf8_lossy(&message).into_owned(),
         whole_function: area.whole_function.load(Relaxed) != 0,
+        work: work_unit(area.unit.load(Relaxed)).map(|unit| (unit, area.amount.load(Relaxed))),
         child: broken_child(area.child_status.load(Relaxed)),
     }
+}
+
+fn work_unit(number: u32) -> Option<WorkUnit> {
+    Some(match number {
+        unit::BYTES => WorkUnit::Bytes,
+        unit::ELEMENTS => WorkUnit::Elements,
+        unit::CHARS => WorkUnit::Chars,
+        unit::BITS => WorkUnit::Bits,
+        unit::CYCLES => WorkUnit::Cycles,
+        _ => return None,
+    })
 }
 
 fn broken_child(status: u32) -> Option<ExitStatus> {

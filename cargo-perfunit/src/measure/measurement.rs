@@ -242,6 +242,7 @@ impl Measurement {
             asked: self.asked,
             sample: pairs.sample(used),
             bound: None,
+            throughput: pairs.throughput,
         };
         let all = self.unit.pairs(pairs.units()).max(1);
         Figures {

@@ -5,7 +5,7 @@ use super::lockstep::PairEnd;
 use super::secondary_metrics::Beside;
 use super::work::{Comparison, Work};
 use crate::decide::{self, PairsPerLayout, Rule, Sequential};
-use crate::model::{Sample, Side, Sides};
+use crate::model::{Sample, Side, Sides, Throughput};
 
 /// The unit of replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +54,15 @@ pub struct Pairs {
     pub unit: Vec<(f64, Sides<f64>)>,
     pub work: Work,
     pub beside: Beside,
+    /// What a run works through, as benchmarks say it.
+    pub throughput: Option<Throughput>,
 }
 
 impl Pairs {
     pub fn new(rule: Rule) -> Self {
         let (times, batches, unit) = Default::default();
         let (work, beside) = (Work::default(), Beside::default());
-        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside }
+        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside, throughput: None }
     }
 
     pub fn units(&self) -> usize {
@@ -93,6 +95,7 @@ impl Pairs {
             self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
         }
         self.work.add(pair);
+        self.throughput = Throughput::of(pair.sides.as_ref().map(|side| side.work));
         self.beside.add(pair, comparison);
         self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
         if self.unit.len() < per_unit {

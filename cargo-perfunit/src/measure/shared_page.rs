@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::system::os::SharedMemory;
-use perfunit_runtime::page::{MAGIC, PAGE_BYTES, Page, state};
+use perfunit_runtime::page::{MAGIC, PAGE_BYTES, Page, state, unit};
 use std::fs::File;
 use std::ops::Deref;
 use std::sync::atomic::Ordering::Relaxed;
@@ -38,6 +38,7 @@ impl SharedPage {
             }
             side.first_cpu_ns.store(0, Relaxed);
             side.peak_rss.store(0, Relaxed);
+            side.unit.store(unit::NONE, Relaxed);
         }
     }
 }

@@ -36,6 +36,7 @@ mod selection;
 mod sides;
 mod test;
 mod threshold;
+mod throughput;
 mod uncovered;
 mod undecided;
 mod unexplained;
@@ -90,6 +91,7 @@ pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
 pub use threshold::{
     InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
 };
+pub use throughput::{Throughput, WorkUnit};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use undecided::Undecided;
 pub use unexplained::{BuiltWith, Unexplained};

@@ -3,7 +3,7 @@
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding,
     Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, SelectedBecause, Selection, Sharding,
-    Side, Stages, TestId, Threshold, Unexplained, Verdict, Warning, Why, margin,
+    Side, Sides, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why, WorkUnit, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,9 @@ pub struct Measured {
     /// What single calls showed, if they decided and not pairs; the change is theirs then, from the least to the most.
     #[serde(default)]
     pub bound: Option<Bound>,
+    /// What a run works through, if its benchmark says it.
+    #[serde(default)]
+    pub throughput: Option<Throughput>,
 }
 
 impl Measured {
@@ -54,6 +57,12 @@ impl Measured {
             Verdict::Inconclusive => self.threshold.max(self.detectable) > self.asked.margin(),
             Verdict::ChangedBelowThreshold | Verdict::Same => self.margin() > self.asked.margin(),
         }
+    }
+
+    /// What is worked through in a second, if the benchmark says it.
+    pub fn per_second(&self) -> Option<(WorkUnit, Sides<f64>)> {
+        let throughput = self.throughput?;
+        Some((throughput.unit, throughput.per_second(Sides { base: self.base_ns, head: self.head_ns })))
     }
 
     /// What a test that is the same can have changed by at most.

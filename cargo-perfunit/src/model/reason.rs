@@ -141,6 +141,8 @@ pub enum NotCaptured {
     OtherRuntime,
     /// Run alone it ends before its body.
     NeverReached,
+    /// It is a benchmark among unit tests, and these were asked for.
+    Benchmark,
     Doctest(NoDoctest),
 }
 

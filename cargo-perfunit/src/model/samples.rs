@@ -63,6 +63,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
         asked: ten_percent(),
         sample: sample(base_ns, estimate),
         bound: None,
+        throughput: None,
     }
 }
 

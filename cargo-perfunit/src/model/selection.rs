@@ -221,6 +221,8 @@ pub enum Unlisted {
     Nothing,
     /// It ended before any benchmark.
     NoBenchmark,
+    /// With these features.
+    NotCompiled,
     OtherForm {
         line: String,
     },

@@ -21,6 +21,10 @@ pub enum TargetKind {
     Example,
     /// Benchmarks, a file or folder in `benches/`.
     Bench,
+    /// The `#[bench]` functions among the unit tests of the library.
+    LibBench,
+    /// The same of a binary.
+    BinBench,
     /// The doc tests of the library.
     Doctest,
 }
@@ -29,8 +33,10 @@ impl TargetKind {
     /// Whether it holds code that tests are about, and not only tests.
     pub fn holds_code(self) -> bool {
         match self {
-            // The files of a library are those in which its doc tests stand.
-            TargetKind::Lib | TargetKind::Bin | TargetKind::Doctest => true,
+            // The files of a library are those in which its doc tests and benchmarks stand.
+            TargetKind::Lib | TargetKind::Bin | TargetKind::LibBench | TargetKind::BinBench | TargetKind::Doctest => {
+                true
+            }
             TargetKind::Test | TargetKind::Example | TargetKind::Bench => false,
         }
     }
@@ -39,8 +45,32 @@ impl TargetKind {
     pub fn is_told_of_binaries(self) -> bool {
         match self {
             TargetKind::Test | TargetKind::Bench => true,
-            TargetKind::Lib | TargetKind::Bin | TargetKind::Example | TargetKind::Doctest => false,
+            TargetKind::Lib
+            | TargetKind::Bin
+            | TargetKind::Example
+            | TargetKind::LibBench
+            | TargetKind::BinBench
+            | TargetKind::Doctest => false,
         }
+    }
+
+    /// For benchmarks that are in one executable with unit tests: the kind of these.
+    pub fn beside(self) -> Option<TargetKind> {
+        match self {
+            TargetKind::LibBench => Some(TargetKind::Lib),
+            TargetKind::BinBench => Some(TargetKind::Bin),
+            TargetKind::Lib
+            | TargetKind::Bin
+            | TargetKind::Test
+            | TargetKind::Example
+            | TargetKind::Bench
+            | TargetKind::Doctest => None,
+        }
+    }
+
+    /// For unit tests: the kind of the benchmarks among them.
+    pub fn of_benches(self) -> Option<TargetKind> {
+        [TargetKind::LibBench, TargetKind::BinBench].into_iter().find(|kind| kind.beside() == Some(self))
     }
 }
 
@@ -52,6 +82,8 @@ impl fmt::Display for TargetKind {
             TargetKind::Test => "test",
             TargetKind::Example => "example",
             TargetKind::Bench => "bench",
+            TargetKind::LibBench => "lib-bench",
+            TargetKind::BinBench => "bin-bench",
             TargetKind::Doctest => "doctest",
         })
     }
@@ -76,8 +108,9 @@ impl fmt::Display for TargetId {
             TargetKind::Test => write!(f, "{package}::{name}"),
             TargetKind::Bin => write!(f, "{package}::bin/{name}"),
             TargetKind::Example => write!(f, "{package}::example/{name}"),
-            TargetKind::Bench => write!(f, "{package}::bench/{name}"),
-            TargetKind::Doctest => write!(f, "{package}::doctest/{name}"),
+            TargetKind::Bench | TargetKind::LibBench | TargetKind::BinBench | TargetKind::Doctest => {
+                write!(f, "{package}::{kind}/{name}")
+            }
         }
     }
 }

@@ -44,7 +44,6 @@ pub enum NoDoctest {
     Ignored,
     NoRun,
     CompileFail,
-    StandaloneCrate,
     /// It is a test harness of its own.
     TestHarness,
     OtherEdition {
@@ -54,8 +53,6 @@ pub enum NoDoctest {
     CrateAttribute {
         what: String,
     },
-    /// `#[macro_use] extern crate`, which only the root of a crate can have.
-    MacroUse,
     /// Something that a program has once.
     WholeProgram {
         what: String,

@@ -9,11 +9,9 @@ impl fmt::Display for NoDoctest {
             NoDoctest::Ignored => f.write_str("marked `ignore`"),
             NoDoctest::NoRun => f.write_str("marked `no_run`"),
             NoDoctest::CompileFail => f.write_str("marked `compile_fail`"),
-            NoDoctest::StandaloneCrate => f.write_str("marked `standalone_crate`"),
             NoDoctest::TestHarness => f.write_str("marked `test_harness`"),
             NoDoctest::OtherEdition { edition } => write!(f, "marked `edition{edition}`, which is not the crate's"),
             NoDoctest::CrateAttribute { what } => write!(f, "needs a crate of its own for `#![{what}]`"),
-            NoDoctest::MacroUse => f.write_str("needs a crate of its own for `#[macro_use] extern crate`"),
             NoDoctest::WholeProgram { what } => write!(f, "needs a program of its own for `{what}`"),
             NoDoctest::DoesNotCompile { error } => write!(f, "does not compile beside other doc tests: {error}"),
             NoDoctest::TextChanged { error } => {

@@ -164,6 +164,7 @@ fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
         .measured
         .iter()
         .map(statistics)
+        .chain(outcome.measured.as_ref().and_then(|measured| throughput(measured, glyphs)))
         .chain(costs)
         .chain(check)
         .chain(responsible)
@@ -210,6 +211,13 @@ pub fn statistics(measured: &Measured) -> String {
         format::count(*pairs, "pair"),
         format::magnitude(*detectable),
     )
+}
+
+/// What a benchmark works through in a second on both versions, in a line.
+pub fn throughput(measured: &Measured, glyphs: Glyphs) -> Option<String> {
+    let (unit, per_second) = measured.per_second()?;
+    let Sides { base, head } = per_second.map(|rate| format::rate(rate, unit));
+    Some(format!("throughput {base} {} {head}", glyphs.arrow()))
 }
 
 /// How a bound came about.

@@ -1,7 +1,7 @@
 //! Numbers and names as words: durations, percentages, counts, commits.
 
 pub use crate::model::short_commit;
-use crate::model::{Change, Engine, VersionName};
+use crate::model::{Change, Engine, VersionName, WorkUnit};
 use std::time::Duration;
 
 /// What stands in for a figure that is not a finite number.
@@ -73,6 +73,18 @@ pub fn cost_width(engine: Engine) -> usize {
 /// A number of bytes, three significant digits from a KiB on: `640 B`, `1.20 KiB`.
 pub fn bytes(bytes: f64) -> String {
     scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])
+}
+
+/// What is worked through in a second: `1.20 GB/s`, `35.0 Melem/s`.
+pub fn rate(per_second: f64, unit: WorkUnit) -> String {
+    let units = match unit {
+        WorkUnit::Bytes => ["B/s", "kB/s", "MB/s", "GB/s"],
+        WorkUnit::Elements => ["elem/s", "kelem/s", "Melem/s", "Gelem/s"],
+        WorkUnit::Chars => ["char/s", "kchar/s", "Mchar/s", "Gchar/s"],
+        WorkUnit::Bits => ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"],
+        WorkUnit::Cycles => ["Hz", "kHz", "MHz", "GHz"],
+    };
+    scaled(per_second, 1e3, 1e3, units)
 }
 
 /// A number of events, to the last one as long as that can be read: `0`, `99999`, `1.23 M`.

@@ -17,7 +17,7 @@ use super::generated_document::Calls;
 use super::growth;
 use super::metered::{CrossCheck, MetricResult, metrics};
 use super::ratchet;
-use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, finite, pretty};
+use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, Throughput, finite, pretty};
 use crate::model::{self, Capture, EffectClass, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, Why};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,9 @@ pub struct TestResult {
     pub base_ns: Option<f64>,
     /// The same on head.
     pub head_ns: Option<f64>,
+    /// What a benchmark works through, as it says itself.
+    #[serde(default)]
+    pub throughput: Option<Throughput>,
     /// What single calls showed, if they decided and not pairs.
     #[serde(default)]
     pub bound: Option<Bound>,
@@ -240,6 +243,7 @@ impl From<&Outcome> for TestResult {
             change: measured.map(|m| Interval::from(m.change)),
             base_ns: measured.and_then(|m| finite(m.base_ns)),
             head_ns: measured.and_then(|m| finite(m.head_ns)),
+            throughput: measured.and_then(Throughput::of),
             bound: measured.and_then(|m| m.bound.as_ref()).map(Bound::from),
             pairs: measured.map(|m| m.pairs),
             layouts: measured.map(|m| m.layouts),

@@ -88,6 +88,7 @@ impl fmt::Display for NotCaptured {
             NotCaptured::AttributeDiffers => "its attribute resolves differently in the two versions",
             NotCaptured::OtherRuntime => "runtime of another version",
             NotCaptured::NeverReached => "its body is never reached when it is run alone",
+            NotCaptured::Benchmark => "a benchmark, measured on request (--benches)",
             NotCaptured::Doctest(why) => return why.fmt(f),
         })
     }

@@ -157,6 +157,7 @@ impl fmt::Display for Unlisted {
         match self {
             Self::Nothing => f.write_str("`--list` printed no line of the form `name: test`"),
             Self::NoBenchmark => f.write_str("it ends before any of them"),
+            Self::NotCompiled => f.write_str("none is compiled with these features"),
             Self::OtherForm { line } => {
                 write!(f, "`--list` printed `{line}`, which is not of the form `name: test`")
             }

@@ -69,6 +69,23 @@ impl From<&model::Bound> for Bound {
     }
 }
 
+/// What a benchmark works through, as it says itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Throughput {
+    pub unit: model::WorkUnit,
+    /// So many of the unit per second on base.
+    pub base_per_second: Option<f64>,
+    /// The same on head.
+    pub head_per_second: Option<f64>,
+}
+
+impl Throughput {
+    pub fn of(measured: &model::Measured) -> Option<Self> {
+        let (unit, per_second) = measured.per_second()?;
+        Some(Self { unit, base_per_second: finite(per_second.base), head_per_second: finite(per_second.head) })
+    }
+}
+
 /// Why a test has no verdict, or less of one. Of the fields after `text` only those of its kind are present.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {

@@ -35,7 +35,8 @@ pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result
     let has = |target: &&&Target| {
         kinds.is_empty()
             || kinds.iter().any(|(kind, name)| {
-                *kind == target.id.kind && name.as_ref().is_none_or(|name| name.takes(&target.id.name))
+                let is_bench = *kind == TargetKind::Bench && name.is_none() && target.id.kind.beside().is_some();
+                is_bench || (*kind == target.id.kind && name.as_ref().is_none_or(|name| name.takes(&target.id.name)))
             })
     };
     Ok(InScope {
@@ -136,7 +137,7 @@ fn unknown(kind: TargetKind, name: &str, known: &[&str]) -> Error {
     let kind = match kind {
         TargetKind::Bin => "binary",
         TargetKind::Bench => "bench target",
-        TargetKind::Lib | TargetKind::Test | TargetKind::Example | TargetKind::Doctest => "integration test",
+        _ => "integration test",
     };
     let error = Error::usage(format!("there is no {kind} `{name}` in the chosen packages"));
     match known {

@@ -7,12 +7,13 @@ use super::read_sources;
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope};
 use super::source::{self, ChangedInput, FileChange, Holder, InputKind, SourceDiff};
-use super::target_files::TargetFiles;
+use super::target_files::{self, TargetFiles};
 use super::wanted::Wanted;
 use crate::build::shadow::{Injected, Injections};
-use crate::build::{Builder, Pairing, Place, TestCode};
+use crate::build::{Builder, Pairing, Place, TestCode, contains};
 use crate::cargo::{self, Package, Target, Workspace};
 use crate::error::{Error, Result};
+use crate::git::path::is_rust;
 use crate::git::{FileSet, Versions};
 use crate::model::{
     ChangedPart, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId, TargetKind,
@@ -74,11 +75,15 @@ impl Selected {
         let packages: BTreeSet<&str> = self.targets.keys().map(|target| target.package.as_str()).collect();
         let built = self.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
         let tested = built.flat_map(|package| &package.targets).filter(|target| target.tested);
+        let what = |target: &Target| match target.id.kind {
+            TargetKind::Bench if self.benches => Injected::Bench,
+            kind if kind.beside().is_some() => Injected::MacroAndBench,
+            _ => Injected::Macro,
+        };
         // A root that others have as well gets our `#[test]`.
-        let (benches, others): (Vec<&Target>, Vec<&Target>) =
-            tested.partition(|target| self.benches && target.id.kind == TargetKind::Bench);
-        let benches = benches.into_iter().map(|target| (&target.root, Injected::Bench));
-        benches.chain(others.into_iter().map(|target| (&target.root, Injected::Macro))).collect()
+        let mut injected: Vec<_> = tested.map(|target| (&target.root, what(target))).collect();
+        injected.sort_by_key(|(_, what)| *what);
+        injected.into_iter().collect()
     }
 
     /// Both versions with the test code of `tests_of`.
@@ -107,7 +112,7 @@ impl Selected {
         let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
         let built = self.workspace.packages.iter().filter(|package| packages.contains(&package.name));
         let is_asked = |kind| self.in_scope.iter().any(|target| target.kind == kind);
-        let (doctests, benches) = (is_asked(TargetKind::Doctest), is_asked(TargetKind::Bench));
+        let (doctests, benches) = (is_asked(TargetKind::Doctest), is_asked(TargetKind::Bench) || self.benches);
         let on_request = built.flat_map(|Package { name, targets, doctests: has_doctests, .. }| {
             let has_benches = targets.iter().any(|target| target.id.kind == TargetKind::Bench);
             let of_doc = (*has_doctests && !doctests).then(|| UnmeasuredTarget::Doctests { package: name.clone() });
@@ -148,7 +153,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         workspace.add_doctests();
     }
     if wanted.scope.asks_for(TargetKind::Bench) {
-        workspace.add_benches();
+        workspace.add_benches(&|package, target| has_benches(versions, package, target));
     }
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
@@ -237,6 +242,17 @@ impl Selected {
             self.diff.inputs.push(input);
         }
     }
+}
+
+/// Whether some file of a target of unit tests has a `#[bench]`. Modules are followed only where the package has one.
+fn has_benches(versions: &Versions, package: &Package, target: &Target) -> bool {
+    let head = &versions.files.head;
+    let has = |path: &str| versions.read_file(head, path).is_some_and(|text| contains(&text, b"#[bench]"));
+    let benches = Path::new(&package.dir).join("benches");
+    let of_package = head.entries.keys().filter(|path| path.starts_with(&package.dir) && !path.starts_with(&benches));
+    let mut rust = of_package.filter(|path| is_rust(path));
+    rust.any(|path| has(&path.to_string_lossy()))
+        && target_files::modules(versions, head, &target.root).keys().any(|path| has(path))
 }
 
 fn source_diff(versions: &Versions) -> Result<SourceDiff> {

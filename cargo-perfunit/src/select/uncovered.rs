@@ -195,8 +195,8 @@ impl Coverage<'_> {
     /// A `main` that tests may start: of a harness, or of a binary.
     fn is_main(&self, entry: &Named) -> bool {
         let is_started = |kind| match kind {
-            TargetKind::Lib | TargetKind::Doctest => false,
-            TargetKind::Bin => self.starts_binaries,
+            TargetKind::Lib | TargetKind::LibBench | TargetKind::Doctest => false,
+            TargetKind::Bin | TargetKind::BinBench => self.starts_binaries,
             TargetKind::Test | TargetKind::Example | TargetKind::Bench => true,
         };
         entry.item.ident == "main"

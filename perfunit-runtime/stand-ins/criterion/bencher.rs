@@ -1,6 +1,10 @@
 //! What a benchmark is given to repeat its body with.
 
+use crate::async_bencher::AsyncBencher;
+use crate::async_executor::AsyncExecutor;
+use crate::batches::{made, BatchSize};
 use crate::measurement::{Measurement, WallTime};
+use crate::options::Throughput;
 use perfunit_runtime::__private::bench;
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -8,8 +12,11 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 /// Runs a benchmark if it is wanted.
-pub fn bench<M: Measurement>(id: &str, mut f: impl FnMut(&mut Bencher<'_, M>)) {
+pub fn bench<M: Measurement>(id: &str, throughput: Option<&Throughput>, mut f: impl FnMut(&mut Bencher<'_, M>)) {
     if bench::is_wanted(id) {
+        if let Some((unit, amount)) = throughput.map(Throughput::of_run) {
+            bench::works_through(unit, amount);
+        }
         f(&mut Bencher { measurement: PhantomData });
     }
 }
@@ -18,32 +25,11 @@ pub struct Bencher<'a, M: Measurement = WallTime> {
     measurement: PhantomData<&'a M>,
 }
 
-/// How many inputs are made at a time.
-#[derive(Debug, Eq, PartialEq, Copy, Hash, Clone)]
-pub enum BatchSize {
-    SmallInput,
-    LargeInput,
-    PerIteration,
-    NumBatches(u64),
-    NumIterations(u64),
-    #[doc(hidden)]
-    __NonExhaustive,
-}
-
-impl BatchSize {
-    /// As criterion divides so many runs.
-    fn inputs(self, runs: u64) -> u64 {
-        match self {
-            BatchSize::SmallInput => runs.div_ceil(10),
-            BatchSize::LargeInput => runs.div_ceil(1000),
-            BatchSize::NumBatches(batches) => runs.div_ceil(batches.max(1)),
-            BatchSize::NumIterations(inputs) => inputs,
-            BatchSize::PerIteration | BatchSize::__NonExhaustive => 1,
-        }
-    }
-}
-
 impl<'a, M: Measurement> Bencher<'a, M> {
+    pub fn to_async<'b, A: AsyncExecutor>(&'b mut self, runner: A) -> AsyncBencher<'a, 'b, A, M> {
+        AsyncBencher::new(runner)
+    }
+
     #[inline(never)]
     pub fn iter<O, R: FnMut() -> O>(&mut self, routine: R) {
         let routine = RefCell::new(routine);
@@ -114,8 +100,4 @@ impl<'a, M: Measurement> Bencher<'a, M> {
             true
         });
     }
-}
-
-fn made<I>(setup: &mut impl FnMut() -> I, some: usize) -> Vec<I> {
-    (0..some).map(|_| setup()).collect()
 }

@@ -9,19 +9,26 @@ use std::time::Duration;
 
 pub struct BenchmarkGroup<'a, M: Measurement = WallTime> {
     name: String,
+    throughput: Option<Throughput>,
     measurement: PhantomData<&'a M>,
 }
 
 impl<'a, M: Measurement> BenchmarkGroup<'a, M> {
     pub(crate) fn new(name: String) -> Self {
-        Self { name, measurement: PhantomData }
+        Self { name, throughput: None, measurement: PhantomData }
     }
 
     pub fn bench_function<ID: IntoBenchmarkId, F>(&mut self, id: ID, f: F) -> &mut Self
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        bencher::bench(&id.into_benchmark_id().in_group(&self.name), f);
+        bencher::bench(&id.into_benchmark_id().in_group(&self.name), self.throughput.as_ref(), f);
+        self
+    }
+
+    /// Of the benchmarks that follow.
+    pub fn throughput(&mut self, throughput: Throughput) -> &mut Self {
+        self.throughput = Some(throughput);
         self
     }
 
@@ -53,6 +60,5 @@ without_effect! {
     confidence_level(f64);
     significance_level(f64);
     plot_config(PlotConfiguration);
-    throughput(Throughput);
     sampling_mode(SamplingMode);
 }

@@ -1,8 +1,11 @@
 //! Stands in for the crate `criterion` in bench targets: the same interface, but a benchmark's body is served to
 //! cargo-perfunit. What only decides how criterion measures and reports is accepted and has no effect.
 //!
-//! What is missing does not compile, and the target is then reported: async executors, which need crates of the user's.
+//! What is missing does not compile, and the target is then reported.
 
+mod async_bencher;
+pub mod async_executor;
+mod batches;
 mod bencher;
 mod group;
 mod id;
@@ -12,7 +15,9 @@ pub mod profiler;
 
 extern crate perfunit_runtime;
 
-pub use bencher::{BatchSize, Bencher};
+pub use async_bencher::AsyncBencher;
+pub use batches::BatchSize;
+pub use bencher::Bencher;
 pub use group::BenchmarkGroup;
 pub use id::{BenchmarkId, IntoBenchmarkId};
 pub use options::{AxisScale, Baseline, PlotConfiguration, PlottingBackend, SamplingMode, Throughput};
@@ -45,7 +50,7 @@ impl<M: Measurement> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        bencher::bench(id, f);
+        bencher::bench(id, None, f);
         self
     }
 
@@ -53,7 +58,7 @@ impl<M: Measurement> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
-        bencher::bench(&id.alone(), |bencher: &mut Bencher<'_, M>| f(bencher, input));
+        bencher::bench(&id.alone(), None, |bencher: &mut Bencher<'_, M>| f(bencher, input));
         self
     }
 

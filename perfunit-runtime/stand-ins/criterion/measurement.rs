@@ -72,7 +72,7 @@ impl ValueFormatter for Nanoseconds {
     }
 
     fn scale_throughputs(&self, _: f64, throughput: &Throughput, values: &mut [f64]) -> &'static str {
-        values.iter_mut().for_each(|ns| *ns = throughput.units() * 1e9 / *ns);
+        values.iter_mut().for_each(|ns| *ns = throughput.of_run().1 as f64 * 1e9 / *ns);
         "/s"
     }
 

@@ -1,4 +1,6 @@
-//! How criterion measures and reports: accepted, without effect.
+//! How criterion measures and reports: accepted, without effect but for the throughput.
+
+use perfunit_runtime::__private::bench::unit;
 
 #[derive(Debug, PartialEq, Clone)]
 pub enum Throughput {
@@ -10,13 +12,12 @@ pub enum Throughput {
 }
 
 impl Throughput {
-    pub(crate) fn units(&self) -> f64 {
+    /// Unit and amount of a run; of several the first.
+    pub(crate) fn of_run(&self) -> (u32, u64) {
         match *self {
-            Throughput::Bytes(units)
-            | Throughput::BytesDecimal(units)
-            | Throughput::Elements(units)
-            | Throughput::Bits(units)
-            | Throughput::ElementsAndBytes { elements: units, .. } => units as f64,
+            Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes) => (unit::BYTES, bytes),
+            Throughput::Elements(elements) | Throughput::ElementsAndBytes { elements, .. } => (unit::ELEMENTS, elements),
+            Throughput::Bits(bits) => (unit::BITS, bits),
         }
     }
 }

@@ -1,70 +1,115 @@
-//! What divan counts beside time: accepted, without effect.
+//! What divan counts beside time: it becomes a throughput.
 
-pub trait Counter: Sized {}
+use perfunit_runtime::__private::bench::{unit, works_through};
+use std::mem::{size_of, size_of_val};
+
+pub trait Counter: Sized {
+    /// Unit and amount of a run.
+    #[doc(hidden)]
+    fn of_run(&self) -> (u32, u64);
+}
+
+/// Of several counters the last one holds.
+#[doc(hidden)]
+pub fn count(counter: &impl Counter) {
+    let (unit, amount) = counter.of_run();
+    works_through(unit, amount);
+}
+
+/// What a number of things is given as.
+pub trait CountUInt: Copy {
+    #[doc(hidden)]
+    fn amount(self) -> u64;
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {
+        $(impl CountUInt for $number {
+            fn amount(self) -> u64 {
+                self as u64
+            }
+        })*
+    };
+}
+
+numbers! { u8 u16 u32 u64 u128 usize }
 
 macro_rules! counters {
-    ($($name:ident)*) => {
+    ($($name:ident: $unit:ident)*) => {
         $(
             #[derive(Clone, Copy, Debug)]
-            pub struct $name(());
+            pub struct $name(u64);
 
-            impl Counter for $name {}
-
-            impl $name {
-                pub fn new<N>(_: N) -> Self {
-                    Self(())
+            impl Counter for $name {
+                fn of_run(&self) -> (u32, u64) {
+                    (unit::$unit, self.0)
                 }
             }
 
-            impl<N: Into<u64>> From<N> for $name {
-                fn from(_: N) -> Self {
-                    Self(())
+            impl $name {
+                pub fn new<N: CountUInt>(count: N) -> Self {
+                    Self(count.amount())
+                }
+            }
+
+            impl<N: CountUInt> From<N> for $name {
+                fn from(count: N) -> Self {
+                    Self(count.amount())
                 }
             }
         )*
     };
 }
 
-counters! { BytesCount CharsCount CyclesCount ItemsCount }
+counters! { BytesCount: BYTES CharsCount: CHARS CyclesCount: CYCLES ItemsCount: ELEMENTS }
+
+/// Methods for many of a type.
+macro_rules! of_types {
+    ($($name:ident)*) => {
+        impl BytesCount {
+            $(pub const fn $name(many: usize) -> Self {
+                Self::of_many::<$name>(many)
+            })*
+        }
+    };
+}
+
+of_types! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
 impl BytesCount {
     pub const fn of<T>() -> Self {
-        Self(())
+        Self(size_of::<T>() as u64)
     }
 
-    pub const fn of_many<T>(_: usize) -> Self {
-        Self(())
+    pub const fn of_many<T>(many: usize) -> Self {
+        Self((size_of::<T>() * many) as u64)
     }
 
-    pub fn of_val<T: ?Sized>(_: &T) -> Self {
-        Self(())
+    pub fn of_val<T: ?Sized>(value: &T) -> Self {
+        Self(size_of_val(value) as u64)
     }
 
-    pub fn of_iter<T, I: IntoIterator<Item = T>>(_: I) -> Self {
-        Self(())
+    pub fn of_iter<T, I: IntoIterator<Item = T>>(values: I) -> Self {
+        Self::of_many::<T>(values.into_iter().count())
     }
 
-    pub fn of_str<S: ?Sized + AsRef<str>>(_: &S) -> Self {
-        Self(())
+    pub fn of_str<S: ?Sized + AsRef<str>>(text: &S) -> Self {
+        Self::of_val(text.as_ref())
     }
 
-    pub fn of_slice<T, S: ?Sized + AsRef<[T]>>(_: &S) -> Self {
-        Self(())
-    }
-
-    pub const fn u8(_: usize) -> Self {
-        Self(())
+    pub fn of_slice<T, S: ?Sized + AsRef<[T]>>(slice: &S) -> Self {
+        Self::of_val(slice.as_ref())
     }
 }
 
 impl CharsCount {
-    pub fn of_str<S: ?Sized + AsRef<str>>(_: &S) -> Self {
-        Self(())
+    pub fn of_str<S: ?Sized + AsRef<str>>(text: &S) -> Self {
+        Self(text.as_ref().chars().count() as u64)
     }
 }
 
 impl ItemsCount {
-    pub fn of_iter<T, I: IntoIterator<Item = T>>(_: I) -> Self {
-        Self(())
+    pub fn of_iter<T, I: IntoIterator<Item = T>>(values: I) -> Self {
+        Self(values.into_iter().count() as u64)
     }
 }

@@ -1,5 +1,7 @@
 //! What `#[divan::bench]` expands to calls.
 
+pub use crate::counter::count;
+
 use crate::Bencher;
 use perfunit_runtime::__private::bench;
 use std::borrow::Cow;

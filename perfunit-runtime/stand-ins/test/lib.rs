@@ -1,9 +1,12 @@
-//! Stands in for the crate `test` of the toolchain in bench targets with the built-in harness: what the compiler makes of
-//! `#[bench]` and `#[test]` there, but a benchmark's body is served to cargo-perfunit. Tests are not run.
+//! Stands in for the crate `test` of the toolchain in what has the built-in harness and benchmarks: what the compiler makes
+//! of `#[bench]` and `#[test]` there, but a benchmark's body is served to cargo-perfunit. Of bench targets only benchmarks are
+//! asked for; tests beside them are served as by our runner.
 
 extern crate perfunit_runtime;
 
-use perfunit_runtime::__private::bench;
+mod tests;
+
+use perfunit_runtime::__private::{bench, request, Request};
 use std::cell::RefCell;
 use std::process::{ExitCode, Termination};
 
@@ -61,6 +64,9 @@ pub struct Bencher {
 impl Bencher {
     #[inline(never)]
     pub fn iter<T, F: FnMut() -> T>(&mut self, inner: F) {
+        if self.bytes > 0 {
+            bench::works_through(bench::unit::BYTES, self.bytes);
+        }
         let inner = RefCell::new(inner);
         bench::run(&|runs| {
             let inner = &mut *inner.borrow_mut();
@@ -84,8 +90,21 @@ pub fn assert_test_result<T: Termination>(result: T) -> Result<(), Failed> {
     }
 }
 
-/// Runs the benchmarks of the program.
+/// As cargo calls a program for its benchmarks.
+const BENCH: &str = "--bench";
+
+/// Runs the benchmarks of the program, or the tests beside them.
 pub fn test_main_static(tests: &[&TestDescAndFn]) {
+    let is_bench = std::env::args().any(|argument| argument == BENCH);
+    match request() {
+        _ if is_bench => benches(tests),
+        Some(Request::List(path)) => tests::list(&path, tests),
+        Some(Request::Serve { test }) => tests::serve(&test, tests),
+        None => tests::run(tests),
+    }
+}
+
+fn benches(tests: &[&TestDescAndFn]) {
     for TestDescAndFn { desc, testfn } in tests.iter().copied() {
         let (StaticTestName(name), StaticBenchFn(function)) = (&desc.name, testfn) else { continue };
         let is_wanted = if desc.ignore { bench::is_wanted_if_ignored(name) } else { bench::is_wanted(name) };

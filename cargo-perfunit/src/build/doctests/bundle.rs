@@ -30,6 +30,8 @@ pub enum Attribute {
 #[derive(Debug)]
 pub struct Bundle {
     pub text: String,
+    /// Lines at the beginning that some parts have in common, from 1.
+    root: Vec<Vec<usize>>,
     /// The lines of each part, from 1.
     lines: Vec<Range<usize>>,
 }
@@ -37,7 +39,8 @@ pub struct Bundle {
 impl Bundle {
     /// `library` is the crate whose doc tests these are.
     pub fn new(parts: &[Part<'_>], library: &str, edition: &str) -> Self {
-        let mut text = "#[macro_use] extern crate perfunit_macros;\n".to_owned();
+        let (mut text, root) = root(parts);
+        text.push_str("#[macro_use] extern crate perfunit_macros;\n");
         if edition == "2015" {
             // There `use` begins at the root of the crate.
             let _ = writeln!(text, "extern crate r#{library};");
@@ -48,17 +51,41 @@ impl Bundle {
             text.push_str(&module(part));
             lines.push(first..text.lines().count() + 1);
         }
-        Self { text, lines }
+        Self { text, root, lines }
     }
 
-    /// The part that has a line.
-    pub fn part_at(&self, line: usize) -> Option<usize> {
-        self.lines.iter().position(|lines| lines.contains(&line))
+    /// The parts that have a line.
+    pub fn parts_at(&self, line: usize) -> Vec<usize> {
+        let shared = line.checked_sub(1).and_then(|line| self.root.get(line));
+        shared
+            .cloned()
+            .unwrap_or_else(|| self.lines.iter().position(|lines| lines.contains(&line)).into_iter().collect())
     }
 }
 
+/// The lines at the beginning, attributes of one name once, and the parts that want each.
+fn root(parts: &[Part<'_>]) -> (String, Vec<Vec<usize>>) {
+    let name = |attribute: &str| attribute.split('=').next().unwrap_or_default().to_owned();
+    let mut lines: Vec<(String, &str, Vec<usize>)> = Vec::new();
+    let attributes = parts.iter().enumerate().flat_map(|(part, of)| {
+        of.code.root.attributes.iter().map(move |attribute| (part, name(attribute), attribute.as_str()))
+    });
+    let macros = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(part, of)| of.code.root.macros.iter().map(move |line| (part, line.clone(), line.as_str())));
+    for (part, key, line) in attributes.chain(macros) {
+        match lines.iter_mut().find(|(known, ..)| *known == key) {
+            Some((.., parts)) => parts.push(part),
+            None => lines.push((key, line, vec![part])),
+        }
+    }
+    let text = lines.iter().map(|(_, line, _)| format!("{line}\n")).collect();
+    (text, lines.into_iter().map(|(.., parts)| parts).collect())
+}
+
 fn module(part: &Part<'_>) -> String {
-    let Part { module, should_panic, code: Code { crates, body, main }, attribute } = part;
+    let Part { module, should_panic, code: Code { crates, body, main, .. }, attribute } = part;
     let should_panic = if *should_panic { "#[should_panic]" } else { "" };
     let test = match attribute {
         Attribute::Ours => "#[test]",
@@ -95,11 +122,15 @@ pub fn test_in(module: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::extracted::Root;
     use super::*;
 
     #[test]
     fn each_doc_test_has_a_module_and_its_lines() {
-        let code = |main| Code { crates: String::new(), body: "fn main() {\n}".to_owned(), main };
+        let limit =
+            |limit: u32| Root { attributes: vec![format!("#![recursion_limit = \"{limit}\"]")], macros: Vec::new() };
+        let code =
+            |main| Code { root: limit(main as u32), crates: String::new(), body: "fn main() {\n}".to_owned(), main };
         let codes = [Main::Plain, Main::Fallible, Main::Own].map(code);
         let mut used = BTreeSet::new();
         let part = |(number, code)| Part {
@@ -111,10 +142,12 @@ mod tests {
         let parts: Vec<Part<'_>> = codes.iter().enumerate().map(part).collect();
         let bundle = Bundle::new(&parts, "demo", "2021");
         assert!(syn::parse_file(&bundle.text).is_ok(), "{}", bundle.text);
+        assert_eq!(bundle.text.matches("recursion_limit").count(), 1);
+        assert_eq!(bundle.parts_at(1), [0, 1, 2]);
         for (line, text) in bundle.text.lines().enumerate().filter(|(_, text)| text.starts_with("mod ")) {
-            let part = bundle.part_at(line + 1).unwrap();
+            let part = bundle.parts_at(line + 1)[0];
             assert!(text.contains(&parts[part].module));
-            assert_eq!(bundle.part_at(line), part.checked_sub(1));
+            assert_eq!(bundle.parts_at(line).first().copied(), part.checked_sub(1));
         }
     }
 

@@ -12,8 +12,10 @@ use syn::{Attribute, Item};
 const FORMAT: u32 = 2;
 /// What takes part in the whole program, so that one executable cannot have it twice.
 const SHARED: [&str; 4] = ["no_mangle", "export_name", "global_allocator", "link_section"];
-/// Attributes of a crate that decide nothing but warnings and documentation.
-const WITHOUT_EFFECT: [&str; 6] = ["allow", "warn", "deny", "forbid", "expect", "doc"];
+/// Attributes of a crate that decide nothing but warnings and documentation, or take away what need not be used.
+const WITHOUT_EFFECT: [&str; 7] = ["allow", "warn", "deny", "forbid", "expect", "doc", "no_std"];
+/// Attributes of a crate that other doc tests can have as well.
+const SHAREABLE: [&str; 2] = ["recursion_limit", "type_length_limit"];
 
 /// A doc test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,10 +30,20 @@ pub struct DocTest {
 /// The code of a doc test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
+    /// What only the root of a crate can have, and others in it do not mind.
+    pub root: Root,
     /// `extern crate`, which stands before its function.
     pub crates: String,
     pub body: String,
     pub main: Main,
+}
+
+/// What a doc test has in the root of the crate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    pub attributes: Vec<String>,
+    /// `#[macro_use] extern crate`, without a name of its own.
+    pub macros: Vec<String>,
 }
 
 /// What function the code is put into.
@@ -72,7 +84,6 @@ struct Attributes {
     ignore: Ignore,
     test_harness: bool,
     compile_fail: bool,
-    standalone_crate: bool,
     edition: Option<String>,
 }
 
@@ -147,7 +158,6 @@ fn code(raw: Raw, edition: &str, triple: &str) -> Result<Code, NoDoctest> {
         _ if is_ignored => return Err(NoDoctest::Ignored),
         Attributes { compile_fail: true, .. } => return Err(NoDoctest::CompileFail),
         Attributes { no_run: true, .. } => return Err(NoDoctest::NoRun),
-        Attributes { standalone_crate: true, .. } => return Err(NoDoctest::StandaloneCrate),
         Attributes { test_harness: true, .. } => return Err(NoDoctest::TestHarness),
         Attributes { edition: Some(other), .. } if other != edition => {
             return Err(NoDoctest::OtherEdition { edition: other.clone() });
@@ -164,25 +174,34 @@ fn code(raw: Raw, edition: &str, triple: &str) -> Result<Code, NoDoctest> {
         Some(Wrapper { returns_result: true }) => Main::Fallible,
         Some(Wrapper { returns_result: false }) => Main::Plain,
     };
-    Ok(Code { crates: crates(&crate_level)?, body: code, main })
+    let (root, crates) = crates(&crate_level)?;
+    Ok(Code { root, crates, body: code, main })
 }
 
-/// The items before the function, if a module can hold them as the root of a crate does.
-fn crates(crate_level: &str) -> Result<String, NoDoctest> {
+/// The items before the function: for the root of the crate, and for a module.
+fn crates(crate_level: &str) -> Result<(Root, String), NoDoctest> {
     let file = syn::parse_file(crate_level).map_err(|error| NoDoctest::DoesNotCompile { error: error.to_string() })?;
-    let has_effect = |attribute: &&Attribute| !WITHOUT_EFFECT.iter().any(|name| attribute.path().is_ident(name));
-    if let Some(attribute) = file.attrs.iter().find(has_effect) {
-        let what = attribute.path().to_token_stream().to_string();
-        return Err(NoDoctest::CrateAttribute { what });
+    let is_one_of = |attribute: &Attribute, names: &[&str]| names.iter().any(|name| attribute.path().is_ident(name));
+    let mut root = Root::default();
+    for attribute in file.attrs.iter().filter(|attribute| !is_one_of(attribute, &WITHOUT_EFFECT)) {
+        if !is_one_of(attribute, &SHAREABLE) {
+            let what = attribute.path().to_token_stream().to_string();
+            return Err(NoDoctest::CrateAttribute { what });
+        }
+        root.attributes.push(attribute.to_token_stream().to_string());
     }
-    let uses_macros = |item: &Item| {
-        let Item::ExternCrate(item) = item else { return false };
-        item.attrs.iter().any(|attribute| attribute.path().is_ident("macro_use"))
-    };
-    if file.items.iter().any(uses_macros) {
-        return Err(NoDoctest::MacroUse);
+    let mut crates = TokenStream::new();
+    for mut item in file.items {
+        if let Item::ExternCrate(item) = &mut item {
+            let macro_use = item.attrs.iter().position(|attribute| attribute.path().is_ident("macro_use"));
+            if let Some(attribute) = macro_use.map(|position| item.attrs.remove(position)) {
+                let (attribute, ident) = (attribute.to_token_stream(), &item.ident);
+                root.macros.push(format!("{attribute} extern crate {ident} as _;"));
+            }
+        }
+        item.to_tokens(&mut crates);
     }
-    Ok(file.items.iter().map(ToTokens::to_token_stream).collect::<TokenStream>().to_string())
+    Ok((root, crates.to_string()))
 }
 
 #[cfg(test)]
@@ -226,11 +245,9 @@ mod tests {
         check(&json!({"ignore": {"Some": ["wasm", "x86_64"]}}), "", &NoDoctest::Ignored);
         check(&json!({"no_run": true, "compile_fail": true}), "", &NoDoctest::CompileFail);
         check(&json!({"no_run": true}), "", &NoDoctest::NoRun);
-        check(&json!({"standalone_crate": true}), "", &NoDoctest::StandaloneCrate);
         check(&json!({"edition": "2018"}), "", &NoDoctest::OtherEdition { edition: "2018".to_owned() });
         let what = "feature".to_owned();
         check(&json!({}), "#![allow(unused)]\n#![feature(test)]\n", &NoDoctest::CrateAttribute { what });
-        check(&json!({}), "#[macro_use]\nextern crate demo;\n", &NoDoctest::MacroUse);
     }
 
     #[test]
@@ -241,6 +258,16 @@ mod tests {
         let code = found[0].code.as_ref().unwrap();
         assert_eq!((found[0].name.as_str(), found[0].should_panic, code.main), ("f #1", true, Main::Fallible));
         assert_eq!(code.crates, "extern crate r#demo ;");
+    }
+
+    #[test]
+    fn what_only_the_root_of_a_crate_can_have_is_told_apart() {
+        let level =
+            "#![no_std]\n#![recursion_limit = \"256\"]\n#[macro_use]\nextern crate demo;\nextern crate r#other;\n";
+        let (root, crates) = crates(level).unwrap();
+        assert_eq!(root.attributes, ["# ! [recursion_limit = \"256\"]"]);
+        assert_eq!(root.macros, ["# [macro_use] extern crate demo as _;"]);
+        assert_eq!(crates, "extern crate demo ; extern crate r#other ;");
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl<'a> Compiler<'a> {
         let mut error = BundleError { first: String::new(), parts: BTreeMap::new() };
         for diagnostic in diagnostics.filter(|diagnostic| diagnostic.level == DiagnosticLevel::Error) {
             let message = described(&diagnostic);
-            for part in self.places(&diagnostic).filter_map(|line| bundle.part_at(line)) {
+            for part in self.places(&diagnostic).flat_map(|line| bundle.parts_at(line)) {
                 error.parts.entry(part).or_insert_with(|| message.clone());
             }
             if error.first.is_empty() {

@@ -52,13 +52,23 @@ pub fn is_bench(text: &[u8]) -> bool {
     text.trim_ascii_end().ends_with(BENCH_LINE.as_bytes())
 }
 
-/// What is appended to a crate root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is appended to the root of unit tests with benchmarks among them. No code either.
+const UNIT_BENCH_LINE: &str = "// perfunit: its benchmarks are measured";
+
+/// Whether a crate root has [`UNIT_BENCH_LINE`].
+pub fn has_unit_benches(text: &[u8]) -> bool {
+    text.windows(UNIT_BENCH_LINE.len()).any(|window| window == UNIT_BENCH_LINE.as_bytes())
+}
+
+/// What is appended to a crate root. Of a root of several targets the last one holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Injected {
-    /// [`injected_text`].
-    Macro,
     /// [`BENCH_LINE`].
     Bench,
+    /// [`injected_text`].
+    Macro,
+    /// [`injected_text`] and [`UNIT_BENCH_LINE`].
+    MacroAndBench,
 }
 
 /// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
@@ -85,7 +95,13 @@ impl Injections {
             let roots = self.roots().filter(|(_, what)| *what == wanted);
             roots.fold(key, |key, (path, _)| key.with(path.as_os_str().as_encoded_bytes()))
         };
-        of(of(key, Injected::Macro).with(BENCH_LINE), Injected::Bench)
+        let key = of(of(key, Injected::Macro).with(BENCH_LINE), Injected::Bench);
+        of(key.with(UNIT_BENCH_LINE), Injected::MacroAndBench)
+    }
+
+    /// With another text for this root.
+    pub fn set(&mut self, root: &Path, what: Injected) {
+        self.roots.insert(root.to_owned(), what);
     }
 
     /// What is appended to this crate root.
@@ -124,6 +140,7 @@ pub(super) fn injected(
     let mut text = repository.read(entry, &source)?;
     let more = match what {
         Injected::Macro => injected_text(&prefix.join(path)),
+        Injected::MacroAndBench => format!("{}{UNIT_BENCH_LINE}\n", injected_text(&prefix.join(path))),
         Injected::Bench => format!("\n{BENCH_LINE}\n"),
     };
     text.extend_from_slice(more.as_bytes());

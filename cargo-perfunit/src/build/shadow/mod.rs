@@ -23,5 +23,5 @@ mod tree;
 mod tests;
 
 pub use inject::{GROWTH_CFG, Injected, Injections, PROBES_CFG, ROOT_CFG};
-pub use inject::{has_probes, is_bench, probes_text, root_key};
+pub use inject::{has_probes, has_unit_benches, is_bench, probes_text, root_key};
 pub use tree::{Tree, place_in_tree};

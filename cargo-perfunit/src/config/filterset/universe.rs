@@ -104,7 +104,7 @@ impl Universe {
             TargetKind::Bin => RustTestBinaryKind::BIN,
             TargetKind::Test => RustTestBinaryKind::TEST,
             TargetKind::Example => RustTestBinaryKind::EXAMPLE,
-            TargetKind::Bench => RustTestBinaryKind::BENCH,
+            TargetKind::Bench | TargetKind::LibBench | TargetKind::BinBench => RustTestBinaryKind::BENCH,
             TargetKind::Doctest => RustTestBinaryKind::new(target.kind.to_string()),
         };
         // Packages and names are those of the target that has them.

@@ -2,7 +2,7 @@
 
 use super::{batches, explained, metrics, strip};
 use crate::model::{Capture, ChangedFunction, Measured, Metric, Outcome, Run, Verdict, Why};
-use crate::report::figures::{Words, phrase, statistics, times, unexplained};
+use crate::report::figures::{Words, phrase, statistics, throughput, times, unexplained};
 use crate::report::format::{Glyphs, one_line, sentence, threshold};
 use crate::report::text;
 use maud::{Markup, html};
@@ -91,6 +91,9 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
                     p.note { "The estimates were not kept." }
                 }
                 p.note { (statistics(measured)) "." }
+                @if let Some(throughput) = throughput(measured, Glyphs::Unicode) {
+                    p.note { (sentence(&throughput)) }
+                }
                 @if let Some(layout) = layout(run, outcome) {
                     p.note { (layout) }
                 }

@@ -121,8 +121,8 @@ impl<'a> Sources<'a> {
         match self.graph.packages[package].targets[target].id.kind {
             TargetKind::Lib => drop(self.packages[package].exported.insert(cause)),
             TargetKind::Bin => drop(self.packages[package].binaries.insert(cause)),
-            // What is in these files, the library says.
-            TargetKind::Test | TargetKind::Example | TargetKind::Bench | TargetKind::Doctest => {}
+            // What is in these files, the library says, or the binary.
+            _ => {}
         }
     }
 

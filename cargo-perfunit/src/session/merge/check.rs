@@ -141,7 +141,7 @@ fn scope(scope: &Scope) -> String {
         (TargetKind::Lib, None) => "--lib".to_owned(),
         (TargetKind::Doctest, None) => "--doc".to_owned(),
         (TargetKind::Bench, None) => "--benches".to_owned(),
-        (TargetKind::Bin | TargetKind::Test | TargetKind::Example, None) => format!("--{kind}s"),
+        (_, None) => format!("--{kind}s"),
     });
     typed(packages.chain(workspace).chain(exclude).chain(targets))
 }

@@ -13,7 +13,7 @@ const OF_DEPENDENCY: usize = FUNCTIONS - 1;
 const ROUNDS: f64 = 4000.0;
 /// Sizes of steps, in per cent.
 pub const SIZES: [f64; 4] = [2.0, 3.0, 5.0, 10.0];
-/// What each commit of a pair adds, in per cent: both together stay below the threshold.
+/// What each commit of a pair adds, in per cent: alone below the threshold, both together at it.
 const SMALL: f64 = 0.5;
 /// One commit of so many is the merge of a branch.
 const MERGES: usize = 10;

@@ -11,8 +11,8 @@ use std::path::Path;
 
 /// Steps from this size on are asked about, in per cent.
 const CLEAR: f64 = 2.5;
-/// Commits of a range without a step that may make the function 0.5 % slower: together below the threshold.
-const MOST_SMALL: usize = 2;
+/// Commits of a range without a step that may make the function 0.5 % slower: two together reach the threshold.
+const MOST_SMALL: usize = 1;
 /// Comparisons beyond the logarithm of the range that a search may need: both ends.
 const ENDS: usize = 2;
 

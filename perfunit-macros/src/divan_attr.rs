@@ -166,8 +166,8 @@ fn counted(divan: &Path, options: &Options) -> Option<TokenStream> {
     let (of, amount) = options.counters.first()?;
     let counter = of.map(|of| quote::format_ident!("{of}"));
     Some(match counter {
-        Some(counter) => quote!(#divan::__private::count(&#divan::counter::#counter::from(#amount));),
-        None => quote!(#divan::__private::count(&#amount);),
+        Some(counter) => quote!(#divan::__private::count(#divan::counter::#counter::from(#amount));),
+        None => quote!(#divan::__private::count(#amount);),
     })
 }
 

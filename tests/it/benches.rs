@@ -56,12 +56,8 @@ fn benchmarks_among_unit_tests_are_apart_from_these() {
 fn unit_tests_stay_where_benchmarks_among_them_do_not_compile() {
     let project = Case::all()["unit-benches"].project();
     let library = std::fs::read_to_string(project.path().join("src/lib.rs")).unwrap();
-    project.write(
-        "src/lib.rs",
-        &format!(
-            "{library}\n#[cfg(test)]\nmod more {{\n    extern crate test;\n    pub use test::stats::Summary;\n}}\n"
-        ),
-    );
+    let more = "#[cfg(test)]\nmod more {\n    extern crate test;\n    pub use test::stats::Summary;\n}\n";
+    project.write("src/lib.rs", library + more);
     project.commit("more");
     let run = project.perfunit(["list", "HEAD", "--lib", "--benches", "--all-tests"]).expect(0);
     assert!(run.stdout.contains("tests::is_no_benchmark"), "{}", run.stdout);

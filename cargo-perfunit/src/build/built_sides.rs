@@ -171,9 +171,9 @@ impl AsMeasured {
         let failed: Vec<_> = failed.collect();
         let found = !failed.is_empty();
         for (root, target) in &self.benches {
-            if target.kind.beside().is_some() && failed.iter().any(|(failed, _)| failed == target) {
-                // The unit tests beside it stay.
-                self.roots.set(root, Injected::Macro);
+            if failed.iter().any(|(failed, _)| failed == target) {
+                // Unit tests beside it stay. Else cargo may build it all the same, where others need features.
+                self.roots.set(root, target.kind.beside().map(|_| Injected::Macro));
             }
         }
         self.injections = self.roots.without(&self.without_macro);

@@ -1,6 +1,6 @@
 //! What a benchmark is given to repeat its body with.
 
-use crate::counter::{count, Counter};
+use crate::counter::{count, Counter, IntoCounter};
 use perfunit_runtime::__private::bench;
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -46,17 +46,17 @@ impl<'a, 'b> Bencher<'a, 'b> {
 
 impl<C> Bencher<'_, '_, C> {
     #[must_use]
-    pub fn counter(self, counter: impl Counter) -> Self {
-        count(&counter);
+    pub fn counter(self, counter: impl IntoCounter) -> Self {
+        count(counter);
         self
     }
 }
 
 impl<I, G: FnMut() -> I> Bencher<'_, '_, WithInputs<G>> {
     #[must_use]
-    pub fn input_counter<C: Counter, F: Fn(&I) -> C>(mut self, counter: F) -> Self {
+    pub fn input_counter<C: IntoCounter, F: Fn(&I) -> C>(mut self, counter: F) -> Self {
         // All inputs count as the first one.
-        count(&counter(&(self.make.0)()));
+        count(counter(&(self.make.0)()));
         self
     }
 

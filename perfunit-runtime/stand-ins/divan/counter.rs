@@ -9,10 +9,25 @@ pub trait Counter: Sized {
     fn of_run(&self) -> (u32, u64);
 }
 
+/// A counter, or a number of items.
+pub trait IntoCounter {
+    type Counter: Counter;
+
+    fn into_counter(self) -> Self::Counter;
+}
+
+impl<C: Counter> IntoCounter for C {
+    type Counter = C;
+
+    fn into_counter(self) -> C {
+        self
+    }
+}
+
 /// Of several counters the last one holds.
 #[doc(hidden)]
-pub fn count(counter: &impl Counter) {
-    let (unit, amount) = counter.of_run();
+pub fn count(counter: impl IntoCounter) {
+    let (unit, amount) = counter.into_counter().of_run();
     works_through(unit, amount);
 }
 
@@ -24,11 +39,21 @@ pub trait CountUInt: Copy {
 
 macro_rules! numbers {
     ($($number:ty)*) => {
-        $(impl CountUInt for $number {
-            fn amount(self) -> u64 {
-                self as u64
+        $(
+            impl CountUInt for $number {
+                fn amount(self) -> u64 {
+                    self as u64
+                }
             }
-        })*
+
+            impl IntoCounter for $number {
+                type Counter = ItemsCount;
+
+                fn into_counter(self) -> ItemsCount {
+                    ItemsCount::new(self)
+                }
+            }
+        )*
     };
 }
 

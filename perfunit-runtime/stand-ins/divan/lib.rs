@@ -69,5 +69,11 @@ without_effect! {
     min_time(Duration);
     max_time(Duration);
     skip_ext_time(bool);
-    counter(impl counter::Counter);
+    threads(impl IntoIterator<Item = usize>);
+    run_ignored();
+    counter(impl counter::IntoCounter);
+    bytes_count(impl Into<counter::BytesCount>);
+    chars_count(impl Into<counter::CharsCount>);
+    cycles_count(impl Into<counter::CyclesCount>);
+    items_count(impl Into<counter::ItemsCount>);
 }

@@ -158,6 +158,7 @@ fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64,
         asked: Threshold::default(),
         sample: Sample { estimates, batches },
         bound: None,
+        throughput: None,
     };
     let changed = ChangedFunction { name: "mycrate::lexer::word".into(), data: None };
     Outcome {

@@ -80,7 +80,7 @@ fn root(parts: &[Part<'_>]) -> (String, Vec<Vec<usize>>) {
             None => lines.push((key, line, vec![part])),
         }
     }
-    let text = lines.iter().map(|(_, line, _)| format!("{line}\n")).collect();
+    let text = lines.iter().flat_map(|(_, line, _)| [line, "\n"]).collect();
     (text, lines.into_iter().map(|(.., parts)| parts).collect())
 }
 

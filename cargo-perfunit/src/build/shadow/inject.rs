@@ -99,9 +99,12 @@ impl Injections {
         of(key.with(UNIT_BENCH_LINE), Injected::MacroAndBench)
     }
 
-    /// With another text for this root.
-    pub fn set(&mut self, root: &Path, what: Injected) {
-        self.roots.insert(root.to_owned(), what);
+    /// Another text for this root, or none.
+    pub fn set(&mut self, root: &Path, what: Option<Injected>) {
+        match what {
+            Some(what) => drop(self.roots.insert(root.to_owned(), what)),
+            None => drop(self.roots.remove(root)),
+        }
     }
 
     /// What is appended to this crate root.

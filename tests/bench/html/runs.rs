@@ -4,8 +4,9 @@ use super::explained;
 use cargo_perfunit::model::{
     Basis, Between, Capture, Change, ChangeKind, ChangedFunction, ChangedPart, CodeChange, CrossCheck, EffectClass,
     EffectSize, Environment, FailedOn, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode,
-    NoCounter, NoLayout, NotMetered, Note, Outcome, Readings, Reason, Run, Sample, SelectedBecause, Selection, Sides,
-    Stages, TargetId, TargetKind, TestId, Threshold, UnmeasuredTarget, Verdict, VersionName, Warning, Why,
+    NoCounter, NoLayout, NotMetered, Note, NothingBecause, Outcome, Readings, Reason, Run, Sample, SelectedBecause,
+    Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold, UnmeasuredTarget, Verdict, VersionName, Warning,
+    Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -83,7 +84,7 @@ fn drawn(rng: &mut fastrand::Rng, name: &str) -> Outcome {
 /// Only comments changed.
 pub fn nothing() -> Run {
     let mut run = run(Vec::new());
-    run.selection.nothing_because = Some("only comments and documentation changed".into());
+    run.selection.nothing_because = Some(NothingBecause::Comments { files: 2 });
     run.selection.targets_reached = 0;
     run.environment.layouts.clear();
     run
@@ -119,7 +120,7 @@ fn outcome(name: &str, verdict: Verdict) -> Outcome {
         gates: None,
         cross_check: None,
         capture: None,
-        selected_because: String::new(),
+        selected_because: None,
         why: None,
         explanation: None,
         unexplained: None,

@@ -35,6 +35,7 @@ mod selecting;
 mod selection;
 mod sides;
 mod test;
+mod test_code;
 mod threshold;
 mod throughput;
 mod uncovered;
@@ -72,7 +73,7 @@ pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
-pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference, TestCodeItem};
+pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
@@ -88,6 +89,7 @@ pub use selection::{
 };
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
+pub use test_code::{TestCodeDifference, TestCodeItem};
 pub use threshold::{
     InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
 };

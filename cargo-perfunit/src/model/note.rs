@@ -1,6 +1,6 @@
 //! What is remarkable about the way in which a test was measured, besides its verdict.
 
-use super::{AcceptedLoss, Change, CodeChange, Metric, Reason, Side, Sides, Threshold};
+use super::{AcceptedLoss, Change, Metric, Reason, Side, Sides, TestCodeDifference, Threshold};
 use serde::{Deserialize, Serialize};
 
 /// A remark on a test.
@@ -139,26 +139,4 @@ pub enum Between {
     Calls,
     /// Processes; the calls in one do the same.
     Processes,
-}
-
-/// How a test's own code differs between the versions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum TestCodeDifference {
-    GoneInHead,
-    NewInHead,
-    Changed { item: TestCodeItem },
-}
-
-/// An item of a test's own code that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestCodeItem {
-    /// The last part of its name: the function is spelled out in one version, or in both and differs.
-    Function(String),
-    Doctest(String),
-    Macro(CodeChange),
-    MacroCall(CodeChange),
-    /// A function, type or constant of test code that it names.
-    Helper(CodeChange),
 }

@@ -208,12 +208,14 @@ fn is_lent(code: &str, variable: &str) -> bool {
 }
 
 /// Whether the code has the size of the arguments in it.
-fn names_size(code: &str) -> bool {
+pub fn names_size(code: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices('n').any(|(at, _)| {
-        let (before, behind) = (code[..at].chars().next_back(), code[at + 1..].chars().next());
-        let is_other = |c: char| is_part(c) || ".:\\".contains(c);
-        !before.is_some_and(is_other) && !behind.is_some_and(|c| is_part(c) || c == ':')
+        let (before, behind) = (&code[..at], &code[at + 1..]);
+        // A field, a path, a line break in a text.
+        let is_other = before.ends_with(|c: char| is_part(c) || c == ':' || c == '\\')
+            || before.ends_with('.') && !before.ends_with("..");
+        !is_other && !behind.starts_with(|c: char| is_part(c) || c == ':')
     })
 }
 
@@ -236,7 +238,7 @@ fn generated(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Funct
         variables.push_str(&Let { code: format!("input.{at}"), is_mutable: true, ..value.clone() }.print());
     }
     if names_size(&text) {
-        variables.push_str(&format!("let n: usize = input.{}; ", given.len()));
+        variables += &Let { name: "n".to_owned(), code: format!("input.{}", given.len()), ..Let::default() }.print();
         given.push(Let { code: "n".to_owned(), ..Let::default() });
     }
     variables.push_str(&inside);

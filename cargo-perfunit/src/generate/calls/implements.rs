@@ -67,6 +67,7 @@ fn implements_within(names: &Names<'_>, kind: &Kind, bound: &Bound, steps: usize
             }
             _ => true,
         },
+        Kind::Reference { is_mutable: false, .. } => !name.ends_with("Iterator") || name == "IntoIterator",
         Kind::Function { .. } => is_of(FUNCTION),
         Kind::Local { id, .. } => {
             ["Send", "Sync", "Sized", "Unpin", "Into", "Any"].contains(&name)

@@ -312,7 +312,7 @@ fn a_call_that_needs_its_size_has_it() {
 impl<'a> View<'a> { pub fn new(text: &'a str, size: usize) -> Self { Self { text, size } } }
 pub fn read(view: &View<'_>) -> usize { view.size }";
     let calls = found(&[("src/lib.rs", text)], "read");
-    let has_size = |call: &String| call.contains("((n,), (") && call.contains("=> { let n: usize = input.0; let view_");
+    let has_size = |call: &String| call.contains("((n,), (") && call.contains("=> { let n = input.0; let view_");
     assert!(calls.iter().any(has_size), "{calls:?}");
 }
 
@@ -332,4 +332,11 @@ pub fn drain<S: Stream>(stream: S) -> usize {{ let count = 0; count }}"
     );
     let calls = found(&[("src/lib.rs", &text)], "drain");
     assert!(calls.iter().any(|call| call.contains("Numbers { left: (n as usize) }")), "{calls:?}");
+}
+
+#[test]
+fn the_size_is_no_field_and_no_path() {
+    let names_size = super::candidates::names_size;
+    assert!(names_size("(0..n).map(f)") && names_size("f(n)") && names_size("n"));
+    assert!(!names_size("a.n") && !names_size("super::n(a)") && !names_size("\"\\n\"") && !names_size("len_n"));
 }

@@ -1,208 +1,184 @@
-//! For how many functions of a crate are there generated calls that compile?
+//! Of how many functions do generated calls execute what they are for, and why not of the others?
 //!
-//! `cargo bench --bench generate -- FOLDER... --work W` makes calls for all functions of two statements and more of each
-//! clone's libraries, puts them into a copy, and drops those with errors until the rest compiles.
+//! `cargo bench --bench generate -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]` asks the tool for calls of all functions of
+//! each clone, once, and for the functions that no test executes.
 
 mod copy;
+mod invocation;
+#[expect(dead_code, reason = "no effect is measured here")]
+mod tool;
 
-use cargo_perfunit::generate::{CrateSources, calls};
-use cargo_perfunit::model::{Function, GeneratedCall, NotGenerated};
-use cargo_perfunit::select::source::modules;
+use cargo_perfunit::model::{Function, NotGenerated};
+use cargo_perfunit::report::generated_document::{Call, GenerateDocument};
 use clap::Parser;
-use serde_json::Value;
+use invocation::Place;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use syn::spanned::Spanned;
+use std::time::Instant;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Block, ImplItemFn, Item, ItemFn, ItemMod, Signature, TraitItemFn};
+use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemImpl, ItemMod, Signature, TraitItemFn};
+use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Borrows are checked once all types are right, and so on.
-const MOST_ROUNDS: usize = 8;
+/// A shorter call is hardly more than what is around it, ns.
+const MEASURABLE_NS: u64 = 20;
+/// A call grows if its larger size takes so many times longer.
+const GROWN: f64 = 1.5;
 
 /// Generated calls of whole crates.
 #[derive(Debug, Parser)]
 #[command(name = "generate", max_term_width = 100)]
 struct Arguments {
-    /// Clones of repositories.
-    #[arg(value_name = "FOLDER")]
+    /// Clones of repositories; they are copied, never written.
+    #[arg(required = true, value_name = "FOLDER")]
     clones: Vec<PathBuf>,
-    /// Where copies go.
-    #[arg(long, value_name = "FOLDER")]
-    work: PathBuf,
-    /// Print functions without a call that compiles, with the reason.
+    /// Print functions without a call, with the reason.
     #[arg(long)]
     failures: bool,
-    /// Print all calls that compile.
-    #[arg(long)]
-    calls: bool,
+    #[command(flatten)]
+    place: Place,
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench generate -- FOLDER... --work FOLDER [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    let arguments = Arguments::parse_from(typed);
-    println!(
-        "{:<24} {:>9} {:>6} {:>7} {:>9} {:>9} {:>6} {:>8}  without a call",
-        "package", "functions", "unsafe", "fragile", "candidate", "compiles", "%", "calls"
-    );
+    invocation::arguments("generate -- FOLDER... [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let work = arguments.place.work()?;
+    let tool = arguments.place.tool(&[])?;
+    println!("{}", Counts::heading());
+    let mut totals = [Counts::default(), Counts::default()];
     for clone in &arguments.clones {
         let clone = copy::typed(clone);
         let name = clone.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let tree = copy::of(&clone, &arguments.work.join(name))?;
-        for package in packages(&tree)? {
-            if let Err(error) = examine(&tree, &package, &arguments) {
-                println!("{:<24} {error}", package.name);
+        let tree = copy::of(&clone, &work.as_ref().join(&name))?.canonicalize()?;
+        match examine(&tool, &tree, arguments) {
+            Ok([all, untested]) => {
+                println!("{}\n{}", all.row(&name), untested.row("  no test"));
+                totals[0].add(&all);
+                totals[1].add(&untested);
             }
+            Err(error) => println!("{name}: {error}"),
         }
     }
+    println!("{}\n{}", totals[0].row("all"), totals[1].row("  no test"));
     Ok(())
 }
 
-/// A package with a library.
-struct Package {
-    name: String,
-    library: String,
-    root: String,
-    folder: String,
-    features: BTreeSet<String>,
+/// The counts of all functions of two statements and more, and of those that no test executes.
+fn examine(tool: &Tool, tree: &Path, arguments: &Arguments) -> Result<[Counts; 2]> {
+    let functions = functions(tree)?;
+    let untested = untested(tool, tree, &functions)?;
+    let started = Instant::now();
+    let output = tool.command(tree, "generate", "HEAD").arg("--all").output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).lines().rev().take(5).collect::<Vec<_>>().join(" ").into());
+    }
+    let document: GenerateDocument = serde_json::from_slice(&output.stdout)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let of_crate = document.generation;
+    let is_wanted = |function: &Function, those: &BTreeSet<(String, usize)>| {
+        functions.contains_key(&place(function)) && those.contains(&place(function))
+    };
+    if arguments.failures {
+        for without in of_crate.without.iter().filter(|without| functions.contains_key(&place(&without.function))) {
+            println!(
+                "  {}:{} {}: {}",
+                without.function.file, without.function.line, without.function.name, without.text
+            );
+        }
+    }
+    let all: BTreeSet<_> = functions.keys().filter(|place| functions[*place].is_wanted()).cloned().collect();
+    let untested: BTreeSet<_> = all.intersection(&untested).cloned().collect();
+    let counted = |those: &BTreeSet<(String, usize)>| {
+        let mut counts = Counts { seconds, ..Counts::default() };
+        let mut by_function: BTreeMap<_, Vec<&Call>> = BTreeMap::new();
+        for call in of_crate.calls.iter().filter(|call| is_wanted(&call.function, those)) {
+            by_function.entry(place(&call.function)).or_default().push(call);
+        }
+        for calls in by_function.values() {
+            counts.with(calls);
+        }
+        of_crate.without.iter().filter(|without| is_wanted(&without.function, those)).for_each(|without| {
+            counts.without(&without.because);
+        });
+        counts
+    };
+    Ok([counted(&all), counted(&untested)])
 }
 
-fn packages(tree: &Path) -> Result<Vec<Package>> {
-    let output =
-        Command::new("cargo").args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(tree).output()?;
-    let metadata: Value =
-        serde_json::from_slice(&output.stdout).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
-    let top = tree.canonicalize()?;
-    let relative = |path: &str| Path::new(path).strip_prefix(&top).ok().map(|path| path.to_string_lossy().into_owned());
-    let mut found = Vec::new();
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        let mut targets = package["targets"].as_array().into_iter().flatten();
-        let library = targets.find(|target| {
-            target["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind == "lib" || kind == "rlib"))
-        });
-        let Some(library) = library else { continue };
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (Some(root), Some(manifest)) =
-            (relative(&text(&library["src_path"])), relative(&text(&package["manifest_path"])))
-        else {
+fn place(function: &Function) -> (String, usize) {
+    (function.file.clone(), function.line)
+}
+
+/// The functions that no test executes: what the tool says of all functions if all have changed.
+fn untested(tool: &Tool, tree: &Path, functions: &Functions) -> Result<BTreeSet<(String, usize)>> {
+    let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for ((file, _), Found { start, is_const, .. }) in functions {
+        if !is_const {
+            by_file.entry(file).or_default().push(*start);
+        }
+    }
+    for (file, mut starts) in by_file {
+        let path = tree.join(file);
+        let mut text = fs::read_to_string(&path)?;
+        starts.sort_unstable();
+        starts.iter().rev().for_each(|start| text.insert_str(*start, " ::core::hint::black_box(0_u8);"));
+        fs::write(&path, text)?;
+    }
+    let listed = tool.list(tree, "HEAD", &[]);
+    copy::git(tree, &["checkout", "--quiet", "--force", "HEAD"])?;
+    let uncovered = listed?.document.selection.uncovered.into_iter();
+    Ok(uncovered.map(|uncovered| (uncovered.function.file, uncovered.function.line)).collect())
+}
+
+type Functions = BTreeMap<(String, usize), Found>;
+
+/// A function outside of test code.
+#[derive(Debug, Clone)]
+struct Found {
+    /// The byte behind the brace of its body.
+    start: usize,
+    is_const: bool,
+    statements: usize,
+}
+
+impl Found {
+    fn is_wanted(&self) -> bool {
+        self.statements > 1
+    }
+}
+
+fn functions(tree: &Path) -> Result<Functions> {
+    let mut found = Functions::new();
+    for path in copy::git(tree, &["ls-files", "*.rs"])?.lines() {
+        let is_elsewhere = |folder: &str| path.split('/').any(|part| part == folder);
+        let text = fs::read_to_string(tree.join(path))?;
+        if ["tests", "benches", "examples", "fuzz"].into_iter().any(is_elsewhere) || text.starts_with('\u{feff}') {
             continue;
-        };
-        found.push(Package {
-            name: text(&package["name"]),
-            library: text(&library["name"]).replace('-', "_"),
-            root,
-            folder: manifest.trim_end_matches("Cargo.toml").to_owned(),
-            features: default_features(&package["features"]),
-        });
+        }
+        if let Ok(file) = syn::parse_str::<syn::File>(&text) {
+            Finder { path, found: &mut found }.visit_file(&file);
+        }
     }
     Ok(found)
 }
 
-fn default_features(features: &Value) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut open = vec!["default".to_owned()];
-    while let Some(feature) = open.pop() {
-        if let Some(implied) = features[&feature].as_array()
-            && found.insert(feature)
-        {
-            open.extend(implied.iter().filter_map(|name| name.as_str().map(str::to_owned)));
-        }
-    }
-    found
-}
-
-fn examine(tree: &Path, package: &Package, arguments: &Arguments) -> Result<()> {
-    let listed = copy::git(tree, &["ls-files", "*.rs"])?;
-    let read = |path: &str| Some((path.to_owned(), fs::read_to_string(tree.join(path)).ok()?));
-    let files: BTreeMap<String, String> =
-        listed.lines().filter(|path| path.starts_with(&package.folder)).filter_map(read).collect();
-    let wanted = functions(package, &files);
-    let sources =
-        CrateSources { files: &files, root: &package.root, name: &package.library, features: &package.features };
-    let (made, without) = calls(&sources, &wanted);
-    let with: BTreeSet<&Function> = made.iter().map(|call| &call.function).collect();
-    let (compiling, errors) = compiling(tree, package, &files, &made)?;
-    let good: BTreeSet<&Function> = compiling.iter().map(|call| &call.function).collect();
-    let count = |kind: fn(&NotGenerated) -> bool| without.iter().filter(|(_, reason)| kind(reason)).count();
-    let unsafe_ = count(|reason| *reason == NotGenerated::Unsafe);
-    let fragile = count(|reason| *reason == NotGenerated::ReliesOnInvariants);
-    let unknown = count(|reason| *reason == NotGenerated::NotInSource);
-    let safe = wanted.len() - unsafe_ - fragile - unknown;
-    println!(
-        "{:<24} {:>9} {unsafe_:>6} {fragile:>7} {:>9} {:>9} {:>6.1} {:>8}  not compiled here: {unknown}, no value: {}",
-        package.name,
-        wanted.len(),
-        with.len(),
-        good.len(),
-        100.0 * good.len() as f64 / safe.max(1) as f64,
-        compiling.len(),
-        count(|reason| matches!(reason, NotGenerated::NoValue { .. })),
-    );
-    if arguments.failures {
-        for (function, reason) in &without {
-            println!("  {}:{} {}: {reason:?}", function.file, function.line, function.name);
-        }
-        for call in made.iter().filter(|call| !good.contains(&call.function)) {
-            let error = errors.get(&(call.function.clone(), call.setup.clone(), call.call.clone()));
-            println!(
-                "  {}:{} {}: {}\n      {}\n      {}",
-                call.function.file,
-                call.function.line,
-                call.function.name,
-                error.map_or("", String::as_str),
-                call.setup,
-                call.call
-            );
-        }
-    }
-    if arguments.calls {
-        for call in &compiling {
-            println!("  + {} {}\n      {}\n      {}", call.function.file, call.function.name, call.setup, call.call);
-        }
-    }
-    Ok(())
-}
-
-/// All functions of two statements and more that are no test code.
-fn functions(package: &Package, files: &BTreeMap<String, String>) -> Vec<Function> {
-    let tree = modules(&package.root, &|path| files.get(path).map(|text| text.clone().into_bytes()));
-    let mut found = Vec::new();
-    for (path, info) in &tree.files {
-        let Ok(file) = syn::parse_file(&files[path]) else { continue };
-        if info.test_only {
-            continue;
-        }
-        Finder { package: &package.name, path, found: &mut found }.visit_file(&file);
-    }
-    found
-}
-
 struct Finder<'a> {
-    package: &'a str,
     path: &'a str,
-    found: &'a mut Vec<Function>,
+    found: &'a mut Functions,
 }
 
 impl Finder<'_> {
     fn function(&mut self, attributes: &[Attribute], signature: &Signature, body: &Block) {
-        if body.stmts.len() < 2 || is_test(attributes) {
+        if is_test(attributes) {
             return;
         }
-        self.found.push(Function {
-            package: self.package.to_owned(),
-            file: self.path.to_owned(),
-            line: signature.ident.span().start().line,
-            name: signature.ident.to_string(),
-        });
+        let start = body.brace_token.span.open().byte_range().end;
+        let found = Found { start, is_const: signature.constness.is_some(), statements: body.stmts.len() };
+        self.found.insert((self.path.to_owned(), signature.ident.span().start().line), found);
     }
 }
 
@@ -221,6 +197,12 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
+    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+        if !is_test(&item.attrs) {
+            visit::visit_item_impl(self, item);
+        }
+    }
+
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
         if !is_test(&item.attrs) {
             visit::visit_item_mod(self, item);
@@ -235,150 +217,100 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-type Errors = BTreeMap<(Function, String, String), String>;
-
-/// The calls without errors, and the first error of each of the others.
-fn compiling(
-    tree: &Path,
-    package: &Package,
-    files: &BTreeMap<String, String>,
-    made: &[GeneratedCall],
-) -> Result<(Vec<GeneratedCall>, Errors)> {
-    let mut rest: Vec<&GeneratedCall> = made.iter().collect();
-    let mut errors = Errors::new();
-    for _ in 0..MOST_ROUNDS {
-        let places = write(tree, files, &rest)?;
-        let found = check(tree, package)?;
-        if found.is_empty() {
-            restore(tree, files)?;
-            return Ok((rest.into_iter().cloned().collect(), errors));
-        }
-        let mut dropped = BTreeSet::new();
-        for (file, line, message) in &found {
-            let holding = places.iter().find(|(place, _)| place.0 == *file && (place.1..=place.2).contains(line));
-            if let Some((_, at)) = holding {
-                let call = rest[*at];
-                errors.entry((call.function.clone(), call.setup.clone(), call.call.clone())).or_insert(message.clone());
-                dropped.insert(*at);
-            }
-        }
-        if dropped.is_empty() {
-            restore(tree, files)?;
-            return Err(format!("errors elsewhere: {:?}", found.first()).into());
-        }
-        rest = rest.into_iter().enumerate().filter(|(at, _)| !dropped.contains(at)).map(|(_, call)| call).collect();
-    }
-    restore(tree, files)?;
-    Err("still errors".into())
+/// Functions by how far their calls came.
+#[derive(Debug, Default)]
+struct Counts {
+    unsafe_: usize,
+    fragile: usize,
+    /// A condition leaves it out, or it is in no library or binary.
+    not_built: usize,
+    no_value: usize,
+    not_compiled: usize,
+    fails: usize,
+    not_executed: usize,
+    not_repeatable: usize,
+    good: usize,
+    measurable: usize,
+    /// With calls of two sizes, and of these those that grow.
+    sizes: usize,
+    grows: usize,
+    seconds: f64,
 }
 
-fn restore(tree: &Path, files: &BTreeMap<String, String>) -> Result<()> {
-    for (path, text) in files {
-        fs::write(tree.join(path), text)?;
+impl Counts {
+    fn with(&mut self, calls: &[&Call]) {
+        self.good += 1;
+        self.measurable += usize::from(calls.iter().any(|call| call.about_ns >= MEASURABLE_NS));
+        let growths: Vec<f64> = calls.iter().flat_map(|call| growths(call, calls)).collect();
+        self.sizes += usize::from(!growths.is_empty());
+        self.grows += usize::from(growths.iter().any(|growth| *growth >= GROWN));
     }
-    Ok(())
-}
 
-/// File, first and last line of a call, and which one it is.
-type Places = Vec<((String, usize, usize), usize)>;
-
-/// Writes the calls into modules inside the functions' own.
-fn write(tree: &Path, files: &BTreeMap<String, String>, calls: &[&GeneratedCall]) -> Result<Places> {
-    restore(tree, files)?;
-    let mut by_file: BTreeMap<&str, BTreeMap<&[String], Vec<usize>>> = BTreeMap::new();
-    for (at, call) in calls.iter().enumerate() {
-        by_file.entry(&call.module.file).or_default().entry(&call.module.inline).or_default().push(at);
+    fn without(&mut self, because: &NotGenerated) {
+        let count = match because {
+            NotGenerated::Unsafe => &mut self.unsafe_,
+            NotGenerated::ReliesOnInvariants => &mut self.fragile,
+            NotGenerated::NotInSource | NotGenerated::NoTarget | NotGenerated::NotOnBase => &mut self.not_built,
+            NotGenerated::NoValue { .. } => &mut self.no_value,
+            NotGenerated::DoesNotCompile { .. } | NotGenerated::OutOfBudget => &mut self.not_compiled,
+            NotGenerated::Fails { .. } => &mut self.fails,
+            NotGenerated::NotExecuted => &mut self.not_executed,
+            NotGenerated::NotRepeatable => &mut self.not_repeatable,
+        };
+        *count += 1;
     }
-    let mut places = Vec::new();
-    for (file, modules) in by_file {
-        // From the end, so that earlier offsets stay.
-        let text = &files[file];
-        let mut inserted: Vec<(usize, &Vec<usize>)> =
-            modules.iter().filter_map(|(inline, calls)| Some((end(text, inline)?, calls))).collect();
-        inserted.sort();
-        let mut out = String::new();
-        let mut from = 0;
-        for (end, inside) in inserted {
-            out.push_str(&text[from..end]);
-            from = end;
-            out.push_str("\n#[cfg(test)] mod perfunit_generated {\n#![allow(warnings, clippy::all)]\n");
-            out.push_str("extern crate std;\nuse super::*;\n");
-            for at in inside {
-                let call = calls[*at];
-                let first = out.lines().count() + 1;
-                write!(
-                    out,
-                    "fn call_{at}(n: usize) {{\nlet (input, mut lent) =\n{}\n;\nlet made = {{\n{}\n}};\n}}\n",
-                    call.setup, call.call
-                )?;
-                places.push(((file.to_owned(), first, out.lines().count()), *at));
-            }
-            out.push_str("}\n");
+
+    fn add(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.unsafe_, other.unsafe_),
+            (&mut self.fragile, other.fragile),
+            (&mut self.not_built, other.not_built),
+            (&mut self.no_value, other.no_value),
+            (&mut self.not_compiled, other.not_compiled),
+            (&mut self.fails, other.fails),
+            (&mut self.not_executed, other.not_executed),
+            (&mut self.not_repeatable, other.not_repeatable),
+            (&mut self.good, other.good),
+            (&mut self.measurable, other.measurable),
+            (&mut self.sizes, other.sizes),
+            (&mut self.grows, other.grows),
+        ];
+        for (own, other) in pairs {
+            *own += other;
         }
-        out.push_str(&text[from..]);
-        fs::write(tree.join(file), out)?;
+        self.seconds += other.seconds;
     }
-    Ok(places)
+
+    fn heading() -> String {
+        format!(
+            "{:<20} {:>6} {:>9} {:>8} {:>6} {:>8} {:>10} {:>5} {:>6} {:>7} {:>5}  left out",
+            "crate", "safe", "candidate", "compiles", "passes", "executes", "repeatable", "%", ">20 ns", "grows", "s"
+        )
+    }
+
+    fn row(&self, name: &str) -> String {
+        let executed = self.good + self.not_repeatable;
+        let passed = executed + self.not_executed;
+        let compiled = passed + self.fails;
+        let candidate = compiled + self.not_compiled;
+        let safe = candidate + self.no_value;
+        let share = 100.0 * self.good as f64 / safe.max(1) as f64;
+        format!(
+            "{name:<20} {safe:>6} {candidate:>9} {compiled:>8} {passed:>6} {executed:>8} {:>10} {share:>5.0} {:>6} {:>7} \
+             {:>5.0}  {} unsafe, {} fragile, {} not built",
+            self.good,
+            self.measurable,
+            format!("{}/{}", self.grows, self.sizes),
+            self.seconds,
+            self.unsafe_,
+            self.fragile,
+            self.not_built
+        )
+    }
 }
 
-/// The offset at which the inline module ends.
-fn end(text: &str, inline: &[String]) -> Option<usize> {
-    if inline.is_empty() {
-        return Some(text.len());
-    }
-    let file = syn::parse_file(text).ok()?;
-    let mut items = &file.items;
-    let mut end = None;
-    for name in inline {
-        let module = items.iter().find_map(|item| match item {
-            Item::Mod(module) if module.ident == name && module.content.is_some() => Some(module),
-            _ => None,
-        })?;
-        let (brace, inside) = module.content.as_ref()?;
-        items = inside;
-        end = Some(brace.span.close().span().byte_range().start);
-    }
-    end
-}
-
-/// Errors of a test build of the library: file, line, message.
-fn check(tree: &Path, package: &Package) -> Result<Vec<(String, usize, String)>> {
-    let output = Command::new("cargo")
-        .args(["check", "--quiet", "--profile", "test", "--lib", "--message-format", "json", "--manifest-path"])
-        .arg(tree.join(&package.folder).join("Cargo.toml"))
-        .env("CARGO_TARGET_DIR", tree.join("target"))
-        // What a crate denies is no error of a call.
-        .env("RUSTFLAGS", "--cap-lints warn")
-        .current_dir(tree)
-        .output()?;
-    let mut found = Vec::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
-        let message = &message["message"];
-        if message["level"] != "error" {
-            continue;
-        }
-        for span in message["spans"].as_array().into_iter().flatten() {
-            let place = outermost(span);
-            let text = message["message"].as_str().unwrap_or_default();
-            found.push((
-                place["file_name"].as_str().unwrap_or_default().to_owned(),
-                place["line_start"].as_u64().unwrap_or_default() as usize,
-                text.to_owned(),
-            ));
-        }
-    }
-    if found.is_empty() && !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).lines().take(5).collect::<Vec<_>>().join(" ").into());
-    }
-    Ok(found)
-}
-
-/// What a macro's expansion stands for.
-fn outermost(span: &Value) -> &Value {
-    let mut at = span;
-    while at["expansion"]["span"].is_object() {
-        at = &at["expansion"]["span"];
-    }
-    at
+/// How much longer a call takes than the same with smaller arguments.
+fn growths<'a>(call: &'a Call, others: &'a [&Call]) -> impl Iterator<Item = f64> {
+    let is_smaller = |other: &&&Call| other.setup == call.setup && other.call == call.call && other.n < call.n;
+    others.iter().filter(is_smaller).map(|other| call.about_ns as f64 / other.about_ns.max(1) as f64)
 }

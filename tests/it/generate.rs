@@ -45,6 +45,15 @@ fn calls_are_shown_and_found_again_without_a_build() {
 }
 
 #[test]
+fn functions_have_calls_where_nothing_changed() {
+    let found = run(&project(), &["generate", "HEAD", "--all", "--message-format", "json"]);
+    assert_eq!(found.code, 0, "{found:?}");
+    let document: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+    assert!(document["calls"].to_string().contains("checksum"), "{document}");
+    assert_eq!(document["without"].as_array().unwrap().len(), 0, "{document}");
+}
+
+#[test]
 fn a_generated_call_fails_the_run_only_on_request() {
     let project = project();
     let code = |more: &[&str]| {

@@ -18,7 +18,7 @@ use crate::model::{
     Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
     Side, Sides, TargetKind, TestId, Uncovered, Unused, Warning, WithoutWorkload,
 };
-use crate::select::{Filter, Names, Scope, Selected, select, unseen};
+use crate::select::{Filter, Names, Scope, Selected, Wanted, select, unseen};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
@@ -232,7 +232,9 @@ impl Ground {
         }
         let mut versions = versions.clone();
         let mut builder = Builder::open(context, &versions)?;
-        let selected = select(&mut builder, &versions, &self.options.wanted())?;
+        // Functions may be called where nothing has changed.
+        let wanted = Wanted { all_tests: true, ..self.options.wanted() };
+        let selected = select(&mut builder, &versions, &wanted)?;
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let generation = self.generate(&mut builder, &versions, &selected, functions)?;
         if !interrupt::requested() && !generation.is_cut_short() {

@@ -1,14 +1,18 @@
 //! Types for type parameters, by what their bounds ask for.
 
 use super::functions::{Parameter, add_parameters};
-use super::implements::implements;
-use super::index::TraitId;
+use super::implements::{implements, is_same_trait};
+use super::index::ImplDef;
 use super::kinds::{Bound, Chosen, Kind, is_number};
 use super::names::{Definition, Names};
 use super::types::{Place, associated};
+use syn::Generics;
 
 /// Proposals of a bound may need others for their own parameters; so often.
 const DEEPEST: usize = 4;
+/// Implementors that are looked at: of what is asked for, and of what these need.
+const MOST: usize = 12;
+const MOST_BELOW: usize = 2;
 
 /// Ways to choose what is not chosen yet, the best first; none if a bound is not understood.
 pub fn choices(names: &Names<'_>, parameters: &[Parameter], chosen: &Chosen) -> Vec<Chosen> {
@@ -110,8 +114,13 @@ pub fn for_bounds(names: &Names<'_>, bounds: &[Bound]) -> Vec<Kind> {
 
 /// Types that implement a bound that not every type does.
 fn special(names: &Names<'_>, bound: &Bound, parameter: &str, depth: usize) -> Vec<Kind> {
-    if let Definition::Trait(id) = bound.of {
-        return implementors(names, id, &bound.arguments, depth);
+    match &bound.of {
+        Definition::Trait(_) => return implementors(names, bound, depth),
+        Definition::Foreign(path) => {
+            let own = implementors(names, bound, depth);
+            return if own.is_empty() { of_other_crates(path) } else { own };
+        }
+        _ => {}
     }
     let first = || bound.arguments.first().cloned().unwrap_or_else(|| Kind::primitive("u64"));
     let given = |name: &str| {
@@ -146,10 +155,34 @@ fn special(names: &Names<'_>, bound: &Bound, parameter: &str, depth: usize) -> V
         "Error" => plain("fmt::Error"),
         "RangeBounds" => vec![Kind::std("ops::Range", vec![first()])],
         "Pattern" => vec![Kind::primitive("char")],
+        "Neg" => signed(),
+        "TryFrom" => match bound.arguments.first() {
+            Some(Kind::Reference { to, .. }) if matches!(**to, Kind::Slice(_)) => {
+                let Kind::Slice(of) = &**to else { return Vec::new() };
+                vec![Kind::Array { of: of.clone(), length: Box::new(Kind::Constant("8".to_owned())) }]
+            }
+            _ => Vec::new(),
+        },
         "ToSocketAddrs" => plain("net::SocketAddr"),
         "Display" | "ToString" => vec![Kind::std("string::String", Vec::new()), Kind::primitive("u64")],
         _ => Vec::new(),
     }
+}
+
+/// Types that implement a trait of another crate, as far as its name says so.
+fn of_other_crates(path: &str) -> Vec<Kind> {
+    let bytes = || Kind::std("vec::Vec", vec![Kind::primitive("u8")]);
+    match path.rsplit("::").next().unwrap_or(path) {
+        "Float" | "FloatCore" | "FloatConst" | "Real" => vec![Kind::primitive("f64"), Kind::primitive("f32")],
+        "Signed" => signed(),
+        "AsyncRead" | "AsyncBufRead" | "AsyncSeek" => vec![Kind::std("io::Cursor", vec![bytes()])],
+        "AsyncWrite" => vec![bytes()],
+        _ => Vec::new(),
+    }
+}
+
+fn signed() -> Vec<Kind> {
+    vec![Kind::primitive("i64"), Kind::primitive("i32")]
 }
 
 fn is_byte_like(kind: &Kind) -> bool {
@@ -167,18 +200,30 @@ fn owned(kind: &Kind) -> Kind {
     }
 }
 
-/// Types that implement a trait of the crate.
-fn implementors(names: &Names<'_>, id: TraitId, arguments: &[Kind], depth: usize) -> Vec<Kind> {
+fn number_of_bounds(generics: &Generics) -> usize {
+    let own: usize = generics.type_params().map(|parameter| parameter.bounds.len()).sum();
+    own + generics.where_clause.as_ref().map_or(0, |clause| clause.predicates.len())
+}
+
+/// Types that implement a trait by impl blocks of the crate.
+fn implementors(names: &Names<'_>, wanted: &Bound, depth: usize) -> Vec<Kind> {
     let mut found = Vec::new();
-    for block in &names.index.impls {
+    let most = if depth + 1 < DEEPEST { MOST_BELOW } else { MOST };
+    // Those that need no others first: adapters of adapters would be as many as there are ways to combine them.
+    let mut blocks: Vec<&ImplDef> = names.index.impls.iter().collect();
+    blocks.sort_by_key(|block| number_of_bounds(&block.generics));
+    for block in blocks {
+        if found.len() >= most {
+            break;
+        }
         let Some(path) = &block.implements else { continue };
         let place = Place::new(names, block.module, &block.generics);
         let bound = place.bound(path);
-        if bound.of != Definition::Trait(id) {
+        if !is_same_trait(&bound.of, &wanted.of) {
             continue;
         }
         let mut chosen = Chosen::new();
-        if !bound.arguments.iter().zip(arguments).all(|(own, wanted)| own.unify(wanted, &mut chosen)) {
+        if !bound.arguments.iter().zip(&wanted.arguments).all(|(own, wanted)| own.unify(wanted, &mut chosen)) {
             continue;
         }
         let mut parameters = Vec::new();

@@ -3,11 +3,11 @@
 use super::bounds::choices;
 use super::callee::callee;
 use super::functions::Callable;
+use super::implements::implements;
 use super::index::{Index, Owner};
-use super::kinds::{Chosen, Kind};
+use super::kinds::{Bound, Chosen, Kind};
 use super::maker::{DEEPEST, Maker};
 use super::names::{Definition, Names};
-use super::types::Place;
 use super::value::{Let, Make, Size, Value, Wish, named};
 use crate::model::{Function, GeneratedCall, NotGenerated};
 
@@ -149,8 +149,10 @@ fn special(callable: &Callable) -> Option<Special> {
     let Definition::Std(path) = &callable.of_trait.as_ref()?.of else { return None };
     match path.as_str() {
         "ops::Drop" => Some(Special::Drop),
-        "iter::Iterator" | "iter::DoubleEndedIterator" if callable.inputs.len() == 1 && is_option(&callable.output) => {
-            Some(Special::Next)
+        "iter::Iterator" | "iter::DoubleEndedIterator" if is_option(&callable.output) => {
+            // `last` takes the iterator with it.
+            let is_next = matches!(&callable.inputs[..], [one] if matches!(one.kind, Kind::Reference { .. }));
+            is_next.then_some(Special::Next)
         }
         _ => None,
     }
@@ -164,12 +166,10 @@ fn is_option(kind: &Kind) -> bool {
 fn is_iterator(names: &Names<'_>, kind: &Kind) -> bool {
     match kind {
         Kind::Opaque(bounds) => bounds.iter().any(|bound| bound.name().ends_with("Iterator")),
-        Kind::Local { .. } => names.index.impls.iter().any(|block| {
-            let place = Place::new(names, block.module, &block.generics);
-            let is_next = |path| matches!(place.bound(path).of, Definition::Std(path) if path == "iter::Iterator");
-            block.implements.as_ref().is_some_and(is_next)
-                && place.kind(&block.self_type).unify(kind, &mut Chosen::new())
-        }),
+        Kind::Local { .. } => {
+            let of = Definition::Std("iter::Iterator".to_owned());
+            implements(names, kind, &Bound { of, arguments: Vec::new(), associated: Vec::new() })
+        }
         _ => false,
     }
 }
@@ -207,6 +207,18 @@ fn is_lent(code: &str, variable: &str) -> bool {
     })
 }
 
+/// Whether the code has the size of the arguments in it.
+pub fn names_size(code: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices('n').any(|(at, _)| {
+        let (before, behind) = (&code[..at], &code[at + 1..]);
+        // A field, a path, a line break in a text.
+        let is_other = before.ends_with(|c: char| is_part(c) || c == ':' || c == '\\')
+            || before.ends_with('.') && !before.ends_with("..");
+        !is_other && !behind.starts_with(|c: char| is_part(c) || c == ':')
+    })
+}
+
 fn tuple(values: &[Let]) -> String {
     match values {
         [one] => format!("({},)", one.code),
@@ -217,15 +229,26 @@ fn tuple(values: &[Let]) -> String {
 /// A call, its setup apart from it.
 fn generated(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Function) -> GeneratedCall {
     let (inside, before): (Vec<Let>, Vec<Let>) = made.lets.into_iter().partition(|value| value.borrows);
-    let variables: String = inside.iter().map(Let::print).collect();
+    let inside: String = inside.iter().map(Let::print).collect();
+    let text = format!("{inside}{}", made.code);
+    let (lent, mut given): (Vec<Let>, Vec<Let>) =
+        before.into_iter().partition(|value| !value.is_filled && is_lent(&text, &value.name));
+    let mut variables = String::new();
+    for (at, value) in given.iter().enumerate().filter(|(_, value)| value.is_filled) {
+        variables.push_str(&Let { code: format!("input.{at}"), is_mutable: true, ..value.clone() }.print());
+    }
+    if names_size(&text) {
+        variables += &Let { name: "n".to_owned(), code: format!("input.{}", given.len()), ..Let::default() }.print();
+        given.push(Let { code: "n".to_owned(), ..Let::default() });
+    }
+    variables.push_str(&inside);
     let mut call = match made.code {
-        code if inside.is_empty() => code,
+        code if variables.is_empty() => code,
         code if made.borrows => format!("{{ {variables}std::hint::black_box({code}); }}"),
         code => format!("{{ {variables}let made = {code}; made }}"),
     };
-    let (lent, given): (Vec<Let>, Vec<Let>) = before.into_iter().partition(|value| is_lent(&call, &value.name));
     for (variable, values) in [("input", &given), ("lent", &lent)] {
-        for (at, value) in values.iter().enumerate() {
+        for (at, value) in values.iter().enumerate().filter(|(_, value)| !value.is_filled && !value.name.is_empty()) {
             call = call.replace(&value.name, &format!("{variable}.{at}"));
         }
     }

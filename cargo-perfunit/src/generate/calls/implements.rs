@@ -1,5 +1,6 @@
 //! Whether a type implements a trait, as far as names say so.
 
+use super::functions::add_parameters;
 use super::index::{ImplDef, TraitId};
 use super::kinds::{Bound, Chosen, Kind, is_integer, is_number};
 use super::names::{Definition, Names};
@@ -26,10 +27,20 @@ const ITERATOR: &str = "Iterator ExactSizeIterator DoubleEndedIterator FusedIter
 
 const FUNCTION: &str = "Fn FnMut FnOnce Copy Clone Send Sync Sized Unpin UnwindSafe RefUnwindSafe";
 
+/// Impl blocks whose parameters' bounds lead to others are followed so often.
+const LONGEST_WAY: usize = 4;
+
 /// False only if the type is known not to implement the trait.
 pub fn implements(names: &Names<'_>, kind: &Kind, bound: &Bound) -> bool {
+    implements_within(names, kind, bound, LONGEST_WAY)
+}
+
+fn implements_within(names: &Names<'_>, kind: &Kind, bound: &Bound, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return true };
     match &bound.of {
-        Definition::Trait(id) => return is_implementor(names, kind, *id) || !has_implementors(names, *id),
+        Definition::Trait(id) => {
+            return is_implementor(names, kind, &bound.of, steps) || !has_implementors(names, *id);
+        }
         // Not known; the compiler decides.
         Definition::Foreign(_) => return true,
         _ => {}
@@ -40,10 +51,11 @@ pub fn implements(names: &Names<'_>, kind: &Kind, bound: &Bound) -> bool {
     match kind {
         Kind::Primitive(number) if is_integer(number) => {
             let is_from = |from: &Kind| *from == Kind::primitive("u8") || from == kind;
-            is_common_or(NUMBER) && (name != "From" || bound.arguments.iter().all(is_from))
+            (is_common_or(NUMBER) || name == "Neg" && number.starts_with('i'))
+                && (name != "From" || bound.arguments.iter().all(is_from))
         }
         Kind::Primitive(number) if is_number(number) => {
-            is_common_or(NUMBER) && !is_of("Eq") && !is_of("Ord") && !is_of("Hash")
+            (is_common_or(NUMBER) || name == "Neg") && !is_of("Eq") && !is_of("Ord") && !is_of("Hash")
         }
         Kind::Primitive(_) => is_common_or(LETTER),
         Kind::Std { path, .. } => match path.as_str() {
@@ -55,13 +67,12 @@ pub fn implements(names: &Names<'_>, kind: &Kind, bound: &Bound) -> bool {
             }
             _ => true,
         },
+        Kind::Reference { is_mutable: false, .. } => !name.ends_with("Iterator") || name == "IntoIterator",
         Kind::Function { .. } => is_of(FUNCTION),
         Kind::Local { id, .. } => {
             ["Send", "Sync", "Sized", "Unpin", "Into", "Any"].contains(&name)
                 || names.index.types[*id].derives.iter().any(|derived| derived == name)
-                || has_block(names, &bound.of, |place, block| {
-                    place.kind(&block.self_type).unify(kind, &mut Chosen::new())
-                })
+                || is_implementor(names, kind, &bound.of, steps)
         }
         _ => true,
     }
@@ -72,17 +83,33 @@ fn has_implementors(names: &Names<'_>, id: TraitId) -> bool {
     has_block(names, &Definition::Trait(id), |_, _| true)
 }
 
-fn is_implementor(names: &Names<'_>, kind: &Kind, id: TraitId) -> bool {
-    has_block(names, &Definition::Trait(id), |place, block| {
-        place.kind(&block.self_type).unify(kind, &mut Chosen::new())
+/// Whether an impl block of the crate says so, and the bounds of its parameters hold.
+fn is_implementor(names: &Names<'_>, kind: &Kind, of: &Definition, steps: usize) -> bool {
+    has_block(names, of, |place, block| {
+        let mut chosen = Chosen::new();
+        let mut parameters = Vec::new();
+        add_parameters(place, &block.generics, &mut parameters);
+        place.kind(&block.self_type).unify(kind, &mut chosen)
+            && parameters.iter().all(|parameter| {
+                let Some(kind) = chosen.get(&parameter.name) else { return true };
+                parameter.bounds.iter().all(|bound| implements_within(names, kind, bound, steps))
+            })
     })
+}
+
+/// Whether both are the same trait; of other crates names are all that is known.
+pub fn is_same_trait(one: &Definition, other: &Definition) -> bool {
+    match (one, other) {
+        (Definition::Foreign(one), Definition::Foreign(other)) => one.rsplit("::").next() == other.rsplit("::").next(),
+        (one, other) => one == other,
+    }
 }
 
 /// Whether there is such an impl block of the trait.
 fn has_block(names: &Names<'_>, of: &Definition, is_it: impl Fn(&Place<'_>, &ImplDef) -> bool) -> bool {
     names.index.impls.iter().any(|block| {
         let place = Place::new(names, block.module, &block.generics);
-        block.implements.as_ref().is_some_and(|path| place.bound(path).of == *of) && is_it(&place, block)
+        block.implements.as_ref().is_some_and(|path| is_same_trait(&place.bound(path).of, of)) && is_it(&place, block)
     })
 }
 

@@ -249,6 +249,11 @@ impl<'a> Reader<'a> {
                 let ident = item.rename.as_ref().map_or_else(|| bare(&item.ident), |(_, name)| bare(name));
                 self.name(module, ident, &item.vis, Meaning::Import(vec![bare(&item.ident)]));
             }
+            // Some macros take items and leave them as they are, more or less: `pin_project!`.
+            Item::Macro(item) if item.ident.is_none() => {
+                let inner = syn::parse2::<syn::File>(item.mac.tokens.clone());
+                inner.into_iter().flat_map(|file| file.items).for_each(|item| self.item(module, path, &item));
+            }
             _ => {}
         }
     }

@@ -230,6 +230,7 @@ impl<'a> Maker<'a> {
             other => (other.clone(), ""),
         };
         let name = if wish.name == "self" { "value" } else { wish.name };
+        let is_filled = is_mutable && to.may_borrow(self.names.index);
         let values = self.make(&owned, wish).into_iter().map(|value| {
             if value.is_closure() {
                 return Value { code: format!("&{}{}", if is_mutable { "mut " } else { "" }, value.code), ..value };
@@ -242,7 +243,7 @@ impl<'a> Maker<'a> {
             value.borrows = true;
             value
         });
-        values.collect()
+        values.map(|value| if is_filled { value.filled() } else { value }).collect()
     }
 
     fn function(&self, inputs: &[Kind], output: &Kind, wish: &Wish<'_>) -> Vec<Value> {
@@ -274,6 +275,9 @@ impl Make for Maker<'_> {
                 let passed = self.literals.passed(wish.owner, wish.function, wish.position);
                 std_values::primitive(name, wish, &passed)
             }
+            Kind::Std { path, .. } if path == "fmt::Arguments" => {
+                vec![Value { borrows: true, ..Value::plain("std::format_args!(\"{} and {}\", 12345, \"text\")") }]
+            }
             Kind::Std { path, arguments } => std_values::owned(self, path, arguments, wish),
             Kind::Reference { is_mutable, is_static, to } => self.reference(to, (*is_mutable, *is_static), wish),
             Kind::Tuple(parts) => {
@@ -291,13 +295,17 @@ impl Make for Maker<'_> {
                 });
                 each.collect()
             }
-            Kind::Array { of, .. } => {
+            Kind::Array { of, length } => {
+                let length = match &**length {
+                    Kind::Constant(length) if length.parse::<usize>().is_ok() => format!("::<_, {length}, _>"),
+                    _ => String::new(),
+                };
                 let elements =
                     self.make(of, &wish.element()).into_iter().filter(|value| !value.borrows && value.lets.is_empty());
                 elements
                     .take(2)
                     .map(|value| {
-                        Value::plain(format!("std::array::from_fn(|i: usize| {{ let _ = i; {} }})", value.code))
+                        Value::plain(format!("std::array::from_fn{length}(|i: usize| {{ let _ = i; {} }})", value.code))
                     })
                     .collect()
             }

@@ -1,8 +1,7 @@
 use super::*;
 
-/// The calls of the functions of these names, `setup` and `call` of each, in a crate of these files; or the reason.
-#[track_caller]
-fn check(files: &[(&str, &str)], wanted: &str, expected: &[&str]) {
+/// The calls of the function of this name, `setup` and `call` of each, in a crate of these files; or the reason.
+fn found(files: &[(&str, &str)], wanted: &str) -> Vec<String> {
     let files: BTreeMap<String, String> =
         files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     let function = find(&files, wanted);
@@ -11,6 +10,12 @@ fn check(files: &[(&str, &str)], wanted: &str, expected: &[&str]) {
     let (calls, without) = calls(&sources, &[function]);
     let mut found: Vec<String> = calls.iter().map(|call| format!("{} => {}", call.setup, call.call)).collect();
     found.extend(without.iter().map(|(_, reason)| format!("{reason:?}")));
+    found
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)], wanted: &str, expected: &[&str]) {
+    let found = found(files, wanted);
     let text = found.join("\n");
     assert!(expected.iter().all(|expected| found.iter().any(|line| line == expected)), "{text}");
     assert_eq!(expected.is_empty(), found.is_empty(), "{text}");
@@ -249,4 +254,89 @@ fn a_function_may_have_the_name_of_a_variable() {
     check("input");
     check("lent");
     check("n");
+}
+
+#[test]
+fn bounds_of_impl_blocks_hold() {
+    // A pair of numbers is no iterator: all of its items are not to be taken.
+    check(
+        &[(
+            "src/lib.rs",
+            "pub struct Pair<A, B> { pub a: A, pub b: B }
+impl<A, B> Pair<A, B> {
+    pub fn flip(self) -> Pair<B, A> { Pair { a: self.b, b: self.a } }
+}
+impl<A: Iterator, B: Iterator> Iterator for Pair<A, B> {
+    type Item = A::Item;
+    fn next(&mut self) -> Option<A::Item> { self.a.next() }
+    fn last(self) -> Option<A::Item> { self.a.last() }
+}",
+        )],
+        "flip",
+        &["{ ((Pair { a: 12345u64, b: 12345u64 },), ()) } => <Pair<u64, u64>>::flip(input.0)"],
+    );
+}
+
+#[test]
+fn traits_of_other_crates_have_implementors() {
+    let stream = "use other::Stream;
+wrap! { pub struct Numbers { pub left: usize } }
+impl Stream for Numbers { }
+pub fn drain<S: Stream>(stream: S) -> usize { let count = 0; count }
+pub fn distance<T: Clone + other::Signed>(from: T) -> T { from }";
+    let file = &[("src/lib.rs", stream)];
+    check(file, "drain", &["{ ((Numbers { left: (n as usize) },), ()) } => super::drain(input.0)"]);
+    check(file, "distance", &["{ ((12345i64,), ()) } => super::distance(input.0)"]);
+}
+
+#[test]
+fn what_references_are_put_into_is_younger_than_what_they_refer_to() {
+    check(
+        &[(
+            "src/lib.rs",
+            "#[derive(Clone, Copy, Default)]
+pub struct Header<'a> { name: &'a str }
+pub fn parse<'a>(text: &'a [u8], headers: &mut Vec<Header<'a>>) -> usize { headers.len() }",
+        )],
+        "parse",
+        &["{ ((std::iter::Iterator::collect::<std::vec::Vec<_>>((0..n).map(|i: usize| \
+             <Header as std::default::Default>::default())),), \
+             ((0..n).map(|i| (i % 251) as u8).collect::<std::vec::Vec<u8>>(),)) } => \
+             { let mut headers_4 = input.0; let made = super::parse(lent.0.as_slice(), &mut headers_4); made }"],
+    );
+}
+
+#[test]
+fn a_call_that_needs_its_size_has_it() {
+    let text = "pub struct View<'a> { text: &'a str, size: usize }
+impl<'a> View<'a> { pub fn new(text: &'a str, size: usize) -> Self { Self { text, size } } }
+pub fn read(view: &View<'_>) -> usize { view.size }";
+    let calls = found(&[("src/lib.rs", text)], "read");
+    let has_size = |call: &String| call.contains("((n,), (") && call.contains("=> { let n = input.0; let view_");
+    assert!(calls.iter().any(has_size), "{calls:?}");
+}
+
+#[test]
+fn adapters_of_adapters_take_no_time() {
+    let adapter = |number: usize| {
+        format!(
+            "pub struct Adapter{number}<S> {{ pub inner: S }}\nimpl<S: Stream> Stream for Adapter{number}<S> {{ fn poll(&mut self) -> usize {{ 0 }} }}\n"
+        )
+    };
+    let adapters: String = (0..40).map(adapter).collect();
+    let text = format!(
+        "pub trait Stream {{ fn poll(&mut self) -> usize; }}
+{adapters}pub struct Numbers {{ pub left: usize }}
+impl Stream for Numbers {{ fn poll(&mut self) -> usize {{ self.left }} }}
+pub fn drain<S: Stream>(stream: S) -> usize {{ let count = 0; count }}"
+    );
+    let calls = found(&[("src/lib.rs", &text)], "drain");
+    assert!(calls.iter().any(|call| call.contains("Numbers { left: (n as usize) }")), "{calls:?}");
+}
+
+#[test]
+fn the_size_is_no_field_and_no_path() {
+    let names_size = super::candidates::names_size;
+    assert!(names_size("(0..n).map(f)") && names_size("f(n)") && names_size("n"));
+    assert!(!names_size("a.n") && !names_size("super::n(a)") && !names_size("\"\\n\"") && !names_size("len_n"));
 }

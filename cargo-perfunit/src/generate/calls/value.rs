@@ -16,13 +16,15 @@ pub struct Value {
     pub is_sized: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Let {
     pub name: String,
     pub code: String,
     pub is_mutable: bool,
     /// Whether it refers to variables before it.
     pub borrows: bool,
+    /// Whether a call may put references into it: then it has to be younger than what they refer to.
+    pub is_filled: bool,
 }
 
 impl Value {
@@ -71,8 +73,14 @@ impl Value {
     /// In a variable.
     pub fn held(self, name: String, is_mutable: bool) -> Self {
         let Self { mut lets, code, borrows, is_sized } = self.closed();
-        lets.push(Let { name: name.clone(), code, is_mutable, borrows });
+        lets.push(Let { name: name.clone(), code, is_mutable, borrows, is_filled: false });
         Self { lets, code: name, borrows, is_sized }
+    }
+
+    /// The same; a call may put references into its last variable.
+    pub fn filled(mut self) -> Self {
+        self.lets.last_mut().into_iter().for_each(|value| value.is_filled = true);
+        self
     }
 
     /// A reference to it.

@@ -165,10 +165,8 @@ fn entry(divan: &Path, options: &Options, function: &ItemFn, variant: &Variant<'
 fn counted(divan: &Path, options: &Options) -> Option<TokenStream> {
     let (of, amount) = options.counters.first()?;
     let counter = of.map(|of| quote::format_ident!("{of}"));
-    Some(match counter {
-        Some(counter) => quote!(#divan::__private::count(#divan::counter::#counter::from(#amount));),
-        None => quote!(#divan::__private::count(#amount);),
-    })
+    let Some(counter) = counter else { return Some(quote!(#divan::__private::count(#amount);)) };
+    Some(quote!(#divan::__private::count(#divan::counter::#counter::from(#amount));))
 }
 
 fn without_lifetime(of_arg: &Type) -> Type {

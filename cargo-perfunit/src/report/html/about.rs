@@ -51,6 +51,10 @@ fn facts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
+fn lines(facts: &[impl ToString]) -> Vec<String> {
+    facts.iter().map(|fact| one_line(&fact.to_string())).collect()
+}
+
 fn found(run: &Run) -> String {
     let selection = &run.selection;
     let place = match selection.targets {
@@ -73,8 +77,4 @@ mod tests {
         assert!(text.contains("mycrate: not controlled (the linker ld refuses: no such option)"), "{text}");
         assert!(!text.contains("Their effects") && !text.contains("Not available"), "{text}");
     }
-}
-
-fn lines(facts: &[impl ToString]) -> Vec<String> {
-    facts.iter().map(|fact| one_line(&fact.to_string())).collect()
 }

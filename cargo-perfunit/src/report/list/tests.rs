@@ -117,7 +117,7 @@ fn reasons_wrap_in_their_column_or_go_below_the_name() {
     check(
         &listing,
         ListOptions { width: 60, ..WIDE },
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b +
               changes)
 
@@ -133,7 +133,7 @@ mycrate::api:
      Summary  2 of 412 tests can have changed, in 3 of 12
               targets
 
-"#]],
+"]],
     );
     listing.tests.truncate(1);
     check(

@@ -52,24 +52,27 @@ impl fmt::Display for Irrelevance {
 
 impl fmt::Display for NothingBecause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let files = |files: usize| count(files, "file");
         match *self {
             Self::NoTargets => f.write_str("the chosen packages have no test targets"),
             Self::Identical => f.write_str("the two versions are identical"),
-            Self::NoTargetDepends { files: n } => {
-                write!(f, "the change ({}) is in code that no test target in scope depends on", files(n))
+            Self::NoTargetDepends { files } => {
+                write!(f, "the change ({}) is in code that no test target in scope depends on", count(files, "file"))
             }
-            Self::Ignored { files: n } => {
-                write!(f, "only files differ that the configuration ignores or that no build reads ({})", files(n))
+            Self::Ignored { files } => {
+                write!(
+                    f,
+                    "only files differ that the configuration ignores or that no build reads ({})",
+                    count(files, "file")
+                )
             }
-            Self::NotRead { files: n } => {
-                write!(f, "only documentation and files that no build reads differ ({})", files(n))
+            Self::NotRead { files } => {
+                write!(f, "only documentation and files that no build reads differ ({})", count(files, "file"))
             }
-            Self::Comments { files: n } => {
-                write!(f, "only comments, documentation comments and formatting differ ({})", files(n))
+            Self::Comments { files } => {
+                write!(f, "only comments, documentation comments and formatting differ ({})", count(files, "file"))
             }
-            Self::CommentsAndNotRead { files: n } => {
-                write!(f, "only comments, documentation and formatting differ ({})", files(n))
+            Self::CommentsAndNotRead { files } => {
+                write!(f, "only comments, documentation and formatting differ ({})", count(files, "file"))
             }
             Self::NoTests { targets } => write!(f, "the {targets} targets that the change can reach hold no tests"),
             Self::SameExecutables => f.write_str("the test executables of both versions are the same"),

@@ -307,10 +307,10 @@ fn changes(diff: &SourceDiff) -> impl Iterator<Item = ChangedPart> {
 
 fn nothing_because(versions: &Versions, selected: &Selected) -> NothingBecause {
     let Selected { diff, in_scope, ignored, .. } = selected;
-    let files = versions.files.base.changed(&versions.files.head).len();
     if in_scope.is_empty() {
         return NothingBecause::NoTargets;
     }
+    let files = versions.files.base.changed(&versions.files.head).len();
     if files == 0 {
         return NothingBecause::Identical;
     }

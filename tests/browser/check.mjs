@@ -157,7 +157,7 @@ await open('few', { viewport: { width: 360, height: 740 } }, async (page) => {
 });
 await open('few', { javaScriptEnabled: false }, isThereWithoutScripts);
 await open('nothing', {}, async (page) => {
-  check(await page.getByText('only comments and documentation changed').isVisible(), 'nothing: says why');
+  check(await page.getByText('only comments, documentation comments and formatting differ (2 files)').isVisible(), 'nothing: says why');
   await isAccessible(page, 'nothing');
 });
 for (const colorScheme of ['light', 'dark']) {

@@ -60,6 +60,8 @@ impl<'a> Known<'a> {
             let ending = self.spans.get(&index).into_iter().flatten();
             for (span, start, direct, verdict) in ending.filter_map(|(span, start)| direct(span, *start, test)) {
                 let steps = || entries[start..=index].iter().zip(found[start..=index].iter().copied());
+                let of_both_ends = span.step.of(test);
+                let mut compared = steps().filter_map(|(_, found)| found).chain(of_both_ends);
                 anchors.push(Anchor {
                     since: span.base.clone(),
                     entry: index,
@@ -67,6 +69,7 @@ impl<'a> Known<'a> {
                     direct,
                     product: product(steps()),
                     is_complete: self.history.left_out == 0 && steps().all(|(entry, found)| is_known(entry, found)),
+                    has_other_test_code: compared.any(|found| found.test_code.is_some()),
                     has_moved: found[start..=index].iter().flatten().any(|found| moved(found).is_some()),
                 });
                 at = Point { moved: at.moved, is_known: true, is_anchored: true, ..times(points[start], direct) };
@@ -134,6 +137,7 @@ mod tests {
     use super::*;
     use crate::history::samples;
     use crate::history::samples::{commit, history};
+    use crate::model::Side;
 
     fn step(tests: &[(&str, Verdict, f64)]) -> StepOutcome {
         StepOutcome::Compared(samples::step("0", tests))
@@ -210,6 +214,27 @@ mod tests {
         // The steps do not have all of it: no contradiction.
         history.left_out = 1;
         assert!(!courses(&history)[0].anchors[0].is_contradiction());
+    }
+
+    #[test]
+    fn with_other_test_code_the_steps_do_other_work_than_the_direct_comparison() {
+        let faster = || step(&[("t", Verdict::Faster, -0.1)]);
+        let direct = || span(0, 2, &[("t", Verdict::Faster, -0.05)], "t");
+        let anchor = |entries: Vec<StepOutcome>, direct: Span| {
+            let mut history = history(entries);
+            history.spans = vec![direct];
+            courses(&history).remove(0).anchors.remove(0)
+        };
+        assert!(anchor(vec![faster(), faster()], direct()).is_contradiction());
+
+        let mut between = samples::step("0", &[("t", Verdict::Faster, -0.1)]);
+        between.tests[0].test_code = Some(Side::Head);
+        let of_a_step = anchor(vec![StepOutcome::Compared(between), faster()], direct());
+        let mut over_both = direct();
+        over_both.step.tests[0].test_code = Some(Side::Base);
+        for anchor in [of_a_step, anchor(vec![faster(), faster()], over_both)] {
+            assert!(anchor.differs() && !anchor.is_contradiction(), "{anchor:?}");
+        }
     }
 
     #[test]

@@ -292,6 +292,8 @@ pub struct Anchor {
     pub product: Change,
     /// Whether these steps have figures of all that lies between.
     pub is_complete: bool,
+    /// Whether the test's own code differs over these commits: then steps and the direct comparison do other work.
+    pub has_other_test_code: bool,
     /// Whether the test is slower or faster in one of them.
     pub has_moved: bool,
 }
@@ -302,9 +304,9 @@ impl Anchor {
         self.direct.low > self.product.high || self.product.low > self.direct.high
     }
 
-    /// True if they differ although the steps have figures of all that lies between.
+    /// True if they differ although the steps have figures of all that lies between, and all do the same work.
     pub fn is_contradiction(&self) -> bool {
-        self.is_complete && self.differs()
+        self.is_complete && !self.has_other_test_code && self.differs()
     }
 
     /// True if the whole is slower or faster, and no single commit is.

@@ -38,6 +38,9 @@ pub fn text(anchor: &Anchor) -> Text {
         let looked_at = if anchor.is_complete { "no single commit" } else { "none of the commits that were measured" };
         return text.and(format!("; {looked_at} made it {which}"));
     }
+    if anchor.is_complete && anchor.differs() {
+        return text.and(format!("; the steps give {product}, with other code of the test"));
+    }
     if anchor.differs() {
         return text.and(format!("; the steps that were measured give {product}, and others lie between"));
     }

@@ -130,7 +130,9 @@ struct AnchorOf {
     product: Interval,
     /// Whether the steps have figures of all that lies between.
     complete: bool,
-    /// Whether the intervals of both do not overlap.
+    /// Whether the code of the test itself differs over these commits: then steps and direct comparison do other work.
+    other_test_code: bool,
+    /// Whether the intervals of both do not overlap, although `complete` and without `other_test_code`.
     contradiction: bool,
     /// Whether the test is slower or faster over all, and in no single step.
     gradual: bool,
@@ -338,6 +340,7 @@ fn course(history: &History, course: &Course) -> CourseOf {
         direct: anchor.direct.into(),
         product: anchor.product.into(),
         complete: anchor.is_complete,
+        other_test_code: anchor.has_other_test_code,
         contradiction: anchor.is_contradiction(),
         gradual: anchor.is_gradual(),
     };

@@ -364,6 +364,7 @@ fn direct_comparisons_say_what_the_steps_do_not() {
         direct: change(direct),
         product: change(product),
         is_complete: true,
+        has_other_test_code: false,
         has_moved,
     };
     let anchors = vec![
@@ -372,6 +373,7 @@ fn direct_comparisons_say_what_the_steps_do_not() {
         anchor(Verdict::Slower, 0.1, 0.1, true),
         Anchor { is_complete: false, ..anchor(Verdict::Faster, -0.1, 0.1, false) },
         Anchor { is_complete: false, ..anchor(Verdict::Slower, 0.3, 0.1, true) },
+        Anchor { has_other_test_code: true, ..anchor(Verdict::Faster, -0.1, -0.2, true) },
         Anchor { since: commit(7, "Later"), ..anchor(Verdict::Inconclusive, 0.02, 0.02, true) },
     ];
     let shown = Course { anchors: anchors.clone(), ..course() };
@@ -386,6 +388,7 @@ fn direct_comparisons_say_what_the_steps_do_not() {
 +10.0 % slower [+9.0 %, +11.0 %] since v1.2.0, compared directly
 -10.0 % faster [-11.0 %, -9.0 %] since v1.2.0, compared directly; none of the commits that were measured made it faster
 +30.0 % slower [+29.0 %, +31.0 %] since v1.2.0, compared directly; the steps that were measured give +10.0 % [+9.0 %, +11.0 %], and others lie between
+-10.0 % faster [-11.0 %, -9.0 %] since v1.2.0, compared directly; the steps give -20.0 % [-21.0 %, -19.0 %], with other code of the test
 +2.0 % inconclusive [+1.0 %, +3.0 %] since 0000007, compared directly
 "]]
     );
@@ -411,6 +414,7 @@ fn a_direct_comparison_is_a_row_and_a_fact_of_the_document() {
             direct: change(0.2),
             product: change(0.12),
             is_complete: true,
+            has_other_test_code: false,
             has_moved: true,
         }],
         ..course()

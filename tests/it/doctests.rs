@@ -35,7 +35,11 @@ fn without_the_option_doc_tests_are_named_with_it() {
     let project = Project::library(&documented(500), &documented(1500));
     let run = project.perfunit(["list", "HEAD~1"]).expect(0);
     assert!(run.stdout.contains("mixes") && !run.stdout.contains("mix #1"), "{}", run.stdout);
-    assert!(run.stdout.contains("doc tests of sample: measured on request (--doc)"), "{}", run.stdout);
+    let named = "doc tests of sample: measured on request (--doc)";
+    assert!(run.stdout.contains(named), "{}", run.stdout);
+    let plain = |rounds| documented(rounds).replace("```", "'''");
+    let run = Project::library(&plain(500), &plain(1500)).perfunit(["list", "HEAD~1"]).expect(0);
+    assert!(run.stdout.contains("mixes") && !run.stdout.contains("doc tests"), "{}", run.stdout);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod executed;
 mod functions;
 mod graph;
 mod names;
+mod on_request;
 mod other_inputs;
 pub mod reach;
 mod read_sources;

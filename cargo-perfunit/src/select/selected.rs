@@ -2,18 +2,18 @@
 
 use super::data::{self, Ruled};
 use super::graph::graph;
+use super::on_request;
 use super::reach::{self, Graph, Reached};
 use super::read_sources;
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope};
 use super::source::{self, ChangedInput, FileChange, Holder, InputKind, SourceDiff};
-use super::target_files::{self, TargetFiles};
+use super::target_files::TargetFiles;
 use super::wanted::Wanted;
 use crate::build::shadow::{Injected, Injections};
-use crate::build::{Builder, Pairing, Place, TestCode, contains};
+use crate::build::{Builder, Pairing, Place, TestCode};
 use crate::cargo::{self, Package, Target, Workspace};
 use crate::error::{Error, Result};
-use crate::git::path::is_rust;
 use crate::git::{FileSet, Versions};
 use crate::model::{
     ChangedPart, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId, TargetKind,
@@ -54,6 +54,8 @@ pub struct Selected {
     /// Changed data files that are in no package, and that no code names.
     nowhere: Vec<String>,
     nothing_because: Option<NothingBecause>,
+    /// What the packages that are built have besides, and was not asked for.
+    on_request: Vec<UnmeasuredTarget>,
 }
 
 impl Selected {
@@ -109,23 +111,13 @@ impl Selected {
 
     /// For the report, before tests are known.
     pub fn summary(&self) -> Selection {
-        let packages: BTreeSet<_> = self.targets.keys().map(|target| &target.package).collect();
-        let built = self.workspace.packages.iter().filter(|package| packages.contains(&package.name));
-        let is_asked = |kind| self.in_scope.iter().any(|target| target.kind == kind);
-        let (doctests, benches) = (is_asked(TargetKind::Doctest), is_asked(TargetKind::Bench) || self.benches);
-        let on_request = built.flat_map(|Package { name, targets, doctests: has_doctests, .. }| {
-            let has_benches = targets.iter().any(|target| target.id.kind == TargetKind::Bench);
-            let of_doc = (*has_doctests && !doctests).then(|| UnmeasuredTarget::Doctests { package: name.clone() });
-            let of_bench = (has_benches && !benches).then(|| UnmeasuredTarget::Benches { package: name.clone() });
-            of_doc.into_iter().chain(of_bench)
-        });
         Selection {
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff).collect(),
             effects: self.effects(),
             nothing_because: self.nothing_because,
-            unmeasured_targets: on_request.collect(),
+            unmeasured_targets: self.on_request.clone(),
             ..Selection::default()
         }
     }
@@ -153,7 +145,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         workspace.add_doctests();
     }
     if wanted.scope.asks_for(TargetKind::Bench) {
-        workspace.add_benches(&|package, target| has_benches(versions, package, target));
+        workspace.add_benches(&|package, target| on_request::has_benches(versions, package, target));
     }
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
@@ -173,6 +165,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         ignored: Vec::new(),
         nowhere: Vec::new(),
         nothing_because: None,
+        on_request: Vec::new(),
     };
     selected.leave_out_unwanted();
     let Ruled { reaching, ignored, warnings } = data::apart(versions, &selected.rules, &mut selected.diff);
@@ -192,6 +185,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
     if selected.targets.is_empty() {
         selected.nothing_because = Some(nothing_because(versions, &selected));
     }
+    selected.on_request = selected.on_request(versions, &|kind| wanted.scope.asks_for(kind));
     Ok(selected)
 }
 
@@ -231,6 +225,12 @@ impl Selected {
         left_out
     }
 
+    fn on_request(&self, versions: &Versions, asks_for: &dyn Fn(TargetKind) -> bool) -> Vec<UnmeasuredTarget> {
+        let built: BTreeSet<&String> = self.targets.keys().map(|target| &target.package).collect();
+        let packages = self.workspace.packages.iter().filter(|package| built.contains(&package.name));
+        on_request::unmeasured(versions, &self.target_files, packages, asks_for)
+    }
+
     /// Takes besides the targets that changed data files reach by the configuration.
     fn reach_by_rules(&mut self, reaching: Vec<ChangedInput>) {
         for input in reaching {
@@ -242,17 +242,6 @@ impl Selected {
             self.diff.inputs.push(input);
         }
     }
-}
-
-/// Whether some file of a target of unit tests has a `#[bench]`. Modules are followed only where the package has one.
-fn has_benches(versions: &Versions, package: &Package, target: &Target) -> bool {
-    let head = &versions.files.head;
-    let has = |path: &str| versions.read_file(head, path).is_some_and(|text| contains(&text, b"#[bench]"));
-    let benches = Path::new(&package.dir).join("benches");
-    let of_package = head.entries.keys().filter(|path| path.starts_with(&package.dir) && !path.starts_with(&benches));
-    let mut rust = of_package.filter(|path| is_rust(path));
-    rust.any(|path| has(&path.to_string_lossy()))
-        && target_files::modules(versions, head, &target.root).keys().any(|path| has(path))
 }
 
 fn source_diff(versions: &Versions) -> Result<SourceDiff> {

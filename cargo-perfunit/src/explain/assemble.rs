@@ -32,6 +32,16 @@ pub struct Known<'a> {
     pub changed: &'a dyn Fn(&Function) -> Option<ChangeKind>,
     /// The names in a function's source, sorted.
     pub names: &'a dyn Fn(&Function) -> Vec<String>,
+    /// The test's own source; `None` if it is not found.
+    pub of_test: &'a dyn Fn() -> Option<OfTest>,
+}
+
+/// The source of a test, or of what a macro makes it from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfTest {
+    pub file: String,
+    /// The names in it, sorted.
+    pub names: Vec<String>,
 }
 
 /// Puts it all together.

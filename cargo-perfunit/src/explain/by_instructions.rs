@@ -143,6 +143,7 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
         overflow: 0,
         changed: &|function| inquiry.changed(function),
         names: &|function| inquiry.names(function),
+        of_test: &|| inquiry.of_test(test),
     };
     let mut explanation = told(&merged, &differences, &attribution, &known);
     add_causes(&mut explanation, &attribution, &known, facts);

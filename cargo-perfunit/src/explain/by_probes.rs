@@ -318,6 +318,7 @@ impl Examiner<'_> {
             overflow: finding.overflow,
             changed: &|function| self.inquiry.changed(function),
             names: &|function| self.inquiry.names(function),
+            of_test: &|| self.inquiry.of_test(&question.test),
         };
         let mut explanation = told(&finding.merged, &finding.differences, &finding.attribution, &known);
         add_causes(&mut explanation, &finding.attribution, &known, self.facts);

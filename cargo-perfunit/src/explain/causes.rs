@@ -3,10 +3,11 @@
 //! A responsible function with unchanged source was made slower by something else: a dependency, a setting, code of the project
 //! without a probe. Which of these it was the figures cannot tell; which of them can reach the function, the packages can.
 
-use super::assemble::Known;
+use super::assemble::{Known, OfTest};
 use super::attribution::{Attribution, Part};
 use crate::measure::ROOT;
 use crate::model::{Cause, ChangeKind, Changed, CodeChange, Explanation, Function, Side};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// What can be behind less than this part of the test's difference is not named.
@@ -85,7 +86,8 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
     if !attribution.whole.is_certain() {
         return;
     }
-    let parts = unchanged(attribution, known);
+    let of_test = (known.of_test)();
+    let parts = unchanged(attribution, known, of_test.as_ref());
     let causes = reaching.into_iter().filter(|suspect| !is_timed(suspect, known)).map(|suspect| {
         let reached: Vec<_> = parts.iter().filter(|part| suspect.packages.contains(part.package)).collect();
         let share = reached.iter().map(|part| part.share).sum();
@@ -99,25 +101,27 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
 /// What is attributed to an unchanged function.
 struct Unchanged<'a> {
     package: &'a str,
-    /// `None` for the test.
+    /// `None` for a test that is not found.
     file: Option<&'a str>,
     /// In its source, sorted.
-    names: Vec<String>,
+    names: Cow<'a, [String]>,
     /// Of the test's difference.
     share: f64,
 }
 
 /// What is certainly attributed to functions whose source is the same, and of the test, whose code both versions share.
-fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>) -> Vec<Unchanged<'a>> {
+fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>, of_test: Option<&'a OfTest>) -> Vec<Unchanged<'a>> {
     let certain = attribution.parts.iter().filter(|part| part.change.is_certain());
     certain
         .filter_map(|part| {
             let share = attribution.share(part);
             if part.key == ROOT {
-                return Some(Unchanged { package: &known.test.target.package, file: None, names: Vec::new(), share });
+                let file = of_test.map(|test| test.file.as_str());
+                let names = Cow::Borrowed(of_test.map_or(&[][..], |test| &test.names));
+                return Some(Unchanged { package: &known.test.target.package, file, names, share });
             }
             let function = unchanged_function(part, known)?;
-            let names = (known.names)(function);
+            let names = Cow::Owned((known.names)(function));
             Some(Unchanged { package: &function.package, file: Some(&function.file), names, share })
         })
         .collect()
@@ -186,6 +190,7 @@ mod tests {
             without_probe: BTreeMap::new(),
             changed: &|function| (function.name == changed).then_some(ChangeKind::Changed),
             names: &|function| if function.name == "run" { vec!["LIMIT".to_owned()] } else { Vec::new() },
+            of_test: &|| Some(OfTest { file: "app/tests/t.rs".to_owned(), names: vec!["checked".to_owned()] }),
         };
         let attribution = attribute(&merged, 0.01).unwrap();
         let mut explanation = told(&merged, &differences(&merged, 0.01).unwrap(), &attribution, &known);
@@ -267,6 +272,19 @@ mod tests {
         ];
         let times = [[10.0, 10.0], [5.0, 65.0], [10.0, 40.0], [10.0, 10.0]];
         let expected = [("added LIMIT", 1.0), ("removed beside", 1.0), ("changed other", 1.0), ("removed gone", 1.0)];
+        check(&explained(times, "", &Facts { suspects }), &expected);
+    }
+
+    /// The time of the test differs, which names `checked`.
+    #[test]
+    fn what_the_test_names_comes_first_where_its_own_code_is_slower() {
+        let suspects = vec![
+            item("app/src/lib.rs", "LIMIT", ChangeKind::Changed),
+            item("app/tests/t.rs", "beside", ChangeKind::Changed),
+            item("app/src/other.rs", "checked", ChangeKind::Changed),
+        ];
+        let times = [[10.0, 70.0], [5.0, 5.0], [10.0, 10.0], [10.0, 10.0]];
+        let expected = [("changed checked", 1.0), ("changed beside", 1.0), ("changed LIMIT", 1.0)];
         check(&explained(times, "", &Facts { suspects }), &expected);
     }
 

@@ -1,5 +1,6 @@
 //! What is asked about tests, and what was found out.
 
+use super::assemble::OfTest;
 use super::options::Explaining;
 use crate::build::{self, BuildFailure, BuiltSides, Job};
 use crate::git::Versions;
@@ -8,6 +9,7 @@ use crate::model::{
     BuiltWith, ChangeKind, Explain, Explanation, Function, Mode, Outcome, TargetId, TestId, Unexplained, Warning,
 };
 use crate::select::Selected;
+use crate::select::reach::{self, TestSource};
 use crate::select::source::{self, ChangedItem};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -110,6 +112,23 @@ impl Inquiry<'_> {
         names.extend([item.owner, item.implements]);
         names.sort_unstable();
         names
+    }
+
+    /// The test's own source.
+    pub fn of_test(&self, test: &TestId) -> Option<OfTest> {
+        let files = &self.selected.target_files.get(&test.target)?.head;
+        // Those of other modules have other tests.
+        let of_module = files.iter().filter(|(_, info)| test.name.starts_with(&info.module));
+        let read = of_module.filter_map(|(path, info)| {
+            let content = self.versions.read_file(&self.versions.files.head, path)?;
+            Some((path.clone(), info.module.clone(), content))
+        });
+        let index = reach::index(&read.collect::<Vec<_>>());
+        let sources = index.sources(TestSource { name: &test.name, kind: test.target.kind, files });
+        let file = sources.first()?.path.clone();
+        let mut names: Vec<String> = sources.into_iter().flat_map(|source| source.item.code.names.clone()).collect();
+        names.sort_unstable();
+        Some(OfTest { file, names })
     }
 }
 

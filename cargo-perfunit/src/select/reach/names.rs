@@ -125,6 +125,12 @@ impl NameIndex {
         })
     }
 
+    /// The function of a test, or what a macro makes it from.
+    pub fn sources(&self, test: TestSource<'_>) -> Vec<&Named> {
+        let positions = self.test_position(test).map_or_else(|| self.generators(test), |position| vec![position]);
+        positions.into_iter().map(|position| &self.entries[position]).collect()
+    }
+
     /// For a test that no file spells out: the macro calls of its target that mention its name.
     pub(crate) fn generators(&self, test: TestSource<'_>) -> Vec<usize> {
         let last = test.name.rsplit("::").next().unwrap_or(test.name);

@@ -75,6 +75,18 @@ pub fn told(merged: &Merged, differences: &Differences, attribution: &Attributio
     }
 }
 
+/// Names nobody, where what was found goes the other way than the change (a fraction) that is to be explained.
+pub fn unless_contrary(mut explanation: Explanation, change: f64) -> Explanation {
+    let found = explanation.change;
+    if found.is_certain() && found.estimate.signum() != change.signum() {
+        explanation.responsible.clear();
+        explanation.causes.clear();
+        explanation.notes.retain(|note| !matches!(note, ExplanationNote::InTest { .. }));
+        explanation.notes.insert(0, ExplanationNote::OtherWay { change: found.estimate / explanation.cost.base });
+    }
+    explanation
+}
+
 /// From this factor on the test with probes is not quite the test without.
 const MUCH_DISTORTED: f64 = 2.0;
 

@@ -1,7 +1,7 @@
 //! One test, explained by timing functions: which of them, by strategy, and until it is clear who is responsible.
 
 use super::active::{Keys, all_calls, closer, first_level, ways_to};
-use super::assemble::{Known, told};
+use super::assemble::{Known, told, unless_contrary};
 use super::attribute::{attribute, attribute_joined};
 use super::attribution::Attribution;
 use super::causes::{Facts, add_causes};
@@ -139,7 +139,9 @@ impl Examiner<'_> {
                 },
             },
         };
-        Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
+        let told =
+            |finding: Finding| unless_contrary(self.told(question, &finding, started.elapsed()), question.change);
+        Ok(finding.map(told))
     }
 
     /// Who calls whom and how often: a pair with probes that only count.

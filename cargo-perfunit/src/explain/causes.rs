@@ -144,10 +144,10 @@ fn is_timed(suspect: &Suspect, known: &Known<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::assemble::told;
+    use crate::explain::assemble::{told, unless_contrary};
     use crate::explain::{Merged, attribute, differences};
     use crate::measure::{Recorded, RecordedNode};
-    use crate::model::{Engine, Sides, Strategy, TargetId, TargetKind, TestId};
+    use crate::model::{Engine, ExplanationNote, Sides, Strategy, TargetId, TargetKind, TestId};
     use std::collections::BTreeMap;
 
     /// Own times on base and head by key: the test 0, `app::run` 2 calls `app::parse` 3 and `codec::read` 4.
@@ -286,6 +286,16 @@ mod tests {
         let times = [[10.0, 70.0], [5.0, 5.0], [10.0, 10.0], [10.0, 10.0]];
         let expected = [("changed checked", 1.0), ("changed beside", 1.0), ("changed LIMIT", 1.0)];
         check(&explained(times, "", &Facts { suspects }), &expected);
+    }
+
+    #[test]
+    fn a_difference_that_goes_the_other_way_explains_nothing() {
+        let explanation =
+            || explained(SLOWER, "text::parse", &Facts { suspects: vec![dependency("memchr", &["codec"])] });
+        assert_eq!(unless_contrary(explanation(), 0.01), explanation());
+        let contrary = unless_contrary(explanation(), -0.01);
+        assert!(contrary.why_nobody().is_some() && !explanation().responsible.is_empty(), "{contrary:?}");
+        assert!(matches!(contrary.notes[0], ExplanationNote::OtherWay { change } if change > 1.0), "{contrary:?}");
     }
 
     #[test]

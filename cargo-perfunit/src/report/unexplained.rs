@@ -57,6 +57,11 @@ impl Display for ExplanationNote {
             Self::DoesNotShow { engine: Engine::Callgrind } => {
                 f.write_str("both versions execute about as many instructions")
             }
+            Self::OtherWay { change } => write!(
+                f,
+                "with probes the test changes by {}, the other way than without them: its functions' times do not explain it",
+                format::percent(*change)
+            ),
             Self::Distorted { factor } => write!(
                 f,
                 "with probes the test takes {factor:.1} times as long, their own time left out: calls that are inlined without them are not"

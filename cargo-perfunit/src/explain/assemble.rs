@@ -6,7 +6,7 @@ use super::merge::{Merged, MergedNode};
 use crate::measure::{ROOT, THREADS};
 use crate::model::{
     CallNode, ChangeKind, Engine, Explanation, ExplanationNote, Function, Responsibility, ResponsibleFunction, Sides,
-    Strategy, TestId,
+    Strategy, TestId, Unprobed,
 };
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Known<'a> {
     /// Calls of one process that found no room in its tree.
     pub overflow: u64,
     /// Head's functions without a probe, by reason.
-    pub without_probe: BTreeMap<String, usize>,
+    pub without_probe: BTreeMap<Unprobed, usize>,
     /// What happened to a function's source; `None` if nothing did.
     pub changed: &'a dyn Fn(&Function) -> Option<ChangeKind>,
     /// The names in a function's source, sorted.

@@ -10,7 +10,7 @@ use crate::build::shadow::{self, Injections};
 use crate::build::{Attempt, BuildFailure, Builder, Next, Place, Probes, SideBuild, Variant};
 use crate::error::{Error, Result, Tried};
 use crate::git::{Entry, FileSet, Mode};
-use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
+use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained, Unprobed};
 use crate::select::source::{LeftOut, Site, instrument, packages_with_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Probed {
     /// Head's keys of functions that base knows by another key, with that; all else knows them by base's.
     pub renamed: BTreeMap<u64, u64>,
     /// How many functions of head have none, by reason.
-    pub without_probe: BTreeMap<String, usize>,
+    pub without_probe: BTreeMap<Unprobed, usize>,
     /// Head's functions as they are written, by the keys of their sites.
     pub sites: BTreeMap<u64, Site>,
     /// Files that do not compile with probes.
@@ -128,7 +128,7 @@ impl Attempt for WithProbes<'_> {
 struct Instrumentation {
     files: Sides<FileSet>,
     functions: Sides<BTreeMap<u64, Function>>,
-    without_probe: BTreeMap<String, usize>,
+    without_probe: BTreeMap<Unprobed, usize>,
     /// Head's.
     sites: BTreeMap<u64, Site>,
 }
@@ -150,7 +150,7 @@ fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) 
     })?;
     // A function has a probe on both sides or on none.
     let is_trivial = |key: u64| Side::BOTH.iter().all(|side| trivial.get(*side).1.get(&key).is_none_or(|is| *is));
-    let mut without_probe: BTreeMap<String, usize> = BTreeMap::new();
+    let mut without_probe: BTreeMap<Unprobed, usize> = BTreeMap::new();
     let mut functions: Sides<BTreeMap<u64, Function>> = Sides::default();
     let mut sites = BTreeMap::new();
     let files = Sides { base: Side::Base, head: Side::Head }.try_map(|_, side| {
@@ -167,7 +167,7 @@ fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) 
                 .extend(found.sites.iter().map(|site| (site.key, source.function(path, &site.name, site.line))));
             if side == Side::Head {
                 for LeftOut { why, .. } in &found.left_out {
-                    *without_probe.entry(why.to_string()).or_default() += 1;
+                    *without_probe.entry(*why).or_default() += 1;
                 }
                 sites.extend(found.sites.into_iter().map(|site| (site.key, site)));
             }

@@ -2,7 +2,7 @@
 //!
 //! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
 
-use super::{Cause, ChangeKind, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained};
+use super::{Cause, ChangeKind, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained, Unprobed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ pub struct Explanation {
     #[serde(default)]
     pub code_changed: Option<bool>,
     /// Head's functions that carry no probe, by reason: their time is their callers'.
-    pub without_probe: BTreeMap<String, usize>,
+    pub without_probe: BTreeMap<Unprobed, usize>,
     /// Head's change of the executed instructions, as a fraction of base, where callgrind counted them.
     #[serde(default)]
     pub instructions: Option<f64>,

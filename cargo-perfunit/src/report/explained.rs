@@ -127,7 +127,7 @@ impl From<&model::Explanation> for Explanation {
             functions: explanation.functions.clone(),
             nodes: explanation.nodes.iter().map(Node::from).collect(),
             instructions: explanation.instructions.and_then(finite),
-            without_probe: explanation.without_probe.clone(),
+            without_probe: explanation.without_probe.iter().map(|(why, count)| (why.to_string(), *count)).collect(),
             notes: explanation.notes.iter().map(ToString::to_string).collect(),
         }
     }

@@ -1,7 +1,7 @@
-//! Why no function is named, in words.
+//! Why no function is named, or has no time of its own, in words.
 
 use super::format;
-use crate::model::{BuiltWith, Engine, ExplanationNote, Unexplained};
+use crate::model::{BuiltWith, Engine, ExplanationNote, Unexplained, Unprobed};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Unexplained {
@@ -89,6 +89,25 @@ impl Display for BuiltWith {
             Self::Probes => "probes",
             Self::Counters => "counters",
             Self::DebugInformation => "debug information",
+        })
+    }
+}
+
+impl Display for Unprobed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::Const => "a const fn cannot read the clock",
+            Self::Naked => "a naked function has no body of Rust",
+            Self::Variadic => "a function with variable arguments",
+            Self::Main => "the main function of a program",
+            Self::CompilerHook => "called by the compiler",
+            Self::Allocator => "part of the memory allocator",
+            Self::RewrittenAsync => "an async fn that an attribute macro rewrites",
+            Self::NoPrelude => "below no_implicit_prelude, where the probe has no name",
+            Self::InMacro => "written by a macro",
+            Self::Unparsed => "not Rust that we can parse",
+            Self::Trivial => "too small to be timed",
+            Self::Unwanted => "not asked for",
         })
     }
 }

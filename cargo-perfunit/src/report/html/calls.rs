@@ -77,8 +77,8 @@ fn calls(calls: Sides<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Difference;
     use crate::model::samples::explanation;
+    use crate::model::{Difference, Unprobed};
 
     #[test]
     fn calls_are_lists_in_lists_with_the_times_of_both_versions() {
@@ -95,10 +95,10 @@ mod tests {
     fn what_takes_no_time_is_counted() {
         let mut explanation = explanation();
         explanation.nodes[2].total_cost = Sides { base: 1.0, head: 1.0 };
-        explanation.without_probe.insert("const fn".into(), 2);
+        explanation.without_probe.insert(Unprobed::Const, 2);
         let tree = tree(&explanation).0;
         assert!(tree.contains(">1 more<") && !tree.contains("lexer::word"), "{tree}");
-        assert!(tree.contains("2 const fn"), "{tree}");
+        assert!(tree.contains("2 a const fn"), "{tree}");
     }
 
     #[test]

@@ -12,7 +12,8 @@ mod site;
 mod trivial;
 mod walk;
 
-pub use site::{Extent, LeftOut, Place, Returns, Site, Unprobed};
+use crate::model::Unprobed;
+pub use site::{Extent, LeftOut, Place, Returns, Site};
 
 /// A file with probes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which functions can have no probe, and why.
 
 use super::function::Function;
-use super::site::Unprobed;
+use crate::model::Unprobed;
 use crate::select::source::attributes::{applied, is_attribute_macro};
 use syn::{Attribute, Visibility};
 

@@ -1,7 +1,7 @@
 //! Functions of a file: those with a probe, those without, and where each is written.
 
+use crate::model::Unprobed;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Which file it is: equal in both versions, for keys follow from it.
 #[derive(Debug, Clone, Copy)]
@@ -78,51 +78,4 @@ pub struct LeftOut {
     pub line: usize,
     /// Why it has none.
     pub why: Unprobed,
-}
-
-/// Why a function has no probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unprobed {
-    /// `const fn`, and all of a trait or impl block that can be used in constants.
-    Const,
-    Naked,
-    /// `unsafe extern "C" fn f(a: u8, ...)`.
-    Variadic,
-    /// `fn main` of a program.
-    Main,
-    /// `#[proc_macro]`, `#[panic_handler]` and the like.
-    CompilerHook,
-    /// A method of `GlobalAlloc`.
-    Allocator,
-    /// An `async fn` that an attribute macro, on it or around it, can turn into a function that returns a future.
-    RewrittenAsync,
-    NoPrelude,
-    /// In a macro definition, or in the tokens of a macro call.
-    InMacro,
-    /// Syntax unknown to us: of a function, or of the whole file.
-    Unparsed,
-    /// Not wanted, and trivial: see [`Site::trivial`].
-    Trivial,
-    /// Not wanted by the caller of [`instrument`](super::instrument).
-    Unwanted,
-}
-
-impl fmt::Display for Unprobed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unprobed::Const => "a const fn cannot read the clock",
-            Unprobed::Naked => "a naked function has no body of Rust",
-            Unprobed::Variadic => "a function with variable arguments",
-            Unprobed::Main => "the main function of a program",
-            Unprobed::CompilerHook => "called by the compiler",
-            Unprobed::Allocator => "part of the memory allocator",
-            Unprobed::RewrittenAsync => "an async fn that an attribute macro rewrites",
-            Unprobed::NoPrelude => "below no_implicit_prelude, where the probe has no name",
-            Unprobed::InMacro => "written by a macro",
-            Unprobed::Unparsed => "not Rust that we can parse",
-            Unprobed::Trivial => "too small to be timed",
-            Unprobed::Unwanted => "not asked for",
-        })
-    }
 }

@@ -3,8 +3,9 @@
 use super::function::Function;
 use super::rules::{Context, unprobed};
 use super::signature;
-use super::site::{Extent, LeftOut, Place, Site, Unprobed};
+use super::site::{Extent, LeftOut, Place, Site};
 use super::trivial::is_trivial;
+use crate::model::Unprobed;
 use crate::select::source::attributes::is_test;
 use crate::select::source::macros::{InnerFn, makes_tests, names_in_definition, take_functions};
 use crate::select::source::modules::without_first_line_script;

@@ -71,6 +71,21 @@ pub type Joined = BTreeMap<u64, u64>;
 
 /// The same with some accounts joined.
 pub fn attribute_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Attribution> {
+    attribute_calls(merged, alpha, joined, &|_, _| false)
+}
+
+/// The same where calls are estimated: code that is inlined on one side is entered less often than it is called on the other.
+/// More or fewer calls of a function whose source changed, by one whose source did not, are the callee's.
+pub fn attribute_estimated(merged: &Merged, alpha: f64, has_changed: impl Fn(u64) -> bool) -> Option<Attribution> {
+    attribute_calls(merged, alpha, &Joined::new(), &|caller, callee| has_changed(callee) && !has_changed(caller))
+}
+
+fn attribute_calls(
+    merged: &Merged,
+    alpha: f64,
+    joined: &Joined,
+    is_callees: &dyn Fn(u64, u64) -> bool,
+) -> Option<Attribution> {
     let counts: Vec<Counts> = merged.nodes.iter().map(Counts::of).collect();
     let mut accounts: BTreeMap<u64, Account> = BTreeMap::new();
     let mut whole = vec![0.0; merged.pairs];
@@ -81,7 +96,12 @@ pub fn attribute_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<
         let owner = joined.get(&responsible(node.key)).copied().unwrap_or_else(|| responsible(node.key));
         add(&mut accounts.entry(owner).or_default().own, &own, 1.0);
         for Caller { key, called, weight } in callers(merged, &counts, index) {
-            add(accounts.entry(responsible(key)).or_default().calling.entry(called).or_default(), &counted, weight);
+            let account = if is_callees(key, called) {
+                &mut accounts.entry(called).or_default().own
+            } else {
+                accounts.entry(responsible(key)).or_default().calling.entry(called).or_default()
+            };
+            add(account, &counted, weight);
         }
     }
     let each = alpha / accounts.len().max(1) as f64;
@@ -296,6 +316,21 @@ mod tests {
             let back = parts(&attributed_to(&deep_tree, &shallow_tree));
             assert!((own + back.0).abs() < 1e-9 && (calls + back.1).abs() < 1e-9, "{back:?}");
         }
+    }
+
+    #[test]
+    fn estimated_calls_of_a_changed_function_by_an_unchanged_one_are_its_own() {
+        let [base, head] = ["a 1 x 5, a>b 1 x 10", "a 1 x 5, a>b 4 x 6"].map(tree);
+        let mut merged = Merged::default();
+        (0..4).for_each(|_| merged.add(&Sides { base: base.clone(), head: head.clone() }));
+        let parts = |changed: &[u64]| {
+            let attribution = attribute_estimated(&merged, 0.01, |key| changed.contains(&key)).unwrap();
+            let parts = attribution.parts.into_iter().map(|part| (NAMES[part.key as usize], part.change.estimate));
+            parts.filter(|(_, cost)| *cost != 0.0).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(&[3]), [("b", 14.0)]);
+        let apart = [("a", 18.0), ("b", -4.0)];
+        assert_eq!((parts(&[]), parts(&[2, 3])), (apart.to_vec(), apart.to_vec()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Explains by instructions: what was measured, run in callgrind, attributed by its debug information.
 
 use super::assemble::{Known, told};
-use super::attribute::attribute;
+use super::attribute::attribute_estimated;
 use super::causes::{Facts, add_causes};
 use super::differences::differences;
 use super::instructions::{Code, Owners, parse, tree};
@@ -124,13 +124,19 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
         trees.head.rename(&lined.renamed);
         merged.add(&trees);
     }
-    let (Some(attribution), Some(differences)) = (attribute(&merged, ALPHA), differences(&merged, ALPHA)) else {
-        return Err(Stop::Because(Unexplained::TooFewCalls));
-    };
     let mut functions = code.map(Code::functions);
     for (new, old) in &lined.renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
     }
+    let has_changed = |key: u64| {
+        let function = functions.head.get(&key).or_else(|| functions.base.get(&key));
+        function.is_some_and(|function| inquiry.changed(function).is_some())
+    };
+    let (Some(attribution), Some(differences)) =
+        (attribute_estimated(&merged, ALPHA, has_changed), differences(&merged, ALPHA))
+    else {
+        return Err(Stop::Because(Unexplained::TooFewCalls));
+    };
     let known = Known {
         test,
         engine: Engine::Callgrind,

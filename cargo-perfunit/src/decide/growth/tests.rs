@@ -130,9 +130,11 @@ const CONTENTS: [fn(&mut fastrand::Rng) -> f64; 4] =
 
 /// `head` of base's work at a length, and of the part that contents decide about.
 type Head = dyn Fn(f64, f64, f64) -> f64;
+/// What becomes of a law, with a factor.
+type Change = dyn Fn(Law, f64) -> Box<Head>;
 
 /// How many of the cases are known, and how many of these faster.
-fn rate(random: &mut fastrand::Rng, cases: usize, head: &dyn Fn(Law, f64) -> Box<Head>) -> (usize, usize) {
+fn rate(random: &mut fastrand::Rng, cases: usize, head: &Change) -> (usize, usize) {
     let (mut known, mut faster) = (0, 0);
     for _ in 0..cases {
         let (law, more) = LAWS[random.usize(0..LAWS.len())];
@@ -152,7 +154,7 @@ fn rate(random: &mut fastrand::Rng, cases: usize, head: &dyn Fn(Law, f64) -> Box
 #[test]
 fn simulated_unchanged_and_heavier_work_is_not_faster() {
     let mut random = fastrand::Rng::with_seed(1);
-    let laws: [(&str, &dyn Fn(Law, f64) -> Box<Head>); 9] = [
+    let laws: [(&str, &Change); 9] = [
         ("equal", &|_, _| Box::new(|_, base, _| base)),
         ("constant", &|_, factor| Box::new(move |_, base, _| base + 100.0 * factor)),
         ("factor", &|_, factor| Box::new(move |_, base, _| factor * base)),

@@ -13,6 +13,7 @@
 //!   fractions of base.
 //! - No interval is printed or acted upon that has not paid for the number of looks taken.
 
+mod added;
 mod effect;
 mod estimate;
 mod exact;
@@ -32,11 +33,12 @@ mod sequential;
 mod simulation;
 mod welch;
 
+pub use added::WorkAt;
 pub use effect::{cohens_d, effect_size};
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
 pub use family::{PairsPerLayout, confirmation_alpha, effort};
-pub use growth::{Faster, Growing, WorkAt, growth};
+pub use growth::{Faster, Growing, growth};
 pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks};
 pub use mann_whitney::mann_whitney;
 pub use proportion::{f1, rate};

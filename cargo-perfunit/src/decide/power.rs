@@ -38,8 +38,7 @@ pub fn exponent(values: &[Sized]) -> Option<Interval> {
     }
     let floor = values.len() as f64 * LEAST_ERROR * LEAST_ERROR;
     let degrees = (values.len() - 3) as f64;
-    let fits: Vec<(f64, f64)> = (0..=STEPS)
-        .map(|step| step as f64 * STEP)
+    let fits: Vec<(f64, f64)> = powers()
         .filter_map(|power| Some((power, line(values, power)?)))
         .filter(|(_, line)| line.slope > 0.0)
         .map(|(power, line)| (power, line.residual + floor))
@@ -48,11 +47,7 @@ pub fn exponent(values: &[Sized]) -> Option<Interval> {
     let none = Interval { estimate: 0.0, low: 0.0, high: 0.0 };
     let best = fits.iter().copied().min_by(|a, b| a.1.total_cmp(&b.1));
     let Some(best) = best.filter(|_| constant > 2.0 * floor) else { return Some(none) };
-    let limit = |parameters: f64| {
-        let distribution = FisherSnedecor::new(parameters, degrees).ok()?;
-        Some(best.1 * (1.0 + distribution.inverse_cdf(1.0 - ALPHA) * parameters / degrees))
-    };
-    let (of_constant, limit) = (limit(2.0)?, limit(1.0)?);
+    let (of_constant, limit) = (best.1 * not_rejected(2.0, degrees)?, best.1 * not_rejected(1.0, degrees)?);
     let inside = || fits.iter().filter(|(_, residual)| *residual <= limit).map(|(power, _)| *power);
     let high = inside().fold(best.0, f64::max);
     if constant <= of_constant {
@@ -74,9 +69,20 @@ pub fn most_grown(values: &[Sized], power: f64) -> Option<f64> {
 
 /// How badly a power of this exponent at least, or a logarithm, explains the values: sums of squared errors.
 pub fn power_and_logarithm(values: &[Sized], least: f64) -> Option<(f64, f64)> {
-    let steps = (least / STEP).round() as usize..=STEPS;
-    let powers = steps.filter_map(|step| line(values, step as f64 * STEP)).filter(|line| line.slope > 0.0);
-    Some((powers.map(|line| line.residual).min_by(f64::total_cmp)?, line(values, 0.0)?.residual))
+    let lines = powers().filter(|power| *power >= least).filter_map(|power| line(values, power));
+    let lines = lines.filter(|line| line.slope > 0.0);
+    Some((lines.map(|line| line.residual).min_by(f64::total_cmp)?, line(values, 0.0)?.residual))
+}
+
+/// The exponents that are tried.
+pub fn powers() -> impl Iterator<Item = f64> {
+    (0..=STEPS).map(|step| step as f64 * STEP)
+}
+
+/// How much larger than the best fit's a sum of squared errors is at which an F test just does not reject these parameters.
+pub fn not_rejected(parameters: f64, degrees: f64) -> Option<f64> {
+    let distribution = FisherSnedecor::new(parameters, degrees).ok()?;
+    Some(1.0 + distribution.inverse_cdf(1.0 - ALPHA) * parameters / degrees)
 }
 
 fn line(values: &[Sized], power: f64) -> Option<Line> {

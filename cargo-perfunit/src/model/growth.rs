@@ -28,6 +28,8 @@ pub struct GrowthFinding {
     pub argument: String,
     /// Exponent of the work, as a function of the length, of each version.
     pub exponent: Sides<Exponent>,
+    /// Exponent of the term that head's work has and base's has not.
+    pub added: Exponent,
     /// The largest length at which both versions were seen.
     pub length: u64,
     /// Head's work there, in base's.

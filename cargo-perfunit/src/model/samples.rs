@@ -290,6 +290,7 @@ pub fn growth() -> Growth {
             function: Function { name: "Parser::parse".into(), ..function.clone() },
             argument: "input".into(),
             exponent: Sides { base: exponent(1.0), head: exponent(2.1) },
+            added: exponent(2.2),
             length: 300,
             ratio: 31.4,
             work: Sides { base: 900.0, head: 28_260.0 },

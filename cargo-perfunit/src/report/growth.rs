@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
 
+/// Exponents of both versions that differ by less do not show what happened.
+const APART: f64 = 0.25;
 /// Functions and tests named unless everything is asked for.
 const NAMED: usize = 5;
 
@@ -37,6 +39,8 @@ pub struct Finding {
     pub argument: String,
     /// Exponent of the work, as a function of the length, of each version.
     pub exponent: Sides<Exponent>,
+    /// Exponent of the term that head's work has and base's has not.
+    pub added: Exponent,
     /// The largest length at which both versions were seen.
     pub length: u64,
     /// Head's work there, in base's.
@@ -139,6 +143,7 @@ impl From<&GrowthFinding> for Finding {
             function: finding.function.clone(),
             argument: finding.argument.clone(),
             exponent: finding.exponent.map(Exponent::from),
+            added: Exponent::from(finding.added),
             length: finding.length,
             ratio: finite(finding.ratio),
             work: finding.work.map(finite),
@@ -192,13 +197,14 @@ pub fn place(function: &Function) -> String {
 
 /// How the work of a function grows.
 pub fn said(finding: &GrowthFinding) -> String {
-    let Sides { base, head } = finding.exponent.map(|exponent| power(exponent.estimate));
+    let Sides { base, head } = finding.exponent.map(|exponent| exponent.estimate);
+    let how = if head >= base + APART {
+        format!("work grows as {}, was {}", power(head), power(base))
+    } else {
+        format!("a term that grows as {} was added to {}", power(finding.added.estimate), power(base))
+    };
     let argument = one_line(&finding.argument);
-    format!(
-        "work grows as {head}, was {base}: {} times at n = {} (length of `{argument}`)",
-        times(finding.ratio),
-        finding.length
-    )
+    format!("{how}: {} times at n = {} (length of `{argument}`)", times(finding.ratio), finding.length)
 }
 
 /// How the time of a parametrised workload grows.
@@ -326,6 +332,13 @@ mod tests {
                 not known: 1 test: its harness is its own
 ",
         );
+    }
+
+    #[test]
+    fn a_term_that_is_light_yet_is_said_to_be_added() {
+        let exponent = Sides { head: model::Exponent { estimate: 1.2, low: 1.1, high: 1.3 }, ..finding().exponent };
+        let said = said(&GrowthFinding { exponent, ratio: 1.26, ..finding() });
+        assert!(said.starts_with("a term that grows as n^2.2 was added to n^1.0: 1.3 times at n = 300"), "{said}");
     }
 
     #[test]

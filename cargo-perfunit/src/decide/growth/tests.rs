@@ -82,7 +82,7 @@ fn a_factor_of_the_length_is_another_power_whatever_its_weight() {
                     continue;
                 }
                 all += 1;
-                let Growing::Faster(Faster { exponent, largest }) = judged(&lengths, base, head) else {
+                let Growing::Faster(Faster { exponent, largest, .. }) = judged(&lengths, base, head) else {
                     // Only what lengths do not explain may hide it.
                     assert!(spread > 0.0, "{:?}", (lengths[0], last, weight, law(64.0)));
                     continue;
@@ -95,6 +95,96 @@ fn a_factor_of_the_length_is_another_power_whatever_its_weight() {
     }
     // With six lengths, work of contents hides more than with many.
     assert!(f64::from(found) >= 0.9 * f64::from(all), "{found} of {all}");
+}
+
+/// Lengths that tests draw, at which some have other contents: a test sees about half of all lengths.
+fn seen(
+    random: &mut fastrand::Rng,
+    tests: usize,
+    mut work: impl FnMut(f64, &mut fastrand::Rng) -> Sides<f64>,
+) -> Growing {
+    let drawn: Vec<f64> = match random.usize(0..4) {
+        0 => (0..100).map(f64::from).collect(),
+        1 => (0..random.usize(10..24)).map(|_| 2_f64.powf(2.0 + 6.0 * random.f64()).round()).collect(),
+        2 => (0..random.usize(8..16)).map(|_| 2_f64.powf(2.0 + 10.0 * random.f64()).round()).collect(),
+        _ => ranges()[random.usize(0..7)].clone(),
+    };
+    let mut lengths = drawn;
+    lengths.sort_by(f64::total_cmp);
+    lengths.dedup();
+    let mut at = Vec::new();
+    for length in lengths {
+        let mut sums = Sides { base: 0.0, head: 0.0 };
+        for _ in 0..tests {
+            let Sides { base, head } = work(length, random);
+            sums = Sides { base: sums.base + base.round(), head: sums.head + head.round() };
+        }
+        at.push(WorkAt { length, work: sums.map(|work| work / tests as f64) });
+    }
+    growth(&at)
+}
+
+/// What contents make of the work at a length: nothing, up to 15 % or a half more or less, or an end at any place.
+const CONTENTS: [fn(&mut fastrand::Rng) -> f64; 4] =
+    [|_| 1.0, |random| 0.85 + 0.3 * random.f64(), |random| 0.5 + random.f64(), fastrand::Rng::f64];
+
+/// `head` of base's work at a length, and of the part that contents decide about.
+type Head = dyn Fn(f64, f64, f64) -> f64;
+/// What becomes of a law, with a factor.
+type Change = dyn Fn(Law, f64) -> Box<Head>;
+
+/// How many of the cases are known, and how many of these faster.
+fn rate(random: &mut fastrand::Rng, cases: usize, head: &Change) -> (usize, usize) {
+    let (mut known, mut faster) = (0, 0);
+    for _ in 0..cases {
+        let (law, more) = LAWS[random.usize(0..LAWS.len())];
+        let factor = [1.1, 1.5, 2.0, 4.0, 20.0][random.usize(0..5)];
+        let (content, tests) = (CONTENTS[random.usize(0..4)], [1, 4][random.usize(0..2)]);
+        let (head, weight) = (head(law, factor), law(16.0) / more(16.0));
+        let judged = seen(random, tests, |n, random| {
+            let base = law(n) * content(random);
+            Sides { base, head: head(n, base, weight * more(n)) }
+        });
+        known += usize::from(judged != Growing::TooClose);
+        faster += usize::from(matches!(judged, Growing::Faster(_)));
+    }
+    (known, faster)
+}
+
+#[test]
+fn simulated_unchanged_and_heavier_work_is_not_faster() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let laws: [(&str, &Change); 9] = [
+        ("equal", &|_, _| Box::new(|_, base, _| base)),
+        ("constant", &|_, factor| Box::new(move |_, base, _| base + 100.0 * factor)),
+        ("factor", &|_, factor| Box::new(move |_, base, _| factor * base)),
+        ("factor of what contents do not decide about", &|law, factor| {
+            Box::new(move |n, base, _| base + (factor - 1.0) * law(n))
+        }),
+        ("other blocks", &|_, _| Box::new(|n, base, _| 1.03 * base + n % 4.0)),
+        ("logarithm", &|_, factor| Box::new(move |n, base, _| base + 20.0 * factor * n.max(1.0).log2())),
+        ("times logarithm", &|_, factor| Box::new(move |n, base, _| base * (1.0 + factor * n.max(1.0).log2()))),
+        ("remainders", &|_, factor| Box::new(move |n, base, _| base + factor * (n % 16.0))),
+        ("another path", &|_, factor| Box::new(move |n, base, _| if n < 50.0 { base } else { factor * base })),
+    ];
+    let (mut known, mut faster) = (0, 0);
+    for (name, head) in laws {
+        let (of_law, false_ones) = rate(&mut random, 400, head);
+        println!("{name}: {false_ones} of {of_law}");
+        (known, faster) = (known + of_law, faster + false_ones);
+    }
+    assert!(known >= 1000 && faster * 1000 <= known * 5, "{faster} of {known}");
+}
+
+#[test]
+fn simulated_terms_of_another_power_are_found() {
+    let mut random = fastrand::Rng::with_seed(2);
+    for (weight, least) in [(1.0, 0.9), (0.1, 0.5)] {
+        let head = move |_: Law, _: f64| -> Box<Head> { Box::new(move |_, base, more| base + weight * more) };
+        let (known, faster) = rate(&mut random, 800, &head);
+        println!("{weight} of the work at n = 16: {faster} of {known}");
+        assert!(faster as f64 >= least * known as f64, "{weight}: {faster} of {known}");
+    }
 }
 
 #[test]

@@ -152,16 +152,17 @@ impl Counter<'_> {
 
     fn finding(&self, place: Place, faster: decide::Faster) -> Option<GrowthFinding> {
         let function = self.probed.functions.head.get(&place.key)?.clone();
-        let exponent = faster.exponent.map(|interval| Exponent {
+        let exponent = |interval: decide::Interval| Exponent {
             estimate: interval.estimate,
             low: interval.low,
             high: interval.high,
-        });
+        };
         let work = faster.largest.work;
         Some(GrowthFinding {
             function,
             argument: self.argument(place),
-            exponent,
+            exponent: faster.exponent.map(exponent),
+            added: exponent(faster.added),
             length: faster.largest.length.round() as u64,
             ratio: work.head / work.base.max(1.0),
             work,

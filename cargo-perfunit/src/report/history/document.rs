@@ -119,6 +119,7 @@ struct CourseOf {
 
 /// A direct comparison over several commits.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and a key of the document")]
 struct AnchorOf {
     /// Id of the commit that it was compared with.
     since: String,

@@ -44,6 +44,11 @@ pub struct OfTest {
     pub names: Vec<String>,
 }
 
+/// The function with this key, as head knows it if it does.
+pub fn function_of(functions: &Sides<BTreeMap<u64, Function>>, key: u64) -> Option<&Function> {
+    functions.head.get(&key).or_else(|| functions.base.get(&key))
+}
+
 /// Puts it all together.
 pub fn told(merged: &Merged, differences: &Differences, attribution: &Attribution, known: &Known<'_>) -> Explanation {
     let mut catalogue = Catalogue { known: known.functions, places: BTreeMap::new(), functions: Vec::new() };
@@ -144,7 +149,7 @@ impl Catalogue<'_> {
         if let Some(place) = self.places.get(&key) {
             return Some(*place);
         }
-        let function = self.known.head.get(&key).or_else(|| self.known.base.get(&key))?;
+        let function = function_of(self.known, key)?;
         self.functions.push(function.clone());
         self.places.insert(key, self.functions.len() - 1);
         Some(self.functions.len() - 1)

@@ -128,10 +128,7 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
     for (new, old) in &lined.renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
     }
-    let has_changed = |key: u64| {
-        let function = functions.head.get(&key).or_else(|| functions.base.get(&key));
-        function.is_some_and(|function| inquiry.changed(function).is_some())
-    };
+    let has_changed = |key: u64| inquiry.has_changed(&functions, key);
     let (Some(attribution), Some(differences)) =
         (attribute_estimated(&merged, ALPHA, has_changed), differences(&merged, ALPHA))
     else {

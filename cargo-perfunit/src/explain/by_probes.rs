@@ -222,7 +222,7 @@ impl Examiner<'_> {
 
     /// The functions on the ways to those whose source changed, and what these call.
     fn until_source_change(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
-        let is_changed = |key: &u64| has_changed(self.probed, self.inquiry, *key);
+        let is_changed = |key: &u64| self.inquiry.has_changed(&self.probed.functions, *key);
         let called: BTreeSet<u64> = calls.nodes.iter().map(|node| node.key).collect();
         let wanted: Keys = called.into_iter().filter(is_changed).collect();
         match ways_to(calls, &wanted) {
@@ -350,17 +350,10 @@ impl Finding {
     }
 }
 
-/// Whether the source of a function with a probe is another in head.
-fn has_changed(probed: &Probed, inquiry: &Inquiry<'_>, key: u64) -> bool {
-    let known = &probed.functions;
-    let function = known.head.get(&key).or_else(|| known.base.get(&key));
-    function.is_some_and(|function| inquiry.changed(function).is_some())
-}
-
 /// Who is attributed with what; those who cannot be told apart by time together.
 fn attributed(merged: &Merged, probed: &Probed, inquiry: &Inquiry<'_>) -> Option<Attribution> {
     let apart = attribute(merged, level())?;
-    let joined = leaks(merged, &apart, |key| has_changed(probed, inquiry, key));
+    let joined = leaks(merged, &apart, |key| inquiry.has_changed(&probed.functions, key));
     if joined.is_empty() { Some(apart) } else { attribute_joined(merged, level(), &joined) }
 }
 

@@ -3,7 +3,7 @@
 //! A responsible function with unchanged source was made slower by something else: a dependency, a setting, code of the project
 //! without a probe. Which of these it was the figures cannot tell; which of them can reach the function, the packages can.
 
-use super::assemble::{Known, OfTest};
+use super::assemble::{Known, OfTest, function_of};
 use super::attribution::{Attribution, Part};
 use crate::measure::ROOT;
 use crate::model::{Cause, ChangeKind, Changed, CodeChange, Explanation, Function, Side};
@@ -129,8 +129,7 @@ fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>, of_test: Optio
 
 /// The function, unless its source changed.
 fn unchanged_function<'a>(part: &Part, known: &'a Known<'_>) -> Option<&'a Function> {
-    let functions = known.functions;
-    let function = functions.head.get(&part.key).or_else(|| functions.base.get(&part.key))?;
+    let function = function_of(known.functions, part.key)?;
     (known.changed)(function).is_none().then_some(function)
 }
 

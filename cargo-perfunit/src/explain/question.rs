@@ -1,12 +1,12 @@
 //! What is asked about tests, and what was found out.
 
-use super::assemble::OfTest;
+use super::assemble::{OfTest, function_of};
 use super::options::Explaining;
 use crate::build::{self, BuildFailure, BuiltSides, Job};
 use crate::git::Versions;
 use crate::measure::{Config, Measuring};
 use crate::model::{
-    BuiltWith, ChangeKind, Explain, Explanation, Function, Mode, Outcome, TargetId, TestId, Unexplained, Warning,
+    BuiltWith, ChangeKind, Explain, Explanation, Function, Mode, Outcome, Sides, TargetId, TestId, Unexplained, Warning,
 };
 use crate::select::Selected;
 use crate::select::reach::{self, TestSource};
@@ -100,6 +100,11 @@ impl Inquiry<'_> {
     pub fn changed(&self, function: &Function) -> Option<ChangeKind> {
         let is = |item: &&ChangedItem| item.path == function.file && function.is_named(&item.name);
         self.selected.diff.items.iter().find(is).map(|item| item.change)
+    }
+
+    /// Whether the source of the function with this key is another in head.
+    pub fn has_changed(&self, functions: &Sides<BTreeMap<u64, Function>>, key: u64) -> bool {
+        function_of(functions, key).is_some_and(|function| self.changed(function).is_some())
     }
 
     /// The names in a function's source, sorted, those of its type and trait among them.

@@ -21,7 +21,7 @@ pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize
 
 /// What the tree cannot show, if anything.
 pub fn without_probe(explanation: &Explanation) -> Option<String> {
-    let reasons: Vec<_> = explanation.without_probe.iter().map(|(why, count)| format!("{count} {why}")).collect();
+    let reasons: Vec<_> = explanation.without_probe.iter().map(|(why, count)| format!("{why} ({count})")).collect();
     (!reasons.is_empty())
         .then(|| format!("functions without a probe, their time counted for their callers: {}", reasons.join(", ")))
 }

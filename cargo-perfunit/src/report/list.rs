@@ -9,6 +9,7 @@ use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
 use super::text::heading;
 use super::uncovered;
+use super::unmeasured;
 use super::wire::{self, SCHEMA_VERSION, pretty};
 use crate::model::{Capture, ListSeconds, Listed, Listing, Reason, Selection, Sides, TargetId, VersionName, Why};
 use schemars::JsonSchema;
@@ -62,8 +63,8 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     let detail = if options.why.is_some() || options.explain_none { Detail::Full } else { Detail::Brief };
     uncovered::write(&listing.selection, detail, &mut screen);
     unreached(&listing.without, &mut screen);
-    for target in &listing.selection.unmeasured_targets {
-        screen.status("Not measured", STRONG, &Text::plain(one_line(&target.to_string())));
+    for line in unmeasured::targets(&listing.selection.unmeasured_targets, detail) {
+        screen.status("Not measured", STRONG, &Text::plain(line));
     }
     screen.status("Summary", GOOD, &summary(listing));
     screen.finish()

@@ -6,7 +6,7 @@ use super::format::{count, one_line};
 use super::reason::failed_on;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, test_id};
-use crate::model::{Outcome, Reason, ReasonKind, Run, Side, Verdict};
+use crate::model::{Outcome, Reason, ReasonKind, Run, Side, UnmeasuredTarget, Verdict};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -42,9 +42,38 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     for group in by_reason(run.outcomes.iter().filter(|outcome| is_listed(outcome))) {
         write_group(&group, detail, &mut section);
     }
-    for target in &run.selection.unmeasured_targets {
-        section.heading(&Text::plain(one_line(&target.to_string())));
+    for line in targets(&run.selection.unmeasured_targets, detail) {
+        section.heading(&Text::plain(line));
     }
+}
+
+/// A line for each target without figures; one for all packages of which a kind of test is measured on request only.
+pub fn targets(targets: &[UnmeasuredTarget], detail: Detail) -> Vec<String> {
+    let (mut doctests, mut benches, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for target in targets {
+        match target {
+            UnmeasuredTarget::Doctests { package } => doctests.push(package.as_str()),
+            UnmeasuredTarget::Benches { package } => benches.push(package.as_str()),
+            UnmeasuredTarget::Target { .. } => others.push(target.to_string()),
+        }
+    }
+    let mut lines = Vec::new();
+    if let Some(packages) = packages(&doctests, detail) {
+        lines.push(UnmeasuredTarget::Doctests { package: packages }.to_string());
+    }
+    if let Some(packages) = packages(&benches, detail) {
+        lines.push(UnmeasuredTarget::Benches { package: packages }.to_string());
+    }
+    lines.extend(others);
+    lines.iter().map(|line| one_line(line)).collect()
+}
+
+/// The names of packages, if there are any; the first few unless everything is asked for.
+fn packages(names: &[&str], detail: Detail) -> Option<String> {
+    let shown = if detail == Detail::Full { names } else { &names[..names.len().min(NAMES)] };
+    let more = names.len() - shown.len();
+    let more = if more > 0 { format!(" and {}", count(more, "more package")) } else { String::new() };
+    (!names.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
 }
 
 /// All tests without figures, those that cannot have changed included: what they have in common, and who they are.
@@ -188,6 +217,19 @@ mod tests {
 
     fn fails(detail: &str) -> Reason {
         Reason::Fails { side: FailedOn::Base, detail: detail.into(), intermittent: false }
+    }
+
+    #[test]
+    fn packages_of_which_a_kind_is_on_request_share_a_line() {
+        let doctests = |package: &str| UnmeasuredTarget::Doctests { package: package.into() };
+        let benches = UnmeasuredTarget::Benches { package: "a".into() };
+        let all = [doctests("a"), benches, doctests("b"), doctests("c"), doctests("d")];
+        let of_benches = "benchmarks of a: measured on request (--benches)";
+        let brief = ["doc tests of a, b, c and 1 more package: measured on request (--doc)", of_benches];
+        assert_eq!(targets(&all, Detail::Brief), brief);
+        let full = ["doc tests of a, b, c, d: measured on request (--doc)", of_benches];
+        assert_eq!(targets(&all, Detail::Full), full);
+        assert!(targets(&[], Detail::Full).is_empty());
     }
 
     #[test]

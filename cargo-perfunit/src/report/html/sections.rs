@@ -1,6 +1,7 @@
 //! Sections of the page that are there only if there is something to say.
 
 use crate::model::{Outcome, Run, Side};
+use crate::report::figures::Detail;
 use crate::report::format::{count, one_line};
 use crate::report::{caveats, failing, generated, growth, ratchet, uncovered, unmeasured as groups};
 use maud::{Markup, html};
@@ -125,8 +126,8 @@ pub fn unmeasured(run: &Run) -> Markup {
                             }
                         }
                     }
-                    @for target in &run.selection.unmeasured_targets {
-                        li { (one_line(&target.to_string())) }
+                    @for line in groups::targets(&run.selection.unmeasured_targets, Detail::Full) {
+                        li { (line) }
                     }
                 }
             }

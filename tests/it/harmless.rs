@@ -168,8 +168,9 @@ fn ctrl_c_while_measuring_reports_what_is_finished() {
     for to_group in [true, false] {
         let mut child = start(&project);
         let temporary = project.path().join("target/perfunit/tmp");
-        wait_until(&mut child, || temporary.join("head").exists());
-        for folder in [&temporary, &temporary.join("base"), &temporary.join("head")] {
+        let of_tests = temporary.join("target/package");
+        wait_until(&mut child, || of_tests.join("head").exists());
+        for folder in [&temporary, &of_tests.join("base"), &of_tests.join("head")] {
             // It may be about to be made anew.
             let mode = folder.metadata().map_or(0o700, |data| data.permissions().mode() & 0o777);
             assert_eq!(mode, 0o700, "{}", folder.display());

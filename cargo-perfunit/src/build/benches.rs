@@ -23,7 +23,7 @@ const ARGUMENT: &str = "--bench";
 /// What an executable lists; or why it does not. `scratch` is a folder of ours.
 pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
     process::spare_children();
-    let temporary = scratch.join("tmp").join("listed");
+    let temporary = cache::temporary_of_tests(scratch, "listed");
     fs::remove_dir_all(&temporary)?;
     cache::private_dir(&temporary)?;
     let list = temporary.join("benches");

@@ -96,6 +96,8 @@ pub struct Bench {
     pub page: SharedPage,
     /// `TMPDIR` of each side; equally long paths.
     pub temporary: Sides<PathBuf>,
+    /// For all that is gone after the run.
+    folder: PathBuf,
     core: Cell<usize>,
     cores: Cores,
     watch: RefCell<Watch>,
@@ -131,10 +133,10 @@ impl Bench {
         let cores = Cores::find();
         let core = quietest(&cores.allowed).ok_or_else(|| Error::setup("no CPU may be used"))?;
         cores.keep_away_from(core);
-        let tmp = ours.join("tmp");
-        fs::remove_dir_all(&tmp)?;
-        cache::private_dir(&tmp)?;
-        let temporary = Sides { base: tmp.join("base"), head: tmp.join("head") };
+        let folder = cache::temporary(ours);
+        fs::remove_dir_all(&folder)?;
+        cache::private_dir(&folder)?;
+        let temporary = Sides { base: "base", head: "head" }.map(|name| cache::temporary_of_tests(ours, name));
         Ok(Self {
             paired_address_space: can_fix_addresses(),
             seeds: Seeds::default(),
@@ -144,6 +146,7 @@ impl Bench {
             made: None,
             page: SharedPage::new()?,
             temporary,
+            folder,
             core: Cell::new(core),
             cores,
             watch: RefCell::new(Watch::new(core)),
@@ -228,7 +231,7 @@ impl Bench {
 
     /// Folder for what callgrind writes.
     pub fn callgrind(&self) -> PathBuf {
-        self.temporary.base.with_file_name("callgrind")
+        self.folder.join("callgrind")
     }
 
     /// `TMPDIR` of tests that are watched.
@@ -238,12 +241,12 @@ impl Bench {
 
     /// Folder for executables with debug information.
     pub fn lined(&self) -> PathBuf {
-        self.temporary.base.with_file_name("lined")
+        self.folder.join("lined")
     }
 
     /// Folder for executables with other layouts.
     pub fn layouts(&self) -> PathBuf {
-        self.temporary.base.with_file_name("layouts")
+        self.folder.join("layouts")
     }
 
     /// Gives each side an empty temporary folder.
@@ -261,9 +264,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         self.cores.release();
-        if let Some(tmp) = self.temporary.base.parent() {
-            let _ = fs::remove_dir_all(tmp);
-        }
+        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

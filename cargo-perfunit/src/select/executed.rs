@@ -7,7 +7,7 @@ use super::trace::{self, Executed, Places, Program};
 use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
 use crate::error::Result;
 use crate::model::{Reason, Side, Sides, TargetId, Untraceable, Warning};
-use crate::system::cache::KeyBuilder;
+use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
@@ -59,7 +59,7 @@ pub fn leave_out_unexecuted(
         seeds: Seeds::new(built.seeds.clone()),
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, ours)?,
-        temporary: ours.join("tmp").join("traced"),
+        temporary: cache::temporary_of_tests(ours, "traced"),
         limit: tracing.timeout.min(trace::LONGEST),
         deadline: tracing.deadline.map(interrupt::half_way),
     };

@@ -12,6 +12,7 @@ pub use candidate::Trials;
 use crate::build::Builder;
 use crate::error::{Result, apart};
 use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, WithoutWorkload};
+use crate::system::cache;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use candidate::{Candidate, candidates};
@@ -40,7 +41,7 @@ pub fn try_calls(
         let late = candidates.into_iter().map(|candidate| (candidate.call.function, NotGenerated::OutOfBudget));
         return Ok(Generation { workloads: Vec::new(), without: without(failures.into_iter().chain(late).collect()) });
     };
-    let ladder = Ladder { sides: &sides, temporary: builder.context().ours.join("tmp").join("tried") };
+    let ladder = Ladder { sides: &sides, temporary: cache::temporary_of_tests(&builder.context().ours, "tried") };
     let mut by_function: BTreeMap<Function, Vec<Candidate>> = BTreeMap::new();
     for (index, candidate) in candidates.into_iter().enumerate() {
         match dropped.get(&index) {

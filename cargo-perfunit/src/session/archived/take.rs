@@ -10,6 +10,7 @@ use crate::git::{Request, Versions};
 use crate::model::{Explain, Side, Sides, VersionName};
 use crate::session::options::Options;
 use crate::system::archive as packed;
+use crate::system::cache;
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +60,7 @@ fn exactly(versions: &Sides<VersionName>, request: Request) -> Request {
 pub fn install(context: &Context, versions: &mut Versions, file: &Path) -> Result<Archive> {
     let manifest = Manifest::read(file)?;
     check(context, versions, &manifest, file)?;
-    let draft = context.ours.join("tmp").join(format!("archive-{}", std::process::id()));
+    let draft = cache::temporary(&context.ours).join(format!("archive-{}", std::process::id()));
     fs::remove_dir_all(&draft)?;
     let installed = packed::unpack(file, &draft).and_then(|()| put(&context.ours, &draft, &manifest, file));
     fs::remove_dir_all(&draft)?;

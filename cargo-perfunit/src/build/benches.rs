@@ -24,8 +24,7 @@ const ARGUMENT: &str = "--bench";
 pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
     process::spare_children();
     let temporary = cache::temporary_of_tests(scratch, "listed");
-    fs::remove_dir_all(&temporary)?;
-    cache::private_dir(&temporary)?;
+    cache::empty_private_dir(&temporary)?;
     let list = temporary.join("benches");
     let mut command = Command::new(&executable.path);
     command.arg(ARGUMENT).current_dir(&executable.cwd).env_clear().envs(executable.environment());

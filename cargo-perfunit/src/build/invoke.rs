@@ -95,8 +95,7 @@ pub fn build(
     watch.progress.begin(watch.name.as_str());
     in_place::put_back(request.ours)?;
     let notes = request.ours.join("capture");
-    fs::remove_dir_all(&notes)?;
-    cache::private_dir(&notes)?;
+    cache::empty_private_dir(&notes)?;
     let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
     let flags = unify::selection(cargo, request)?;
     let call = Call { cargo, toolchain, request, notes: &notes };

@@ -48,8 +48,7 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Fou
 fn ask(executable: &TestExecutable, scratch: &Path, arguments: &[&str]) -> Tried<BTreeSet<String>, Unlisted> {
     // What runs all its tests instead shall find what tests find.
     let temporary = cache::temporary_of_tests(scratch, "listed");
-    fs::remove_dir_all(&temporary)?;
-    cache::private_dir(&temporary)?;
+    cache::empty_private_dir(&temporary)?;
     let mut command = Command::new(&executable.path);
     command.args(arguments).current_dir(&executable.cwd).env_clear().envs(executable.environment());
     command.env("TMPDIR", &temporary);

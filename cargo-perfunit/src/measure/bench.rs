@@ -134,8 +134,7 @@ impl Bench {
         let core = quietest(&cores.allowed).ok_or_else(|| Error::setup("no CPU may be used"))?;
         cores.keep_away_from(core);
         let folder = cache::temporary(ours);
-        fs::remove_dir_all(&folder)?;
-        cache::private_dir(&folder)?;
+        cache::empty_private_dir(&folder)?;
         let temporary = Sides { base: "base", head: "head" }.map(|name| cache::temporary_of_tests(ours, name));
         Ok(Self {
             paired_address_space: can_fix_addresses(),
@@ -255,8 +254,7 @@ impl Bench {
             if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none()) {
                 return Ok(());
             }
-            fs::remove_dir_all(dir)?;
-            cache::private_dir(dir)
+            cache::empty_private_dir(dir)
         })
     }
 }

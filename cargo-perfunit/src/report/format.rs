@@ -212,10 +212,18 @@ pub fn sentence(text: &str) -> String {
 
 /// The first few of a list.
 pub fn some(list: impl ExactSizeIterator<Item = String>) -> String {
-    const SHOWN: usize = 3;
-    let more = list.len().saturating_sub(SHOWN);
-    let shown = list.take(SHOWN).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
+    first(list, 3, |more| format!("{more} more"))
+}
+
+/// So many of a list, and what there is to say of the number of the others.
+pub fn first(
+    list: impl ExactSizeIterator<Item = String>,
+    shown: usize,
+    others: impl FnOnce(usize) -> String,
+) -> String {
+    let more = list.len().saturating_sub(shown);
+    let shown = list.take(shown).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {}", others(more)) } else { shown }
 }
 
 #[cfg(test)]

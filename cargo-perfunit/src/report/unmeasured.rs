@@ -2,7 +2,7 @@
 
 use super::failing::is_failing;
 use super::figures::Detail;
-use super::format::{count, one_line};
+use super::format::{count, first, one_line};
 use super::reason::failed_on;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, test_id};
@@ -52,28 +52,20 @@ pub fn targets(targets: &[UnmeasuredTarget], detail: Detail) -> Vec<String> {
     let (mut doctests, mut benches, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for target in targets {
         match target {
-            UnmeasuredTarget::Doctests { package } => doctests.push(package.as_str()),
-            UnmeasuredTarget::Benches { package } => benches.push(package.as_str()),
-            UnmeasuredTarget::Target { .. } => others.push(target.to_string()),
+            UnmeasuredTarget::Doctests { package } => doctests.push(package),
+            UnmeasuredTarget::Benches { package } => benches.push(package),
+            UnmeasuredTarget::Target { .. } => others.push(target),
         }
     }
-    let mut lines = Vec::new();
-    if let Some(packages) = packages(&doctests, detail) {
-        lines.push(UnmeasuredTarget::Doctests { package: packages }.to_string());
-    }
-    if let Some(packages) = packages(&benches, detail) {
-        lines.push(UnmeasuredTarget::Benches { package: packages }.to_string());
-    }
-    lines.extend(others);
-    lines.iter().map(|line| one_line(line)).collect()
-}
-
-/// The names of packages, if there are any; the first few unless everything is asked for.
-fn packages(names: &[&str], detail: Detail) -> Option<String> {
-    let shown = if detail == Detail::Full { names } else { &names[..names.len().min(NAMES)] };
-    let more = names.len() - shown.len();
-    let more = if more > 0 { format!(" and {}", count(more, "more package")) } else { String::new() };
-    (!names.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
+    let packages = |names: &[&String]| {
+        let shown = if detail == Detail::Full { names.len() } else { NAMES };
+        first(names.iter().copied().cloned(), shown, |more| count(more, "more package"))
+    };
+    let on_request = [
+        (!doctests.is_empty()).then(|| UnmeasuredTarget::Doctests { package: packages(&doctests) }),
+        (!benches.is_empty()).then(|| UnmeasuredTarget::Benches { package: packages(&benches) }),
+    ];
+    on_request.iter().flatten().chain(others).map(|target| one_line(&target.to_string())).collect()
 }
 
 /// All tests without figures, those that cannot have changed included: what they have in common, and who they are.

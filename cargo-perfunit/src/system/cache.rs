@@ -1,4 +1,4 @@
-//! Content hashes and the user's cache folder.
+//! Content hashes, the user's cache folder, and folders that nobody else can enter.
 
 use crate::error::{Error, Result};
 use crate::system::fs;
@@ -91,6 +91,12 @@ pub fn private_dir(dir: &Path) -> Result<()> {
         _ if dir.is_dir() => Ok(()),
         _ => Err(Error::setup(format!("{} is not a folder", dir.display()))),
     }
+}
+
+/// The same without what an earlier run may have left in it.
+pub fn empty_private_dir(dir: &Path) -> Result<()> {
+    fs::remove_dir_all(dir)?;
+    private_dir(dir)
 }
 
 /// Folder for what is temporary, in our folder.

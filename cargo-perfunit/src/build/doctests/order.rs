@@ -62,8 +62,7 @@ pub struct Doctests {
 impl Order {
     /// With an empty folder for the answers.
     pub fn give(&self, folder: &Path) -> Result<()> {
-        fs::remove_dir_all(folder)?;
-        cache::private_dir(folder)?;
+        cache::empty_private_dir(folder)?;
         json::write(&folder.join(ORDER), self)
     }
 

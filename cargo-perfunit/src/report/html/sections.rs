@@ -2,7 +2,7 @@
 
 use crate::model::{Outcome, Run, Side};
 use crate::report::figures::Detail;
-use crate::report::format::{count, one_line};
+use crate::report::format::{count, first, one_line};
 use crate::report::{caveats, failing, generated, growth, ratchet, uncovered, unmeasured as groups};
 use maud::{Markup, html};
 
@@ -137,10 +137,8 @@ pub fn unmeasured(run: &Run) -> Markup {
 }
 
 fn names(tests: &[&Outcome]) -> String {
-    let names: Vec<String> = tests.iter().take(NAMED).map(|outcome| one_line(&outcome.test.to_string())).collect();
-    let more = tests.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", names.join(", "))
+    let names = tests.iter().map(|outcome| one_line(&outcome.test.to_string()));
+    first(names, NAMED, |more| format!("{more} more"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use super::unseen::Unseen;
 use crate::build::SIDE_VARIABLE;
 use crate::error::{Error, Result};
 use crate::system::cache;
-use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::process;
 use nix::sys::personality::{self, Persona};
@@ -53,8 +52,7 @@ pub(super) fn run(
         Err(why) => return Ok(Executed::Unknown(why)),
     };
     let breakpoints = Breakpoints::new(program.places, addresses);
-    fs::remove_dir_all(program.temporary)?;
-    cache::private_dir(program.temporary)?;
+    cache::empty_private_dir(program.temporary)?;
     let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
     let mut command = command(program, test);

@@ -6,9 +6,9 @@
 use super::rows::{self, Key, SkippedRow};
 use crate::error::{Error, Result};
 use crate::model::{Joined, Skipped, Step};
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Changes with the schema.
 const VERSION: u32 = 3;
@@ -32,7 +32,7 @@ impl Store {
         let connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(PATIENCE).map_err(failed)?;
         // Readers do not wait for writers; the last step may be lost when the machine stops, never the file.
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+        write_ahead(&connection).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
         let mut store = Self { path: path.to_owned(), connection };
         store.prepare(project)?;
@@ -150,6 +150,20 @@ impl Store {
     }
 }
 
+/// Switches the journal mode. `SQLite` reads the mode first, and a reader that wants to write does not wait for another
+/// one (both might): busy at once, whatever the timeout is.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            ended => return ended,
+        }
+    }
+}
+
 fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
@@ -177,11 +191,11 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Error {
         return message.hint("a newer cargo-perfunit may have written it: name another file with --store");
     }
     match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             message.hint("remove the file, or name another with --store")
         }
-        Some(rusqlite::ErrorCode::DiskFull) => message.hint("free some disk space; what was kept stays valid"),
-        Some(rusqlite::ErrorCode::DatabaseBusy) => message.hint("another process has been writing it for a minute"),
+        Some(ErrorCode::DiskFull) => message.hint("free some disk space; what was kept stays valid"),
+        Some(ErrorCode::DatabaseBusy) => message.hint("another process has been writing it for a minute"),
         _ => message.hint("choose a writable file with --store"),
     }
 }
@@ -245,6 +259,23 @@ mod tests {
         let sure = Step { alpha: steps[1].alpha / 2.0, ..steps[1].clone() };
         two.keep(key("b"), &sure).unwrap();
         assert_eq!(one.step(key("b")).unwrap(), Some(sure));
+    }
+
+    #[test]
+    fn a_store_can_be_made_by_several_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..20 {
+            let path = folder.path().join(format!("{round}.sqlite"));
+            let together = std::sync::Barrier::new(8);
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        together.wait();
+                        Store::open(&path, "p").unwrap();
+                    });
+                }
+            });
+        }
     }
 
     #[test]

@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use crate::model::samples;
     use crate::model::{
-        FailedOn, GeneratedCalls, Generation, Growth, NotCounted, NotGenerated, Ratchet, Reason, Untraceable, Warning,
-        WithoutWorkload,
+        FailedOn, Failure, GeneratedCalls, Generation, Growth, NotCounted, NotGenerated, Ratchet, Reason, Untraceable,
+        Warning, WithoutWorkload,
     };
 
     const DENIED: Gate = Gate {
@@ -220,13 +220,14 @@ mod tests {
 
     #[test]
     fn tests_that_fail_on_base_are_no_success() {
-        let fails = Reason::Fails { side: FailedOn::Both, detail: "no".to_owned(), intermittent: false };
+        let fails = Reason::Fails { side: FailedOn::Both, how: Failure::Said("no".to_owned()), intermittent: false };
         assert_eq!(of_run(&run(&[(Verdict::NotMeasured, Some(fails))]), Gate::default()), ExitCode::TestsFailOnBase);
     }
 
     #[test]
     fn tests_that_fail_on_head_alone_are_a_failure() {
-        let fails = |side, intermittent| Some(Reason::Fails { side, detail: "no".to_owned(), intermittent });
+        let fails =
+            |side, intermittent| Some(Reason::Fails { side, how: Failure::Said("no".to_owned()), intermittent });
         let same = (Verdict::Same, None);
         let on_head = run(&[(Verdict::NotMeasured, fails(FailedOn::Head, false)), same.clone()]);
         assert_eq!(of_run(&on_head, Gate::default()), ExitCode::TestsFailOnHead);

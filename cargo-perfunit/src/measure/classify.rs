@@ -1,9 +1,9 @@
 //! What a pilot tells about a test: measurable, and how; or not, and why. Pure.
 
 use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
-use super::running::describe;
+use super::running::how_ended;
 use crate::decide;
-use crate::model::{FailedOn, FirstCallsBecause, NotCaptured, Reason, Side, Sides};
+use crate::model::{FailedOn, Failure, FirstCallsBecause, NotCaptured, Reason, Side, Sides};
 use perfunit_runtime::calibrate::{self, Plan};
 use perfunit_runtime::page::{FEW_BATCHES, state};
 use std::time::Duration;
@@ -82,11 +82,7 @@ fn pair_seconds(base_ns: f64, head_ns: f64, shape: Shape) -> f64 {
 }
 
 fn later_failure(end: &SideEnd) -> FirstCallsBecause {
-    match (&end.message, end.status) {
-        (message, _) if !message.is_empty() => FirstCallsBecause::LaterCallFails { message: Some(message.clone()) },
-        (_, Some(status)) if !status.success() => FirstCallsBecause::LaterCallEndsProcess { status: describe(status) },
-        _ => FirstCallsBecause::LaterCallFails { message: None },
-    }
+    FirstCallsBecause::LaterCallFails { how: end.failure(Failure::NotAsExpected) }
 }
 
 /// Time of one run in a pair, ns: the 10 % quantile of the batches, which dodges interrupts; with few long batches the
@@ -113,17 +109,12 @@ pub fn first_failure(end: &SideEnd, side: Side) -> Option<Reason> {
     match (end.state, end.status) {
         (state::DONE | state::REPEATING | state::FAILED_LATER, _) => None,
         (state::FAILED_FIRST, _) => {
-            let detail =
-                if end.message.is_empty() { "returned an error, or did not panic as it should" } else { &end.message };
-            Some(Reason::Fails { side, detail: detail.to_owned(), intermittent })
+            Some(Reason::Fails { side, how: end.failure(Failure::NotAsExpected), intermittent })
         }
         (state::STARTING, Some(status)) if status.success() => {
             Some(Reason::NotCaptured { why: NotCaptured::NeverReached })
         }
-        (_, status) => {
-            let detail = status.map_or_else(|| "killed".to_owned(), describe);
-            Some(Reason::Crashes { side, detail, intermittent })
-        }
+        (_, status) => Some(Reason::Crashes { side, how: status.map_or(Failure::Killed, how_ended), intermittent }),
     }
 }
 
@@ -179,7 +170,7 @@ mod tests {
     fn a_later_failure_is_not_repeatable_and_a_first_one_suspect() {
         check(
             &pilot(end(state::DONE, 5.0), end(state::FAILED_LATER, 5.0)),
-            &Class::NotRepeatable(FirstCallsBecause::LaterCallFails { message: None }),
+            &Class::NotRepeatable(FirstCallsBecause::LaterCallFails { how: Failure::NotAsExpected }),
         );
         check(&pilot(end(state::FAILED_FIRST, 5.0), end(state::STARTING, 0.0)), &Class::Suspect);
     }

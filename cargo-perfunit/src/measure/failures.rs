@@ -2,8 +2,7 @@
 //! cannot be measured.
 
 use super::lockstep::PairEnd;
-use super::running::describe;
-use crate::model::{FailedOn, Note, Reason, Side};
+use crate::model::{FailedOn, Failure, Note, Reason, Side};
 use perfunit_runtime::page::state;
 use std::time::Duration;
 
@@ -31,8 +30,7 @@ impl Failures {
     }
 
     fn first_known(&self) -> Reason {
-        let unknown =
-            Reason::Fails { side: FailedOn::Both, detail: "its process did not finish".to_owned(), intermittent: true };
+        let unknown = Reason::Fails { side: FailedOn::Both, how: Failure::Unfinished, intermittent: true };
         self.reasons.iter().flatten().next().cloned().unwrap_or(unknown)
     }
 }
@@ -44,13 +42,10 @@ fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
     Side::BOTH.into_iter().find_map(|side| {
         let end = pair.sides.get(side);
         let ended_badly = end.status.is_some() && end.state != state::DONE;
-        ended_badly.then(|| {
-            let detail = match end.child {
-                _ if !end.message.is_empty() => end.message.clone(),
-                Some(status) => describe(status),
-                None => "passes once and not again".to_owned(),
-            };
-            Reason::Fails { side: side.into(), detail, intermittent: true }
+        ended_badly.then(|| Reason::Fails {
+            side: side.into(),
+            how: end.failure(Failure::PassesOnce),
+            intermittent: true,
         })
     })
 }
@@ -61,8 +56,8 @@ mod tests {
 
     #[test]
     fn a_note_counts_failed_pairs_and_has_the_first_known_cause() {
-        let detail = "it is full".to_owned();
-        let fails = Reason::Fails { side: FailedOn::Head, detail, intermittent: true };
+        let how = Failure::Said("it is full".to_owned());
+        let fails = Reason::Fails { side: FailedOn::Head, how, intermittent: true };
         let note = |reasons| Failures { reasons }.note(8);
         assert_eq!(note(vec![]), None);
         let expected = Note::FailedPairs { failed: 2, pairs: 10, why: fails.clone() };

@@ -128,7 +128,7 @@ fn is_apart(threshold: Threshold, first_ns: Sides<f64>, later: &Measured) -> boo
 mod tests {
     use super::super::confirmed::tests::figures;
     use super::*;
-    use crate::model::FailedOn;
+    use crate::model::{FailedOn, Failure};
 
     /// Figures of first calls of 100 us.
     fn first_calls(verdict: Verdict, estimate: f64) -> Figures {
@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_first_call_whose_fresh_pairs_fail_leaves_a_note() {
-        let fails = Reason::Fails { side: FailedOn::Head, detail: "it is full".to_owned(), intermittent: false };
+        let fails =
+            Reason::Fails { side: FailedOn::Head, how: Failure::Said("it is full".to_owned()), intermittent: false };
         for why in [fails, Reason::BudgetUsedUp] {
             let figures = joined(Err(why.clone())).result.unwrap();
             assert_eq!(

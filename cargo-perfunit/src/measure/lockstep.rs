@@ -3,10 +3,10 @@
 use super::bench::Bench;
 use super::gauge::Gauge;
 use super::inheritance::Inheritance;
-use super::running::{self, Pads, Programs, Running, Start};
+use super::running::{self, Pads, Programs, Running, Start, how_ended};
 use crate::decide;
 use crate::error::Result;
-use crate::model::{Capture, Mode, Side, Sides, WorkUnit};
+use crate::model::{Capture, Failure, Mode, Side, Sides, WorkUnit};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;
 use perfunit_runtime::page::{
@@ -120,6 +120,18 @@ pub struct SideEnd {
     pub work: Option<(WorkUnit, u64)>,
     /// How a forked child ended that did not come to the end of its call.
     pub child: Option<ExitStatus>,
+}
+
+impl SideEnd {
+    /// How its call failed: what it says, else how a process ended, else this.
+    pub fn failure(&self, otherwise: Failure) -> Failure {
+        let ended_badly = self.child.or(self.status.filter(|status| !status.success()));
+        match ended_badly {
+            _ if !self.message.is_empty() => Failure::Said(self.message.clone()),
+            Some(status) => how_ended(status),
+            None => otherwise,
+        }
+    }
 }
 
 /// Readings of single calls, as they are on the page.

@@ -6,7 +6,7 @@
 
 use super::gauge::Gauge;
 use super::lockstep::{self, PairEnd, Readings, SideEnd, Task};
-use super::running::{Pads, describe};
+use super::running::Pads;
 use super::secondary_metrics;
 use super::settled::Settled;
 use super::trial::Trial;
@@ -14,7 +14,7 @@ use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};
 use crate::error::{Result, Stop, Tried, apart};
 use crate::model::{
-    Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
+    Basis, Change, Failure, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
 };
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
@@ -95,7 +95,7 @@ pub fn instructions(
             return Ok(Err(why));
         }
         let counted = read(Metric::Instructions, reading::INSTRUCTIONS, &pass.both(gauge, random)?);
-        let verdict = |counted: Counterparts| exact(&rule, &counted.base, &counted.head).ok_or_else(read_nothing);
+        let verdict = |counted: Counterparts| exact(&rule, &counted.base, &counted.head).ok_or(NotMetered::ReadNothing);
         Ok(counted.and_then(verdict))
     };
     let by_processor = counted(Gauge::Processor)?;
@@ -224,8 +224,7 @@ impl Pass<'_> {
             return Err(Stop::Because(NotMetered::Interrupted));
         }
         if end.timed_out.is_some() {
-            let why = format!("it did not end within {:.0} s", self.limit(gauge).as_secs_f64());
-            return Err(Stop::Because(NotMetered::Failed(why)));
+            return Err(Stop::Because(NotMetered::TimedOut { seconds: self.limit(gauge).as_secs() }));
         }
         let end = end.sides.get(side);
         if end.state != state::DONE {
@@ -236,8 +235,7 @@ impl Pass<'_> {
             for (at, call) in readings.calls.iter_mut().enumerate() {
                 let part = self.trial.bench.gauges.part(side, at);
                 let Some(instructions) = std::fs::read_to_string(&part).ok().as_deref().and_then(total) else {
-                    let why = "callgrind did not write its counts".to_owned();
-                    return Err(Stop::Because(NotMetered::Failed(why)));
+                    return Err(Stop::Because(NotMetered::NoCounts));
                 };
                 call[reading::INSTRUCTIONS] = instructions;
             }
@@ -255,7 +253,7 @@ impl Pass<'_> {
     }
 
     fn metered(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
-        let verdict = judge(metric, counted).ok_or_else(read_nothing)?;
+        let verdict = judge(metric, counted).ok_or(NotMetered::ReadNothing)?;
         let readings = counted.as_ref().map(|values| secondary_metrics::readings(values));
         let (base, head) = (readings.base.value, readings.head.value);
         let relative = (head - base) / base;
@@ -280,10 +278,6 @@ fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
         Gauge::Callgrind => OF_PROCESSOR.to_vec(),
         Gauge::CallGraph => Vec::new(),
     }
-}
-
-fn read_nothing() -> NotMetered {
-    NotMetered::Failed("it read nothing".to_owned())
 }
 
 fn judge(metric: Metric, counted: &Counterparts) -> Option<MetricVerdict> {
@@ -329,12 +323,8 @@ fn figures(index: usize, readings: &Readings) -> Vec<f64> {
     calls.iter().map(|call| call[index].saturating_sub(nothing[index]) as f64).collect()
 }
 
-pub(super) fn why_failed(end: &SideEnd) -> String {
-    match end.status {
-        _ if !end.message.is_empty() => end.message.clone(),
-        Some(status) => describe(status),
-        None => "killed".to_owned(),
-    }
+pub(super) fn why_failed(end: &SideEnd) -> Failure {
+    end.failure(if end.status.is_some() { Failure::NotAsExpected } else { Failure::Killed })
 }
 
 /// All that callgrind counted for a part.

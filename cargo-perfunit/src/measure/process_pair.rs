@@ -6,7 +6,7 @@ use super::bench::Bench;
 use super::inheritance::Inheritance;
 use super::kernel;
 use super::lockstep::{PairEnd, Shape, SideEnd};
-use super::running::{self, Pads, Programs, describe};
+use super::running::{self, Pads, Programs};
 use crate::error::Result;
 use crate::model::{Side, Sides};
 use crate::system::interrupt;
@@ -121,14 +121,14 @@ pub fn ended(status: Option<ExitStatus>) -> SideEnd {
         Some(status) if status.code().is_some() => state::FAILED_FIRST,
         _ => state::FIRST_CALL,
     };
-    SideEnd { state, status, message: status.map(describe).unwrap_or_default(), ..SideEnd::default() }
+    SideEnd { state, status, ..SideEnd::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::classify::first_failure;
     use super::*;
-    use crate::model::{FailedOn, Reason};
+    use crate::model::{FailedOn, Failure, Reason};
     use std::os::unix::process::ExitStatusExt;
 
     #[test]
@@ -148,11 +148,10 @@ mod tests {
     fn an_exit_status_is_a_failure_and_a_signal_a_crash() {
         let end = |status| ended(Some(ExitStatus::from_raw(status)));
         assert!(first_failure(&end(0), Side::Head).is_none());
-        let detail = "exit status 101".to_owned();
-        let fails = Reason::Fails { side: FailedOn::Head, detail, intermittent: false };
+        let fails = Reason::Fails { side: FailedOn::Head, how: Failure::Exited { code: 101 }, intermittent: false };
         assert_eq!(first_failure(&end(101 << 8), Side::Head), Some(fails));
-        assert!(
-            matches!(first_failure(&end(11), Side::Base), Some(Reason::Crashes { detail, .. }) if detail.contains("SEGV"))
-        );
+        let how = Failure::Signal { number: 11, name: Some("SIGSEGV".to_owned()) };
+        let crashes = Reason::Crashes { side: FailedOn::Base, how, intermittent: false };
+        assert_eq!(first_failure(&end(11), Side::Base), Some(crashes));
     }
 }

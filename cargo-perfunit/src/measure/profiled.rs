@@ -76,7 +76,7 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady
     let end = run(trial, Task::Meter(side, Gauge::CallGraph, CALLS), pads)?;
     let end = end.sides.get(side);
     if end.state != state::DONE {
-        return Err(Stop::Because(Unsteady::FailsInCallgrind { detail: why_failed(end) }));
+        return Err(Stop::Because(Unsteady::FailsInCallgrind { how: why_failed(end) }));
     }
     parts(trial.bench, side)
 }

@@ -6,7 +6,7 @@ use super::inheritance::Inheritance;
 use crate::build::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::error::Result;
-use crate::model::{Side, Sides};
+use crate::model::{Failure, Side, Sides};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::os::{self, EndOf};
 use crate::system::process;
@@ -194,11 +194,9 @@ fn sleep_until_end(running: &[Running], deadline: Instant) {
     EndOf::wait_for_one(waited_for.filter_map(|process| process.ended.as_ref()), left);
 }
 
-/// In words: `signal 6 (SIGABRT)`, `exit status 1`.
-pub fn describe(status: ExitStatus) -> String {
+pub fn how_ended(status: ExitStatus) -> Failure {
     match status.signal() {
-        Some(signal) => os::signal_name(signal)
-            .map_or_else(|| format!("signal {signal}"), |name| format!("signal {signal} ({name})")),
-        None => format!("exit status {}", status.code().unwrap_or(-1)),
+        Some(number) => Failure::Signal { number, name: os::signal_name(number).map(str::to_owned) },
+        None => Failure::Exited { code: status.code().unwrap_or(-1) },
     }
 }

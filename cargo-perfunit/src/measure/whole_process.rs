@@ -7,13 +7,13 @@ use super::classify::first_failure;
 use super::inheritance::Inheritance;
 use super::lockstep::{SideEnd, Task};
 use super::process_pair::{Asked, command, ended, run};
-use super::running::{Pads, describe};
+use super::running::Pads;
 use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::trial::Trial;
 use super::work::Comparison;
 use crate::decide;
 use crate::error::{Error, Result, Stop, Tried};
-use crate::model::{Capture, FailedOn, Note, Reason, Side, Sides, TargetId};
+use crate::model::{Capture, FailedOn, Failure, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
 use crate::system::process::{self, Streams};
 use std::collections::BTreeMap;
@@ -131,17 +131,15 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
         *failures.get_mut(side) = match output.status {
             None => Some(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }),
             Some(status) => {
-                let said = complaint(&output.text).unwrap_or_else(|| describe(status));
-                first_failure(&SideEnd { message: said, ..ended(Some(status)) }, side)
+                let message = complaint(&output.text).unwrap_or_default();
+                first_failure(&SideEnd { message, ..ended(Some(status)) }, side)
             }
         };
     }
     Ok(match (failures.base, failures.head) {
         (Some(reason), Some(_)) => reason.on_both(),
         (Some(reason), None) | (None, Some(reason)) => reason,
-        (None, None) => {
-            Reason::Fails { side: FailedOn::Both, detail: "passes once and not again".to_owned(), intermittent: true }
-        }
+        (None, None) => Reason::Fails { side: FailedOn::Both, how: Failure::PassesOnce, intermittent: true },
     })
 }
 

@@ -35,7 +35,7 @@ pub fn counted(
     for side in Side::BOTH {
         let end = end.sides.get(side);
         if end.state != state::DONE {
-            return Err(Stop::Because(NotCounted::Fails { side, detail: why_failed(end) }));
+            return Err(Stop::Because(NotCounted::Fails { side, how: why_failed(end) }));
         }
     }
     let tables = bench.tables.borrow();

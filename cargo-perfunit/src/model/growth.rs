@@ -1,6 +1,6 @@
 //! How the work of functions grows with the length of their input, on head compared with base.
 
-use super::{Function, Side, Sides, TestId, Unexplained};
+use super::{Failure, Function, Side, Sides, TestId, Unexplained};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -87,10 +87,10 @@ pub enum UnseenBecause {
 pub enum NotCounted {
     /// Its harness is its own.
     OwnHarness,
-    /// It does not pass when it is counted: what its process says, or how it ended.
+    /// It does not pass when it is counted.
     Fails {
         side: Side,
-        detail: String,
+        how: Failure,
     },
     TimedOut {
         seconds: f64,

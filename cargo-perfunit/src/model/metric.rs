@@ -1,6 +1,6 @@
 //! What is compared of a test: its time, and what else its runs cost.
 
-use super::{Change, Sides, Verdict};
+use super::{Change, Failure, Sides, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -198,7 +198,15 @@ pub enum NotMetered {
     BudgetUsedUp,
     Interrupted,
     /// The process that should count failed.
-    Failed(String),
+    Failed(Failure),
+    /// It did not end.
+    TimedOut {
+        seconds: u64,
+    },
+    /// callgrind did not write its counts.
+    NoCounts,
+    /// It read nothing.
+    ReadNothing,
 }
 
 /// Why instructions cannot be counted by the processor.
@@ -238,7 +246,7 @@ impl NotMetered {
             Self::TooLong => "too-long",
             Self::BudgetUsedUp => "budget-used-up",
             Self::Interrupted => "interrupted",
-            Self::Failed(_) => "failed",
+            Self::Failed(_) | Self::TimedOut { .. } | Self::NoCounts | Self::ReadNothing => "failed",
         }
     }
 }

@@ -13,6 +13,7 @@ mod environment;
 mod explanation;
 mod explanation_note;
 mod explanations;
+mod failure;
 mod float;
 mod generated;
 mod growth;
@@ -61,6 +62,7 @@ pub use environment::{Environment, Stages};
 pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
 pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
+pub use failure::Failure;
 pub use generated::{
     CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
 };

@@ -1,6 +1,6 @@
 //! What is remarkable about the way in which a test was measured, besides its verdict.
 
-use super::{AcceptedLoss, Change, Metric, Reason, Side, Sides, TestCodeDifference, Threshold};
+use super::{AcceptedLoss, Change, Failure, Metric, Reason, Side, Sides, TestCodeDifference, Threshold};
 use serde::{Deserialize, Serialize};
 
 /// A remark on a test.
@@ -87,12 +87,7 @@ pub enum FirstCallsBecause {
     /// A later call in the same process does not end.
     LaterCallHangs,
     LaterCallFails {
-        /// What its panic says, if anything.
-        message: Option<String>,
-    },
-    LaterCallEndsProcess {
-        /// Signal or exit status.
-        status: String,
+        how: Failure,
     },
     /// Base and head do not run side by side.
     NotSideBySide,

@@ -1,6 +1,8 @@
 //! Why a test has no verdict, or less of one.
 
-use super::{FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, TestCodeItem, Verdict};
+use super::{
+    FailedOn, Failure, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, TestCodeItem, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::EnumDiscriminants;
@@ -18,8 +20,7 @@ pub enum Reason {
     /// Fails on one side, or on both.
     Fails {
         side: FailedOn,
-        /// Panic message or exit status.
-        detail: String,
+        how: Failure,
         /// Whether it passes there, too, now and then.
         #[serde(default)]
         intermittent: bool,
@@ -27,8 +28,7 @@ pub enum Reason {
     /// Killed its process: abort, stack overflow, `exit`, signal.
     Crashes {
         side: FailedOn,
-        /// Signal or exit status.
-        detail: String,
+        how: Failure,
         /// Whether it passes there, too, now and then.
         #[serde(default)]
         intermittent: bool,

@@ -2,11 +2,11 @@
 
 use crate::model::{
     Basis, Between, Bound, CallNode, Capture, Cause, Change, ChangeKind, Changed, ChangedPart, CodeChange, CrossCheck,
-    Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Function, GeneratedCall,
-    GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured, Metered, Metric,
-    MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted, NotMetered, Note, Outcome, Readings,
-    Reason, Repeat, Responsibility, ResponsibleFunction, Run, Sample, Scaling, SelectedBecause, Selection, Sides,
-    Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget,
+    Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Failure, Function,
+    GeneratedCall, GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured, Metered,
+    Metric, MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted, NotMetered, Note, Outcome,
+    Readings, Reason, Repeat, Responsibility, ResponsibleFunction, Run, Sample, Scaling, SelectedBecause, Selection,
+    Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget,
     UnseenBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
@@ -271,7 +271,7 @@ pub fn full() -> Run {
         unmeasured("slow::tests::all", Some(Reason::Ignored)),
         unmeasured(
             "net::tests::dns",
-            Some(Reason::Fails { side: FailedOn::Both, detail: "no network".into(), intermittent: false }),
+            Some(Reason::Fails { side: FailedOn::Both, how: Failure::Said("no network".into()), intermittent: false }),
         ),
         unmeasured("docs::tests::unrelated", None),
     ]);

@@ -122,7 +122,7 @@ fn says_something(call: &Outcome) -> bool {
 mod tests {
     use super::*;
     use crate::model::samples::{self, measured, outcome, unmeasured};
-    use crate::model::{FailedOn, GeneratedCalls, Growth};
+    use crate::model::{FailedOn, Failure, GeneratedCalls, Growth};
 
     #[test]
     fn a_run_is_unchecked_if_the_budget_left_nothing_to_be_measured() {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_was_not_counted_is_open_unless_the_test_fails() {
-        let fails = Reason::Fails { side: FailedOn::Both, detail: String::new(), intermittent: false };
+        let fails = Reason::Fails { side: FailedOn::Both, how: Failure::Said(String::new()), intermittent: false };
         let failing = unmeasured("fails", Some(fails));
         let mut run = samples::run(vec![outcome("sums", Verdict::Same, Some(measured(1e3, 0.0))), failing]);
         assert_eq!(run.undecided_growth(), [Undecided::GrowthNotAsked]);

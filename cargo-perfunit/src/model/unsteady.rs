@@ -1,7 +1,7 @@
 //! Why later calls of a test cannot be had, where only those will do: for call trees, for counts by callgrind, for
 //! proving the rule.
 
-use super::{Note, Reason};
+use super::{Failure, Note, Reason};
 use serde::{Deserialize, Serialize};
 
 /// `report::unsteady` words it.
@@ -15,9 +15,8 @@ pub enum Unsteady {
     TooLongInCallgrind {
         seconds: f64,
     },
-    /// What its process says, or how it ended.
     FailsInCallgrind {
-        detail: String,
+        how: Failure,
     },
     /// callgrind did not write its counts.
     NoCounts {

@@ -111,7 +111,7 @@ fn property(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::{measured, outcome, run, unmeasured};
-    use crate::model::{FailedOn, Reason};
+    use crate::model::{FailedOn, Failure, Reason};
 
     #[test]
     fn slower_tests_without_a_responsible_function_share_an_annotation_without_a_place() {
@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn tests_that_fail_on_head_alone_are_an_error() {
-        let fails = Reason::Fails { side: FailedOn::Head, detail: "no\nnetwork".into(), intermittent: false };
+        let fails =
+            Reason::Fails { side: FailedOn::Head, how: Failure::Said("no\nnetwork".into()), intermittent: false };
         let expected = "::error title=1 test passes on base and fails on head::mycrate a: no network\n";
         assert_eq!(github(&run(vec![unmeasured("a", Some(fails))])), expected);
     }

@@ -21,8 +21,8 @@ pub fn headline(run: &Run) -> Option<String> {
 /// What the failure of a test says.
 pub fn said(outcome: &Outcome) -> String {
     match &outcome.reason {
-        Some(Reason::Fails { detail, .. }) => one_line(detail),
-        Some(Reason::Crashes { detail, .. }) => format!("exits or crashes the process: {}", one_line(detail)),
+        Some(Reason::Fails { how, .. }) => one_line(&how.to_string()),
+        Some(Reason::Crashes { how, .. }) => format!("exits or crashes the process: {}", one_line(&how.to_string())),
         _ => String::new(),
     }
 }
@@ -47,15 +47,15 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FailedOn;
     use crate::model::samples::{run, unmeasured};
+    use crate::model::{FailedOn, Failure};
     use crate::report::format::{Glyphs, without_escapes};
 
     #[test]
     fn those_that_base_passes_are_named_and_no_others() {
-        let fails = |side, intermittent| Reason::Fails { side, detail: "left\nright".into(), intermittent };
-        let detail = "signal 6 (SIGABRT)".into();
-        let crash = Reason::Crashes { side: FailedOn::Head, detail, intermittent: false };
+        let fails = |side, intermittent| Reason::Fails { side, how: Failure::Said("left\nright".into()), intermittent };
+        let how = Failure::Signal { number: 6, name: Some("SIGABRT".into()) };
+        let crash = Reason::Crashes { side: FailedOn::Head, how, intermittent: false };
         let others = [fails(FailedOn::Base, false), fails(FailedOn::Both, false), fails(FailedOn::Head, true)];
         let mut outcomes: Vec<Outcome> = others.map(|reason| unmeasured("other", Some(reason))).to_vec();
         let check = |outcomes: &[Outcome], expected: &str| {

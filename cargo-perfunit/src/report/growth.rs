@@ -172,7 +172,7 @@ impl Display for NotCounted {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::OwnHarness => f.write_str("its harness is its own"),
-            Self::Fails { side, detail } => write!(f, "it fails on {side} when work is counted: {detail}"),
+            Self::Fails { side, how } => write!(f, "it fails on {side} when work is counted: {how}"),
             Self::TimedOut { seconds } => write!(f, "it did not end within {seconds:.0} s when work is counted"),
             Self::Because(why) => why.fmt(f),
             Self::Ended { why } => write!(f, "counting ended with an error: {why}"),

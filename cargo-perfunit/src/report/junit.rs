@@ -227,7 +227,7 @@ fn lines(outcome: &Outcome) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::model::samples::{full, outcome, run, unmeasured};
-    use crate::model::{FailedOn, Note, Reason, Threshold};
+    use crate::model::{FailedOn, Failure, Note, Reason, Threshold};
     use snapbox::{IntoData, assert_data_eq, str};
 
     const NOTHING: Denied =
@@ -313,7 +313,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         let mut odd = crate::model::samples::measured(f64::NAN, f64::INFINITY);
         odd.head_ns = f64::NEG_INFINITY;
         let text = "a < b && c > \"d\" ]]> \u{1b}[31mred\u{1b}[0m \u{0}\u{8}";
-        let fails = Reason::Fails { side: FailedOn::Base, detail: text.to_owned(), intermittent: false };
+        let fails = Reason::Fails { side: FailedOn::Base, how: Failure::Said(text.to_owned()), intermittent: false };
         let mut named = unmeasured("weird <&\"'>", Some(fails));
         named.notes.push(Note::OwnThreshold { threshold: Threshold::default(), from: text.to_owned() });
         let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), INCONCLUSIVE);

@@ -35,7 +35,7 @@ pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
 mod tests {
     use super::*;
     use crate::model::samples::{measured, outcome, unmeasured};
-    use crate::model::{FailedOn, Reason};
+    use crate::model::{FailedOn, Failure, Reason};
 
     #[track_caller]
     fn check(outcome: &Outcome, gates: &[Metric], tone: Tone, word: &str, text: &str) {
@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn a_test_that_fails_on_head_says_what_it_says() {
-        let fails = Reason::Fails { side: FailedOn::Head, detail: "left\nright".into(), intermittent: false };
+        let fails =
+            Reason::Fails { side: FailedOn::Head, how: Failure::Said("left\nright".into()), intermittent: false };
         check(&unmeasured("a", Some(fails)), &[Metric::Time], Tone::Bad, "Failing", "mycrate a  left right");
     }
 }

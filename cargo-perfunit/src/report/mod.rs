@@ -19,6 +19,7 @@ pub mod doctor;
 mod explained;
 pub mod explanations;
 mod failing;
+mod failure;
 mod figures;
 pub mod flamegraph;
 mod forest;

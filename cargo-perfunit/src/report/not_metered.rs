@@ -16,7 +16,10 @@ impl fmt::Display for NotMetered {
             Self::TooLong => f.write_str("further calls would take too much of the test's budget (--per-test-budget)"),
             Self::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Self::Interrupted => f.write_str("interrupted"),
-            Self::Failed(why) => write!(f, "the process that should count failed: {why}"),
+            Self::Failed(how) => write!(f, "the process that should count failed: {how}"),
+            Self::TimedOut { seconds } => write!(f, "the process that should count did not end within {seconds} s"),
+            Self::NoCounts => f.write_str("callgrind did not write its counts"),
+            Self::ReadNothing => f.write_str("the process that should count read nothing"),
         }
     }
 }

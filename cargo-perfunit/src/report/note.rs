@@ -2,8 +2,8 @@
 
 use super::format;
 use crate::model::{
-    Between, CodeChange, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, TestCodeDifference,
-    TestCodeItem,
+    Between, CodeChange, Failure, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides,
+    TestCodeDifference, TestCodeItem,
 };
 use std::fmt;
 
@@ -90,9 +90,10 @@ impl fmt::Display for FirstCallsBecause {
             Self::NotSideBySide => return f.write_str("base and head do not run side by side"),
             Self::OnlyFirstHoldsWork => return f.write_str("only its first call holds work"),
             Self::LaterCallHangs => "a later call does not end",
-            Self::LaterCallFails { message: None } => "a later call fails",
-            Self::LaterCallFails { message: Some(message) } => &format!("a later call fails: {message}"),
-            Self::LaterCallEndsProcess { status } => &format!("a later call ends the process: {status}"),
+            Self::LaterCallFails { how: how @ (Failure::Exited { .. } | Failure::Signal { .. }) } => {
+                &format!("a later call ends the process: {how}")
+            }
+            Self::LaterCallFails { how } => &format!("a later call fails: {how}"),
         };
         write!(f, "not repeatable in one process ({why})")
     }
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn failed_pairs_are_counted_with_the_first_cause() {
         let failed = |failed, detail: &str| {
-            let why = Reason::Fails { side: FailedOn::Head, detail: detail.to_owned(), intermittent: true };
+            let why = Reason::Fails { side: FailedOn::Head, how: Failure::Said(detail.to_owned()), intermittent: true };
             Note::FailedPairs { failed, pairs: 8 + failed, why }
         };
         let one = "1 of 9 pairs failed and was left out: fails on head, not always: it is full";
@@ -169,8 +170,7 @@ mod tests {
 
     #[test]
     fn first_calls_come_with_their_cause_and_what_kept_them_from_forking() {
-        let message = Some("taken".to_owned());
-        let because = FirstCallsBecause::LaterCallFails { message };
+        let because = FirstCallsBecause::LaterCallFails { how: Failure::Said("taken".to_owned()) };
         let forked = "not repeatable in one process (a later call fails: taken): first calls are compared, each in a forked child";
         check(&Note::FirstCalls { because, obstacle: None }, forked);
         let because = FirstCallsBecause::NotSideBySide;
@@ -185,7 +185,8 @@ mod tests {
         check(&unknown(FirstCallUnknown::BudgetUsedUp), budget);
         let forbidden = "its first calls were not compared apart: its process may not fork";
         check(&unknown(FirstCallUnknown::NotForked { obstacle: ForkObstacle::Forbidden }), forbidden);
-        let why = Reason::Fails { side: FailedOn::Head, detail: "it is full".to_owned(), intermittent: false };
+        let why =
+            Reason::Fails { side: FailedOn::Head, how: Failure::Said("it is full".to_owned()), intermittent: false };
         let again = "a change of its first call was seen and could not be measured again: fails on head: it is full";
         check(&Note::FirstCallNotMeasuredAgain { why }, again);
     }

@@ -45,7 +45,7 @@ fn verdict(run: &Run) -> &'static str {
 mod tests {
     use super::*;
     use crate::model::samples::{measured, outcome, run};
-    use crate::model::{FailedOn, Reason};
+    use crate::model::{FailedOn, Failure, Reason};
 
     #[track_caller]
     fn check(verdicts: &[Verdict], expected: &str) {
@@ -63,7 +63,8 @@ mod tests {
         let mut left = outcome("t", Verdict::NotMeasured, None);
         left.reason = Some(Reason::BudgetUsedUp);
         assert_eq!(verdict(&run(vec![left.clone()])), "unmeasured");
-        left.reason = Some(Reason::Fails { side: FailedOn::Head, detail: "no".into(), intermittent: false });
+        left.reason =
+            Some(Reason::Fails { side: FailedOn::Head, how: Failure::Said("no".into()), intermittent: false });
         assert_eq!(verdict(&run(vec![left])), "failing");
     }
 

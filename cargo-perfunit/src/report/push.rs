@@ -134,7 +134,7 @@ fn some(mut names: Vec<String>) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::{self, measured, outcome, run, unmeasured};
-    use crate::model::{FailedOn, Metric, NothingBecause};
+    use crate::model::{FailedOn, Failure, Metric, NothingBecause};
 
     const BASE: &str = "origin/main (1a2b3c4)";
 
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn tests_that_fail_on_head_only_block_the_push() {
-        let fails = |side| Some(Reason::Fails { side, detail: "no".into(), intermittent: false });
+        let fails = |side| Some(Reason::Fails { side, how: Failure::Said("no".into()), intermittent: false });
         let run =
             run(vec![unmeasured("a::broken", fails(FailedOn::Head)), unmeasured("a::both", fails(FailedOn::Both))]);
         let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4): mycrate a::broken";

@@ -27,11 +27,11 @@ impl fmt::Display for Reason {
             Reason::TimedOut { side, seconds } => {
                 write!(f, "did not end within {seconds:.0} s on {} (--timeout)", failed_on(*side, false))
             }
-            Reason::Fails { side, detail, intermittent } => {
-                write!(f, "fails on {}: {detail}", failed_on(*side, *intermittent))
+            Reason::Fails { side, how, intermittent } => {
+                write!(f, "fails on {}: {how}", failed_on(*side, *intermittent))
             }
-            Reason::Crashes { side, detail, intermittent } => {
-                write!(f, "ends its process on {}: {detail}", failed_on(*side, *intermittent))
+            Reason::Crashes { side, how, intermittent } => {
+                write!(f, "ends its process on {}: {how}", failed_on(*side, *intermittent))
             }
             Reason::New => f.write_str("new, and does not build or pass on base: there is nothing to compare with"),
             Reason::Removed => f.write_str("removed in head"),

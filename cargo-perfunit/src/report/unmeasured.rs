@@ -178,8 +178,8 @@ fn is_worth_a_line(reason: Option<&Reason>) -> bool {
 /// What distinguishes a test from the others of its group.
 fn particulars(reason: Option<&Reason>) -> String {
     match reason {
-        Some(Reason::Fails { side, detail, intermittent } | Reason::Crashes { side, detail, intermittent }) => {
-            one_line(&format!("on {}: {detail}", failed_on(*side, *intermittent)))
+        Some(Reason::Fails { side, how, intermittent } | Reason::Crashes { side, how, intermittent }) => {
+            one_line(&format!("on {}: {how}", failed_on(*side, *intermittent)))
         }
         Some(Reason::TimedOut { side, seconds }) => format!("on {}, within {seconds:.0} s", failed_on(*side, false)),
         Some(reason @ Reason::TooLong { .. }) => one_line(&reason.to_string()).replace("too long: ", ""),
@@ -196,7 +196,7 @@ fn particulars(reason: Option<&Reason>) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::{run, unmeasured};
-    use crate::model::{FailedOn, SelectedBecause};
+    use crate::model::{FailedOn, Failure, SelectedBecause};
     use crate::report::format::{Glyphs, without_escapes};
 
     #[track_caller]
@@ -208,7 +208,7 @@ mod tests {
     }
 
     fn fails(detail: &str) -> Reason {
-        Reason::Fails { side: FailedOn::Base, detail: detail.into(), intermittent: false }
+        Reason::Fails { side: FailedOn::Base, how: Failure::Said(detail.into()), intermittent: false }
     }
 
     #[test]

@@ -12,7 +12,7 @@ impl fmt::Display for Unsteady {
             }
             Self::Interrupted => f.write_str("interrupted"),
             Self::TooLongInCallgrind { seconds } => write!(f, "in callgrind it did not end within {seconds:.0} s"),
-            Self::FailsInCallgrind { detail } => write!(f, "in callgrind: {detail}"),
+            Self::FailsInCallgrind { how } => write!(f, "in callgrind: {how}"),
             Self::NoCounts { why } => write!(f, "callgrind did not write its counts: {why}"),
         }
     }

@@ -161,8 +161,8 @@ impl From<&model::Reason> for Reason {
                 ..plain
             },
             R::TimedOut { side, seconds } => Self { side: Some(*side), seconds: finite(*seconds), ..plain },
-            R::Fails { side, detail, intermittent } | R::Crashes { side, detail, intermittent } => {
-                Self { side: Some(*side), intermittent: Some(*intermittent), ..plain }.because(detail)
+            R::Fails { side, how, intermittent } | R::Crashes { side, how, intermittent } => {
+                Self { side: Some(*side), intermittent: Some(*intermittent), ..plain }.because(&how.to_string())
             }
             R::TestChanged { item } => Self { item: Some(item.to_string()), ..plain },
             R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
@@ -213,7 +213,7 @@ pub(super) fn pretty(document: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Metric, NoVerdict, NotCaptured, Reason as R, TestCodeItem};
+    use crate::model::{Failure, Metric, NoVerdict, NotCaptured, Reason as R, TestCodeItem};
     use serde_json::{Value, json};
 
     #[track_caller]
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn reasons_carry_the_fields_of_their_kind() {
         let (side, intermittent) = (FailedOn::Base, true);
-        let detail = || "exit 3".to_owned();
+        let how = || Failure::Exited { code: 3 };
         check(&R::Ignored, &json!({"kind": "ignored"}));
         check(&R::FoldedAway { ns: 0.3 }, &json!({"kind": "folded-away", "ns": 0.3}));
         check(
@@ -236,12 +236,12 @@ mod tests {
         );
         check(&R::TimedOut { side, seconds: 60.0 }, &json!({"kind": "timed-out", "side": "base", "seconds": 60.0}));
         check(
-            &R::Fails { side, detail: detail(), intermittent: false },
-            &json!({"kind": "fails", "side": "base", "detail": "exit 3", "intermittent": false}),
+            &R::Fails { side, how: how(), intermittent: false },
+            &json!({"kind": "fails", "side": "base", "detail": "exit status 3", "intermittent": false}),
         );
         check(
-            &R::Crashes { side, detail: detail(), intermittent },
-            &json!({"kind": "crashes", "side": "base", "detail": "exit 3", "intermittent": true}),
+            &R::Crashes { side, how: how(), intermittent },
+            &json!({"kind": "crashes", "side": "base", "detail": "exit status 3", "intermittent": true}),
         );
         check(
             &R::TestChanged { item: TestCodeItem::Function("t".into()) },

@@ -56,7 +56,7 @@ pub fn may_be_for_other_data(reason: &Reason, data: Side) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FailedOn, TargetId, TargetKind};
+    use crate::model::{FailedOn, Failure, TargetId, TargetKind};
     use crate::select::not_measured;
 
     fn outcome(name: &str, verdict: Verdict, reason: Option<Reason>) -> Outcome {
@@ -70,7 +70,7 @@ mod tests {
         let heard = RefCell::new(Vec::new());
         let hear = |outcome: &Outcome| heard.borrow_mut().push(outcome.test.name.clone());
         let news = News::new(&hear);
-        let fails = |side, intermittent| Some(Reason::Fails { side, detail: String::new(), intermittent });
+        let fails = |side, intermittent| Some(Reason::Fails { side, how: Failure::Said(String::new()), intermittent });
         for _ in 0..2 {
             news.announce(&outcome("slower", Verdict::Slower, None));
             news.announce(&outcome("faster", Verdict::Faster, None));

@@ -152,7 +152,7 @@ fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::FailedOn;
+    use crate::model::{FailedOn, Failure};
     use crate::select::not_measured;
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_new_test_that_fails_on_base_is_new_and_no_failure_of_base() {
-        let fails = |side| Reason::Fails { side, detail: String::new(), intermittent: false };
+        let fails = |side| Reason::Fails { side, how: Failure::Said(String::new()), intermittent: false };
         check(fails(FailedOn::Base), &Reason::New);
         check(fails(FailedOn::Both), &Reason::New);
         check(fails(FailedOn::Head), &fails(FailedOn::Head));

@@ -40,7 +40,11 @@ pub fn few() -> Run {
         cold.mode = Mode::Cold;
     }
     outcomes[5].reason = Some(Reason::TooNoisy);
-    let fails = Reason::Fails { side: FailedOn::Both, detail: format!("no network {HOSTILE}"), intermittent: false };
+    let fails = Reason::Fails {
+        side: FailedOn::Both,
+        how: Failure::Said(format!("no network {HOSTILE}")),
+        intermittent: false,
+    };
     outcomes.push(unmeasured("net::tests::dns", fails));
     outcomes.push(unmeasured("slow::tests::all", Reason::Ignored));
     outcomes.push(unmeasured("docs::tests::unrelated", Reason::SameCode));
@@ -96,7 +100,7 @@ fn reason(index: usize) -> Reason {
         0 => Reason::Ignored,
         1 => Reason::Fails {
             side: FailedOn::Both,
-            detail: format!("assertion failed: answer == {index}"),
+            how: Failure::Said(format!("assertion failed: answer == {index}")),
             intermittent: false,
         },
         2..=9 => Reason::NotExecuted { functions: 1 + index % 7 },

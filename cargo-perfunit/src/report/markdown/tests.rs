@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::samples::{self, full, measured, outcome, run};
-use crate::model::{ChangedPart, FailedOn, NothingBecause, Reason, Warning};
+use crate::model::{ChangedPart, FailedOn, Failure, NothingBecause, Reason, Warning};
 use crate::report::Denied;
 use snapbox::{IntoData, assert_data_eq, str};
 
@@ -244,7 +244,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
 "]]
         .raw()
     );
-    let fails = Reason::Fails { side: FailedOn::Base, detail: "no".to_owned(), intermittent: false };
+    let fails = Reason::Fails { side: FailedOn::Base, how: Failure::Said("no".to_owned()), intermittent: false };
     let broken = run(vec![samples::unmeasured("a", Some(fails))]);
     assert_data_eq!(
         top(&broken, &silent),

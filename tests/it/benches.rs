@@ -90,3 +90,47 @@ fn a_bench_target_that_is_not_there_is_an_error_with_those_that_are() {
     assert!(run.stderr.contains("there is no bench target `libtest` in the chosen packages"), "{}", run.stderr);
     assert!(run.stderr.contains("they have divans, libtests"), "{}", run.stderr);
 }
+
+/// A binary and a bench target with `bench = false`, and a library with `test = false`.
+#[test]
+fn the_manifest_says_which_targets_are_benchmarked() {
+    let project = Project::empty();
+    let manifest = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[lib]\ntest = false\n\n\
+        [[bin]]\nname = \"quiet\"\nbench = false\n\n[[bench]]\nname = \"by_name\"\nbench = false\n\n\
+        [[bench]]\nname = \"needy\"\nrequired-features = [\"more\"]\n\n[features]\nmore = []\n";
+    let source = |name: &str| {
+        format!(
+            "#![cfg_attr(test, feature(test))]\n#[cfg(test)]\nextern crate test;\n\n#[cfg(test)]\n#[bench]\n\
+             fn {name}(bencher: &mut test::Bencher) {{\n    bencher.iter(|| test::black_box(7u64).pow(3));\n}}\n"
+        )
+    };
+    project.write("Cargo.toml", manifest);
+    project.write("src/lib.rs", source("in_library"));
+    project.write("src/bin/quiet.rs", format!("{}\nfn main() {{}}\n", source("in_quiet")));
+    project.write("src/bin/loud.rs", format!("{}\nfn main() {{}}\n", source("in_loud")));
+    for name in ["by_name", "needy", "found"] {
+        project.write(format!("benches/{name}.rs"), source(&format!("in_{name}")));
+    }
+    project.commit("base");
+    let listed = |arguments: &[&str]| {
+        let document =
+            project.perfunit([&["list", "HEAD", "--all-tests", "--message-format", "json"], arguments].concat());
+        let tests = document.expect(0).json()["tests"].as_array().unwrap().clone();
+        let names = tests.iter().map(|test| test["name"].as_str().unwrap().to_owned());
+        names.collect::<BTreeSet<_>>()
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(listed(&["--benches"]), names(&["in_library", "in_loud", "in_found"]));
+    assert_eq!(listed(&["--benches", "--features", "more"]), names(&["in_library", "in_loud", "in_found", "in_needy"]));
+    assert_eq!(listed(&["--bench", "by_name"]), names(&["in_by_name"]));
+    // As for cargo, names add nothing to all.
+    assert_eq!(listed(&["--benches", "--bench", "by_name"]), names(&["in_library", "in_loud", "in_found"]));
+    let with_features = ["--bench", "by_name", "--bench", "needy", "--features", "more"];
+    assert_eq!(listed(&with_features), names(&["in_by_name", "in_needy"]));
+    let on_request = || project.perfunit(["list", "HEAD", "--all-tests"]).expect(0).stdout;
+    assert!(on_request().contains("benchmarks of sample: measured on request (--benches)"));
+    project.remove("benches/found.rs");
+    project.write("Cargo.toml", manifest.replace("required-features", "bench = false\nrequired-features"));
+    project.commit("no benchmarks unasked");
+    assert!(!on_request().contains("benchmarks of sample"), "{}", on_request());
+}

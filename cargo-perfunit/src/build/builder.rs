@@ -8,7 +8,7 @@ use super::toolchain::{self, Toolchain, Variant};
 use crate::cargo::{self, Context, Location, Package, Target, Workspace};
 use crate::error::{Error, Result, Stop, Tried};
 use crate::git::{Entry, FileSet, Repository, Versions};
-use crate::model::{Side, Sides, TargetId};
+use crate::model::{Side, Sides, TargetId, TargetKind};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -245,6 +245,7 @@ impl<'a> Builder<'a> {
         let built: BTreeSet<&str> = wanted.iter().map(|target| target.package.as_str()).collect();
         let built = packages_of_all.iter().filter(|package| built.contains(package.name.as_str()));
         let built: Vec<&Target> = built.flat_map(tested).collect();
+        let is_only_named = |target: &Target| target.id.kind == TargetKind::Bench && !target.benched;
         let request = Request {
             options: job.options,
             content_key: &content_key,
@@ -255,6 +256,7 @@ impl<'a> Builder<'a> {
             packages: &packages(files, job),
             whole_packages: built.iter().all(|target| wanted.contains(&target.id)),
             requires_features: built.iter().any(|target| target.requires_features && wanted.contains(&target.id)),
+            names_benches: built.iter().any(|target| is_only_named(target) && wanted.contains(&target.id)),
             ours,
             target_dir: &target_dir,
             texts: texts.as_deref(),

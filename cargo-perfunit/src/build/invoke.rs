@@ -287,13 +287,18 @@ impl Call<'_> {
             command.env("RUSTDOC", rustdoc).env(doctests::FOLDER_VARIABLE, answers);
         }
         if std::env::var_os(INSTA_ROOT).is_none()
-            && let Some(root) = request.manifest.parent()
+            && let Some(root) = insta_root(&request.manifest, request.package_folders)
         {
             command.env(INSTA_ROOT, root);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
+}
+
+/// None in insta's own workspace: its tests start `cargo insta`, which inherits it, on projects that lie elsewhere.
+fn insta_root<'a>(manifest: &'a Path, packages: &BTreeMap<String, PathBuf>) -> Option<&'a Path> {
+    if packages.contains_key("insta") { None } else { manifest.parent() }
 }
 
 fn target_triple(options: &Options) -> Option<String> {
@@ -354,4 +359,19 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
 /// A place in the source and, if a macro made what is there, where that was called, outwards.
 fn outwards(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
     std::iter::successors(Some(span), |span| Some(&span.expansion.as_ref()?.span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn insta_is_told_the_workspace_but_for_its_own() {
+        let root = |package: &str| {
+            let packages = BTreeMap::from([(package.to_owned(), PathBuf::from("/tree/package"))]);
+            insta_root(Path::new("/tree/Cargo.toml"), &packages).map(Path::to_owned)
+        };
+        assert_eq!(root("demo"), Some(PathBuf::from("/tree")));
+        assert_eq!(root("insta"), None);
+    }
 }

@@ -35,6 +35,8 @@ pub struct Request<'a> {
     pub whole_packages: bool,
     /// One of the targets is only built with certain features.
     pub requires_features: bool,
+    /// One of the bench targets has `bench = false`: cargo takes it only by its name.
+    pub names_benches: bool,
     /// Our folder below cargo's target folder.
     pub ours: &'a Path,
     /// Cargo's target folder for this build, below `build` in ours.

@@ -115,12 +115,18 @@ fn features(lines: &str) -> Features {
 fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
     let mut flags = named(request, packages);
     let needs_all = packages.iter().all(|package| request.targets.iter().any(|target| target.package == *package));
+    // Cargo's `--tests` leaves out what has `test = false` and may hold benchmarks all the same.
+    let is_no_test = |target: &TargetId| {
+        let tests = target.kind.beside().map(|kind| TargetId { kind, ..target.clone() });
+        tests.is_some_and(|tests| !request.targets.contains(&tests))
+    };
+    let beyond_tests = request.targets.iter().any(is_no_test);
     // Cargo refuses to build a named target whose features are off, and silently leaves it out otherwise.
-    let is_bench = |target: &&TargetId| target.kind == TargetKind::Bench;
-    if request.requires_features || (request.whole_packages && needs_all) {
+    if request.requires_features || (request.whole_packages && needs_all && !beyond_tests) {
         flags.push("--tests".to_owned());
-        let benches = request.targets.iter().filter(is_bench);
-        if request.requires_features && benches.clone().next().is_some() {
+        let benches = request.targets.iter().filter(|target| target.kind == TargetKind::Bench);
+        let any = beyond_tests || benches.clone().next().is_some();
+        if request.requires_features && any && !request.names_benches {
             flags.push("--benches".to_owned());
         } else {
             flags.extend(benches.flat_map(|target| ["--bench".to_owned(), target.name.clone()]));
@@ -205,6 +211,7 @@ mod tests {
                 packages: &self.packages,
                 whole_packages: false,
                 requires_features: false,
+                names_benches: false,
                 ours: Path::new("/t"),
                 target_dir: Path::new("/t/build"),
                 texts: None,
@@ -268,5 +275,29 @@ mod tests {
         assert_eq!(flags(&whole, &["demo", "needy"]), format!("{package} --package needy --lib --test it"));
         let requires = Request { requires_features: true, ..story.request() };
         assert_eq!(flags(&requires, &["demo", "needy"]), format!("{package} --package needy --tests"));
+    }
+
+    #[test]
+    fn benchmarks_are_built_although_cargo_leaves_their_target_out() {
+        let check = |targets: &[&TargetId], change: &dyn Fn(&mut Request<'_>), expected: &str| {
+            let targets: Vec<TargetId> = targets.iter().copied().cloned().collect();
+            let story = Story::new(&targets);
+            let mut request = story.request();
+            change(&mut request);
+            let found = flags(&request, &BTreeSet::from(["demo"])).join(" ");
+            assert_eq!(found, format!("--package path+file:///a%20tree#demo {expected}"));
+        };
+        let (bench, in_lib) = (id("demo", TargetKind::Bench, "speed"), id("demo", TargetKind::LibBench, "demo"));
+        let library = id("demo", TargetKind::Lib, "demo");
+        let whole = |request: &mut Request<'_>| request.whole_packages = true;
+        check(&[&library, &in_lib], &whole, "--tests");
+        // A library with `test = false`.
+        check(&[&in_lib], &whole, "--lib");
+        let requires = |request: &mut Request<'_>| request.requires_features = true;
+        check(&[&in_lib], &requires, "--tests --benches");
+        check(&[&bench], &requires, "--tests --benches");
+        // A bench target with `bench = false`.
+        let named = |request: &mut Request<'_>| (request.requires_features, request.names_benches) = (true, true);
+        check(&[&bench], &named, "--tests --bench speed");
     }
 }

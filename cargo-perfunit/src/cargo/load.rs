@@ -1,5 +1,6 @@
 //! `cargo metadata`, reduced to what the stages need.
 
+use super::benched::Benched;
 use super::workspace::{Dependency, Package, Target, Workspace, relative};
 use super::{Cargo, patched};
 use crate::error::{Error, Result};
@@ -146,6 +147,8 @@ fn add_packages(
             });
             beyond.extend(path);
         }
+        let benched = Benched::of(&folder);
+        let target = |target| to_target(git_root, &package.name, target, &benched);
         let script = package.targets.iter().find(|target| target.is_custom_build());
         workspace.packages.push(Package {
             name: package.name.to_string(),
@@ -154,7 +157,7 @@ fn add_packages(
             member: members,
             dependencies,
             elsewhere,
-            targets: package.targets.iter().filter_map(|target| to_target(git_root, &package.name, target)).collect(),
+            targets: package.targets.iter().filter_map(target).collect(),
             build_script: script.and_then(|target| relative(git_root, target.src_path.as_std_path())),
             doctests: package.targets.iter().any(|target| target.doctest),
         });
@@ -207,7 +210,7 @@ pub fn target_kind(target: &cargo_metadata::Target) -> TargetKind {
     }
 }
 
-fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target) -> Option<Target> {
+fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target, benched: &Benched) -> Option<Target> {
     if target.is_custom_build() {
         return None;
     }
@@ -216,6 +219,7 @@ fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target) ->
         id: TargetId { package: package.to_owned(), kind, name: target.name.clone() },
         root: relative(git_root, target.src_path.as_std_path())?,
         tested: target.test,
+        benched: benched.takes(kind, &target.name),
         requires_features: !target.required_features.is_empty(),
     })
 }

@@ -3,6 +3,7 @@
 //! Input: a manifest path. Output: plain data with paths relative to the git root. Invariant: in the user's own tree
 //! only `cargo metadata --no-deps` runs, which never writes a lock file.
 
+mod benched;
 mod command;
 mod context;
 mod load;

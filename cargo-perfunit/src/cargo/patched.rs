@@ -60,7 +60,7 @@ pub(super) fn connect(workspace: &mut Workspace, dirs: &BTreeSet<String>) {
 /// What cargo tells of no package by itself: one below the workspace's root that is neither a member nor excluded, which
 /// a patch may name. Read from its manifest, with its path dependencies; `None` if that is not possible.
 pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Package, BTreeSet<PathBuf>)> {
-    let manifest = table(folder)?;
+    let manifest = manifest(folder)?;
     let package = manifest.get("package")?.as_table()?;
     let name = package.get("name")?.as_str()?.to_owned();
     let mut found = Package {
@@ -76,7 +76,7 @@ pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Packa
         doctests: false,
     };
     let mut beyond = BTreeSet::new();
-    let shared = table(root).unwrap_or_default();
+    let shared = self::manifest(root).unwrap_or_default();
     for (key, dependency) in dependencies(&manifest) {
         let is_shared = dependency.get("workspace").is_some();
         let common = || shared.get("workspace")?.get("dependencies")?.get(key);
@@ -96,6 +96,7 @@ pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Packa
         id: TargetId { package: name.clone(), kind: TargetKind::Lib, name: name.replace('-', "_") },
         root,
         tested: false,
+        benched: false,
         requires_features: false,
     }));
     found.build_script = match package.get("build") {
@@ -114,7 +115,8 @@ fn dependencies(manifest: &Table) -> Vec<(&str, &Value)> {
     tables.flatten().map(|(key, dependency)| (key.as_str(), dependency)).collect()
 }
 
-fn table(folder: &Path) -> Option<Table> {
+/// The manifest in a folder, if it is there and TOML.
+pub(super) fn manifest(folder: &Path) -> Option<Table> {
     let text = fs::read(&folder.join("Cargo.toml")).ok()?;
     std::str::from_utf8(&text).ok()?.parse().ok()
 }

@@ -24,23 +24,24 @@ impl Workspace {
                 id: TargetId { kind: TargetKind::Doctest, ..library.id.clone() },
                 root: library.root.clone(),
                 tested: true,
+                benched: false,
                 requires_features: false,
             });
             package.targets.extend(doctests);
         }
     }
 
-    /// Takes all targets with benchmarks of the members, as `cargo bench` does; those among unit tests as targets of their
-    /// own, where a target is said to have any.
-    pub fn add_benches(&mut self, has_benches: &dyn Fn(&Package, &Target) -> bool) {
+    /// Takes the targets with benchmarks of the members, as `cargo bench` does: `all` means with `--benches`, else the ones
+    /// that it names. Those among unit tests are targets of their own, where a target is said to have any.
+    pub fn add_benches(&mut self, all: bool, has_benches: &dyn Fn(&Package, &Target) -> bool) {
         for package in self.packages.iter_mut().filter(|package| package.member) {
             let among_tests = |target: &Target| {
-                let kind = target.id.kind.of_benches().filter(|_| target.tested && has_benches(package, target))?;
-                Some(Target { id: TargetId { kind, ..target.id.clone() }, ..target.clone() })
+                let kind = target.id.kind.of_benches().filter(|_| target.benched && has_benches(package, target))?;
+                Some(Target { id: TargetId { kind, ..target.id.clone() }, tested: true, ..target.clone() })
             };
             let among_tests: Vec<Target> = package.targets.iter().filter_map(among_tests).collect();
             for target in package.targets.iter_mut().filter(|target| target.id.kind == TargetKind::Bench) {
-                target.tested = true;
+                target.tested = target.benched || !all;
             }
             package.targets.extend(among_tests);
         }
@@ -84,6 +85,8 @@ pub struct Target {
     pub root: String,
     /// False with `test = false`.
     pub tested: bool,
+    /// True if `cargo bench` takes it unasked; of libraries and binaries the `#[bench]` functions.
+    pub benched: bool,
     /// True if it is only built with certain features.
     pub requires_features: bool,
 }

@@ -18,7 +18,7 @@ pub fn unmeasured<'a>(
     let (doctests, benches) = (asks_for(TargetKind::Doctest), asks_for(TargetKind::Bench));
     let of_package = |package: &Package| {
         let name = &package.name;
-        let has_benches = || package.targets.iter().any(|target| target.id.kind == TargetKind::Bench);
+        let has_benches = || package.targets.iter().any(|target| target.id.kind == TargetKind::Bench && target.benched);
         let of_doc = !doctests && package.doctests && may_have_doctests(versions, files, package);
         let of_bench = !benches && has_benches();
         let of_doc = of_doc.then(|| UnmeasuredTarget::Doctests { package: name.clone() });

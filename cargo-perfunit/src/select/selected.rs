@@ -145,7 +145,8 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         workspace.add_doctests();
     }
     if wanted.scope.asks_for(TargetKind::Bench) {
-        workspace.add_benches(&|package, target| on_request::has_benches(versions, package, target));
+        let all = wanted.scope.targets.contains(&(TargetKind::Bench, None));
+        workspace.add_benches(all, &|package, target| on_request::has_benches(versions, package, target));
     }
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;

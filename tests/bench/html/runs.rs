@@ -3,10 +3,10 @@
 use super::explained;
 use cargo_perfunit::model::{
     Basis, Between, Capture, Change, ChangeKind, ChangedFunction, ChangedPart, CodeChange, CrossCheck, EffectClass,
-    EffectSize, Environment, FailedOn, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict, Metrics, Mode,
-    NoCounter, NoLayout, NotMetered, Note, NothingBecause, Outcome, Readings, Reason, Run, Sample, SelectedBecause,
-    Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold, UnmeasuredTarget, Verdict, VersionName, Warning,
-    Why,
+    EffectSize, Environment, FailedOn, Failure, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict,
+    Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, NothingBecause, Outcome, Readings, Reason, Run, Sample,
+    SelectedBecause, Selection, Sides, Stages, TargetId, TargetKind, TestId, Threshold, UnmeasuredTarget, Verdict,
+    VersionName, Warning, Why,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;

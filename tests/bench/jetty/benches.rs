@@ -57,15 +57,30 @@ struct Built {
 }
 
 /// The copy in which benchmarks are built: nothing of it can get into the comparisons of the tool.
-struct Place {
-    tree: PathBuf,
+pub struct Place {
+    /// The files.
+    pub tree: PathBuf,
     work: PathBuf,
+}
+
+/// One benchmark of criterion.
+#[derive(Debug, Clone, Copy)]
+pub struct One<'a> {
+    /// The bench target.
+    pub target: &'a str,
+    /// As the tool and criterion name it.
+    pub name: &'a str,
+}
+
+/// A copy of the clone.
+pub fn place(subject: &Subject<'_>, clone: &Path) -> Result<Place> {
+    let work = subject.experiment.work.join(subject.name).join("benches");
+    Ok(Place { tree: copy::of(clone, &work)?.canonicalize()?, work })
 }
 
 /// Measures base, unchanged code and the waits.
 pub fn make(subject: &Subject<'_>, clone: &Path, waits: &[&Wait], controls: usize) -> Result<Vec<Of<Row>>> {
-    let work = subject.experiment.work.join(subject.name).join("benches");
-    let place = Place { tree: copy::of(clone, &work)?.canonicalize()?, work };
+    let place = place(subject, clone)?;
     let row = |version: Version, wait: Option<&Wait>, base: Option<&Row>| {
         let is_it = |row: &Row| row.version == version;
         subject.row(FILE, ASKED, is_it, || {
@@ -92,22 +107,24 @@ pub fn make(subject: &Subject<'_>, clone: &Path, waits: &[&Wait], controls: usiz
 impl Place {
     /// Builds and runs all benchmarks, and compares them with base; without a base, measures base itself.
     fn row(&self, version: Version, base: Option<&Row>) -> Row {
-        let mut row = Row {
-            version,
-            refused: None,
-            compared: Vec::new(),
-            medians: BTreeMap::new(),
-            unread: Vec::new(),
-            build: 0.0,
-            seconds: 0.0,
-        };
-        row.refused = self.fill(&mut row, base).err().map(|why| why.to_string());
+        let mut row = Row::of(version);
+        row.refused = self.fill(&mut row, base, None).err().map(|why| why.to_string());
         row
     }
 
-    fn fill(&self, row: &mut Row, base: Option<&Row>) -> Result<()> {
+    /// The same of one benchmark alone.
+    pub fn row_of(&self, one: One<'_>, base: Option<&Row>) -> Row {
+        let mut row = Row::of(Version::Base);
+        row.refused = self.fill(&mut row, base, Some(one)).err().map(|why| why.to_string());
+        row
+    }
+
+    fn fill(&self, row: &mut Row, base: Option<&Row>, one: Option<One<'_>>) -> Result<()> {
         let started = Instant::now();
-        let built = self.built()?;
+        let mut built = self.built()?;
+        if let Some(one) = one {
+            built.retain(|benchmark| benchmark.name == one.target);
+        }
         row.build = started.elapsed().as_secs_f64();
         let started = Instant::now();
         for benchmark in &built {
@@ -115,7 +132,10 @@ impl Place {
                 None => row.unread.push(benchmark.name.clone()),
                 Some(Library::Criterion) => {
                     let option = if base.is_some() { "--baseline" } else { "--save-baseline" };
-                    row.compared.extend(outputs::criterion(&self.run(benchmark, &[option, BASELINE])?));
+                    // An expression; any letter stands for what would mean something there.
+                    let filter = one.map(|one| format!("^{}$", one.name.replace(|c: char| !c.is_alphanumeric(), ".")));
+                    let arguments = [option, BASELINE].into_iter().chain(filter.as_deref());
+                    row.compared.extend(outputs::criterion(&self.run(benchmark, &arguments.collect::<Vec<_>>())?));
                 }
                 Some(Library::Divan) => {
                     // Two targets may have equal names for their benchmarks.
@@ -186,6 +206,18 @@ fn printed(command: &mut Command) -> Result<String> {
 }
 
 impl Row {
+    fn of(version: Version) -> Self {
+        Self {
+            version,
+            refused: None,
+            compared: Vec::new(),
+            medians: BTreeMap::new(),
+            unread: Vec::new(),
+            build: 0.0,
+            seconds: 0.0,
+        }
+    }
+
     /// Whether it is of unchanged code.
     pub fn is_control(&self) -> bool {
         matches!(self.version, Version::Control(_))

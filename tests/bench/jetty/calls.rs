@@ -34,7 +34,7 @@ pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Resul
     Ok(Answer::Compared(generated.comparison.clone().unwrap_or(document)))
 }
 
-/// The functions, by file and line, that no test executes: what is said of all functions if all have changed.
+/// The functions, by file and line, that no test (or benchmark, if the tool is asked for these) executes: what is said of all functions if all have changed.
 pub fn uncovered(subject: &Subject<'_>) -> Result<BTreeSet<(String, usize)>> {
     let pool = Pool::new(&subject.sources, vec![SHORT], subject.experiment.ns_a_round);
     let mut random = fastrand::Rng::with_seed(subject.experiment.seed);

@@ -51,6 +51,7 @@ mod seen;
 mod sides;
 #[path = "../sites.rs"]
 mod sites;
+mod sized;
 #[expect(dead_code, reason = "nobody asks here who names what")]
 #[path = "../sources.rs"]
 mod sources;
@@ -105,6 +106,15 @@ struct Arguments {
     /// Runs of the benchmarks on unchanged code, for what they claim of it.
     #[arg(long, default_value_t = 1, value_name = "N", requires = "benches")]
     controls: usize,
+    /// Instead of all that: benchmarks in each clone whose time is changed by these parts, in percent (0: equal versions).
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT", conflicts_with_all = ["generated", "unrelated", "benches"])]
+    sizes: Vec<u32>,
+    /// Benchmarks in each clone to change by each of these.
+    #[arg(long, default_value_t = 8, value_name = "N", requires = "sizes")]
+    sized: usize,
+    /// Of these, how many criterion measures, too.
+    #[arg(long, default_value_t = 0, value_name = "N", requires = "sizes")]
+    criterion: usize,
     /// Only functions that no test executes, which are measured by calls that the tool makes up.
     #[arg(long, conflicts_with_all = ["unrelated", "benches"])]
     generated: bool,
@@ -131,6 +141,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         compare: if arguments.generated { calls::compare } else { comparison::compare },
     };
     println!("a round of the waits' loop takes {:.2} ns\n", experiment.ns_a_round);
+    if !arguments.sizes.is_empty() {
+        return run_sized(arguments, &experiment, &clones);
+    }
     let (mut waits, mut nulls, mut benches) = (Vec::new(), Vec::new(), Vec::new());
     for (name, clone) in &clones {
         let mut subject = Subject::new(&experiment, name, clone)?;
@@ -152,6 +165,17 @@ fn run(arguments: &Arguments) -> Result<()> {
         println!("\n{}", tables::of_benches(&benches, &waits, &arguments.times));
     }
     println!("\nrows: {}", work.as_ref().display());
+    Ok(())
+}
+
+fn run_sized(arguments: &Arguments, experiment: &Experiment<'_>, clones: &[(String, PathBuf)]) -> Result<()> {
+    let changes = &arguments.sizes;
+    let plan = sized::Plan { changes, benchmarks: arguments.sized, criterion: arguments.criterion };
+    let mut rows = Vec::new();
+    for (name, clone) in clones {
+        rows.extend(sized::make(&Subject::new(experiment, name, clone)?, clone, &plan)?);
+    }
+    println!("\n{}\n\nrows: {}", tables::of_sized(&rows, changes), experiment.work.display());
     Ok(())
 }
 

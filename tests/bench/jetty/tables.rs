@@ -5,6 +5,7 @@ use super::bound::{self, percentage};
 use super::outputs::Claim;
 use super::rows;
 use super::seen::Seen;
+use super::sized;
 use super::subjects::Of;
 use super::waits::{self, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,6 +143,62 @@ pub fn of_benches(rows: &[Of<benches::Row>], waits: &[Of<waits::Row>], times: &[
     lines.extend(unread.flat_map(|of| of.row.unread.iter().map(|name| format!("not read: {} {name}", of.clone))));
     lines.push(refused("runs of benchmarks", rows.iter().filter_map(|of| of.row.refused.as_deref())));
     lines.join("\n")
+}
+
+/// What the tool says of benchmarks that were changed by given parts, and criterion of some of these; by part, and of each
+/// clone.
+pub fn of_sized(rows: &[Of<sized::Row>], changes: &[u32]) -> String {
+    let heads = [
+        "planted",
+        "benchmarks",
+        "slower",
+        "faster",
+        "inconclusive",
+        "same or below",
+        "no figures",
+        "median s",
+        "90 % s",
+        "asked criterion",
+        "slower",
+        "faster",
+        "median s",
+    ];
+    let mut lines = heading(&heads);
+    let clones: BTreeSet<&str> = rows.iter().map(|of| of.clone.as_str()).collect();
+    for change in changes {
+        let all: Vec<&Of<sized::Row>> = rows.iter().filter(|of| of.row.asked == *change).collect();
+        lines.push(sized_line(&format!("+{change} %"), &all));
+        for clone in &clones {
+            let some: Vec<&Of<sized::Row>> = all.iter().copied().filter(|of| of.clone == *clone).collect();
+            lines.push(sized_line(&format!("of {clone}"), &some));
+        }
+    }
+    lines.push(String::new());
+    lines.push(commits(rows));
+    lines.join("\n")
+}
+
+fn sized_line(name: &str, rows: &[&Of<sized::Row>]) -> String {
+    let count = |words: &[&str]| rows.iter().filter(|of| words.contains(&of.row.verdict())).count().to_string();
+    let [median, most] = quantiles(rows.iter().map(|of| of.row.seconds).collect());
+    let criterion: Vec<_> = rows.iter().filter_map(|of| of.row.criterion).collect();
+    let claims = |wanted: Claim| criterion.iter().filter(|(claim, _)| *claim == Some(wanted)).count().to_string();
+    let [of_criterion, _] = quantiles(criterion.iter().map(|(_, seconds)| *seconds).collect());
+    let figures = [
+        rows.len().to_string(),
+        count(&["slower"]),
+        count(&["faster"]),
+        count(&["inconclusive"]),
+        count(&["same", "changed-below-threshold"]),
+        count(&[sized::NO_FIGURES]),
+        median,
+        most,
+        criterion.len().to_string(),
+        claims(Claim::Slower),
+        claims(Claim::Faster),
+        of_criterion,
+    ];
+    format!("| {name} | {} |", figures.join(" | "))
 }
 
 fn heading(heads: &[&str]) -> Vec<String> {

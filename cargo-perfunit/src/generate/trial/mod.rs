@@ -13,7 +13,6 @@ use crate::build::Builder;
 use crate::error::{Result, apart};
 use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, WithoutWorkload};
 use crate::system::cache;
-use crate::system::interrupt;
 use crate::system::progress::Progress;
 use candidate::{Candidate, candidates};
 use compile::Compiled;
@@ -52,7 +51,6 @@ pub fn try_calls(
     let progress = Progress::bar(builder.context().terminal, "Trying", by_function.len());
     let mut workloads = Vec::new();
     for (function, candidates) in by_function {
-        interrupt::check()?;
         progress.message(function.name.clone());
         if trials.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             failures.push((function, NotGenerated::OutOfBudget));

@@ -6,6 +6,7 @@ use crate::error::{Error, Stop, Tried};
 use crate::model::{CallFailure, SystemCall};
 use crate::system::cache;
 use crate::system::fs;
+use crate::system::interrupt;
 use crate::system::os::{self, unix::process::ExitStatusExt as _};
 use crate::system::process::{self, Output, Streams};
 use perfunit_runtime::page::{TRIAL_REPORT, TRIAL_VARIABLE};
@@ -36,6 +37,7 @@ pub fn run(
     n: usize,
     temporary: &Path,
 ) -> Tried<Passed, CallFailure> {
+    interrupt::check()?;
     process::spare_children();
     cache::private_dir(temporary)?;
     let mut command = Command::new(&executable.path);

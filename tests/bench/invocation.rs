@@ -29,8 +29,11 @@ pub struct Work {
 
 /// The arguments, or nothing after saying how the program is used.
 pub fn arguments<A: Parser>(usage: &str) -> Option<A> {
+    let mut typed: Vec<_> = std::env::args_os().collect();
     // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
+    if typed.last().is_some_and(|argument| argument == "--bench") {
+        typed.pop();
+    }
     if typed.len() < 2 {
         println!("usage: cargo bench --bench {usage}; --help tells more");
         return None;

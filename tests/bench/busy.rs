@@ -15,6 +15,7 @@ mod rounds;
 mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
+mod typed;
 mod workloads;
 
 use cargo_perfunit::report::json::Document;
@@ -71,13 +72,7 @@ fn main() -> Result<()> {
     if let Some(load) = Load::asked_for() {
         hog::spin(load);
     }
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench busy -- --rounds 5 [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    run(&Arguments::parse_from(typed))
+    typed::arguments("busy -- --rounds 5 [OPTIONS]").map_or(Ok(()), |arguments| run(&arguments))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {

@@ -4,6 +4,7 @@
 //! `cargo bench --bench cost -- BASE_SIDE HEAD_SIDE [OPTIONS]`; `cargo perfunit list --message-format json` names the
 //! sides' folders (`kept`).
 
+mod typed;
 #[expect(dead_code, reason = "what links print does not matter here")]
 mod usage;
 
@@ -58,13 +59,7 @@ fn main() -> Result<()> {
     if std::env::args_os().next().is_some_and(|name| name == process::KEEPER_NAME) {
         process::keep();
     }
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench cost -- BASE_SIDE HEAD_SIDE [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    let arguments = Arguments::parse_from(typed);
+    let Some(arguments) = typed::arguments::<Arguments>("cost -- BASE_SIDE HEAD_SIDE [OPTIONS]") else { return Ok(()) };
     let sides = Sides { base: load(&arguments.base)?, head: load(&arguments.head)? };
     let scratch = tempfile::tempdir()?;
     let largest = compare(&sides, arguments.tests, scratch.path())?;

@@ -1,10 +1,14 @@
 //! How these programs are started: what was typed, where they work, and which tool they ask.
 
+#[path = "typed.rs"]
+mod typed;
+
 use super::tool::Tool;
 use super::{Result, copy};
-use clap::{Args, Parser};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+pub use typed::arguments;
 
 /// Arguments that all programs have who call the tool.
 #[derive(Debug, Args)]
@@ -25,20 +29,6 @@ pub struct Place {
 pub struct Work {
     folder: PathBuf,
     _temporary: Option<TempDir>,
-}
-
-/// The arguments, or nothing after saying how the program is used.
-pub fn arguments<A: Parser>(usage: &str) -> Option<A> {
-    let mut typed: Vec<_> = std::env::args_os().collect();
-    // Cargo tells benchmarks that they are some.
-    if typed.last().is_some_and(|argument| argument == "--bench") {
-        typed.pop();
-    }
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench {usage}; --help tells more");
-        return None;
-    }
-    Some(A::parse_from(typed))
 }
 
 impl Place {

@@ -4,6 +4,7 @@
 //! each test (`--share` of them otherwise), reads it as `log --stored` does, and writes the page to `W/log.html`.
 
 mod histories;
+mod typed;
 
 use cargo_perfunit::history::{Key, Store, courses};
 use cargo_perfunit::model::{Commit, Entry, History, StepOutcome};
@@ -41,13 +42,7 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench store -- --work FOLDER [OPTIONS]; --help tells more");
-        return Ok(());
-    }
-    let arguments = Arguments::parse_from(typed);
+    let Some(arguments) = typed::arguments::<Arguments>("store -- --work FOLDER [OPTIONS]") else { return Ok(()) };
     fs::create_dir_all(&arguments.work)?;
     let path = arguments.work.join("history.sqlite");
     for file in ["history.sqlite", "history.sqlite-wal", "history.sqlite-shm"] {

@@ -8,6 +8,8 @@ mod explained;
 #[path = "../histories.rs"]
 mod histories;
 mod runs;
+#[path = "../typed.rs"]
+mod typed;
 
 use cargo_perfunit::history::courses;
 use cargo_perfunit::model::Run;
@@ -32,13 +34,7 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    // Cargo tells benchmarks that they are some.
-    let typed: Vec<_> = std::env::args_os().filter(|argument| argument != "--bench").collect();
-    if typed.len() < 2 {
-        println!("usage: cargo bench --bench html -- FOLDER [--run FILE]; --help tells more");
-        return Ok(());
-    }
-    let arguments = Arguments::parse_from(typed);
+    let Some(arguments) = typed::arguments::<Arguments>("html -- FOLDER [--run FILE]") else { return Ok(()) };
     fs::create_dir_all(&arguments.folder)?;
     if let Some(file) = &arguments.run {
         return page("run", &serde_json::from_str(&fs::read_to_string(file)?)?, &arguments.folder);

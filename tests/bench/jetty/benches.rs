@@ -85,7 +85,7 @@ pub fn make(subject: &Subject<'_>, clone: &Path, waits: &[&Wait], controls: usiz
         let is_it = |row: &Row| row.version == version;
         subject.row(FILE, ASKED, is_it, || {
             wait.map_or(Ok(()), |wait| wait.put(&place.tree))?;
-            let row = place.row(version.clone(), base);
+            let row = place.row(version.clone(), base, None);
             copy::git(&place.tree, &["checkout", "--quiet", "--force", "--detach", &subject.commit])?;
             Ok(row)
         })
@@ -105,17 +105,18 @@ pub fn make(subject: &Subject<'_>, clone: &Path, waits: &[&Wait], controls: usiz
 }
 
 impl Place {
-    /// Builds and runs all benchmarks, and compares them with base; without a base, measures base itself.
-    fn row(&self, version: Version, base: Option<&Row>) -> Row {
-        let mut row = Row::of(version);
-        row.refused = self.fill(&mut row, base, None).err().map(|why| why.to_string());
-        row
-    }
-
-    /// The same of one benchmark alone.
-    pub fn row_of(&self, one: One<'_>, base: Option<&Row>) -> Row {
-        let mut row = Row::of(Version::Base);
-        row.refused = self.fill(&mut row, base, Some(one)).err().map(|why| why.to_string());
+    /// Builds and runs all benchmarks, or one, and compares them with base; without a base, measures base itself.
+    pub fn row(&self, version: Version, base: Option<&Row>, one: Option<One<'_>>) -> Row {
+        let mut row = Row {
+            version,
+            refused: None,
+            compared: Vec::new(),
+            medians: BTreeMap::new(),
+            unread: Vec::new(),
+            build: 0.0,
+            seconds: 0.0,
+        };
+        row.refused = self.fill(&mut row, base, one).err().map(|why| why.to_string());
         row
     }
 
@@ -206,18 +207,6 @@ fn printed(command: &mut Command) -> Result<String> {
 }
 
 impl Row {
-    fn of(version: Version) -> Self {
-        Self {
-            version,
-            refused: None,
-            compared: Vec::new(),
-            medians: BTreeMap::new(),
-            unread: Vec::new(),
-            build: 0.0,
-            seconds: 0.0,
-        }
-    }
-
     /// Whether it is of unchanged code.
     pub fn is_control(&self) -> bool {
         matches!(self.version, Version::Control(_))

@@ -19,8 +19,8 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// Rounds of the loop on base: enough that no processor foresees its end, on neither side. How many more there are to find
-/// a benchmark that they change.
+/// Rounds of the loop on base (with two, what some more took was not in proportion), and how many more there are to find a
+/// benchmark that they change.
 const BASE: u64 = 50;
 const MORE: u64 = 2000;
 /// A benchmark serves if these change it by so much, and the interval's width is at most such a part of that.
@@ -90,15 +90,15 @@ pub fn make(subject: &Subject<'_>, clone: &Path, plan: &Plan<'_>) -> Result<Vec<
         let planted = Planted::new(subject, &place, injection)?;
         let is_it = |scale: &Scale| scale.key == planted.key && scale.more == MORE;
         let all = subject.row("scales.jsonl", &subject.asked(), is_it, || planted.scale(MORE, None))?;
-        let Some((found, _)) = all.row.chosen(plan.changes, &used) else { continue };
+        let Some(found) = all.row.chosen(plan.changes, &used) else { continue };
         used.insert(found.test());
-        let more = rounds(TENTH, (found, MORE)).round().max(1.0) as u64;
+        let more = all.row.rounds(TENTH, found).round().max(1.0) as u64;
         let is_it = |scale: &Scale| scale.key == planted.key && scale.more == more;
         let tenth = subject.row("scales.jsonl", &subject.asked(), is_it, || planted.scale(more, Some(found)))?;
         let Some(chosen) = tenth.row.chosen(plan.changes, &BTreeSet::new()) else { continue };
         for asked in plan.changes {
             let is_it = |row: &Row| row.key == planted.key && row.asked == *asked;
-            let make = || planted.row(chosen, *asked, used.len() <= plan.criterion);
+            let make = || planted.row(&tenth.row, chosen, *asked, used.len() <= plan.criterion);
             rows.push(subject.row("sized.jsonl", &subject.asked(), is_it, make)?);
         }
     }
@@ -109,14 +109,18 @@ pub fn make(subject: &Subject<'_>, clone: &Path, plan: &Plan<'_>) -> Result<Vec<
 impl Scale {
     /// A benchmark that the rounds change surely, that whole rounds can change by as little as is asked for, and that was
     /// not used before.
-    fn chosen(&self, changes: &[u32], used: &BTreeSet<String>) -> Option<(&Seen, u64)> {
+    fn chosen(&self, changes: &[u32], used: &BTreeSet<String>) -> Option<&Seen> {
         let least = changes.iter().copied().filter(|change| *change > 0).min().unwrap_or(u32::MAX);
-        let found = self.seen.iter().find(|seen| {
+        self.seen.iter().find(|seen| {
             let [Some(low), Some(high)] = seen.interval else { return false };
             let is_sure = seen.estimate >= LEAST && high - low <= WIDTH * seen.estimate;
-            is_sure && rounds(least, (seen, self.more)) >= FEWEST && !used.contains(&seen.test())
-        });
-        found.map(|seen| (seen, self.more))
+            is_sure && self.rounds(least, seen) >= FEWEST && !used.contains(&seen.test())
+        })
+    }
+
+    /// So many rounds change a benchmark by a part of its time, in percent.
+    fn rounds(&self, change: u32, seen: &Seen) -> f64 {
+        f64::from(change) / 100.0 / seen.estimate * self.more as f64
     }
 }
 
@@ -163,9 +167,8 @@ impl<'a> Planted<'a> {
         Ok(Scale { key: self.key.clone(), more, refused, seen })
     }
 
-    fn row(&self, scale: (&Seen, u64), asked: u32, with_criterion: bool) -> Result<Row> {
-        let more = rounds(asked, scale).round() as u64;
-        let (chosen, of) = scale;
+    fn row(&self, scale: &Scale, chosen: &Seen, asked: u32, with_criterion: bool) -> Result<Row> {
+        let more = scale.rounds(asked, chosen).round() as u64;
         let threshold = format!("{}%", f64::from(asked.max(1)) / 2.0);
         let options = ["--filterset", &filter(chosen), "--threshold", &threshold, "--all-tests"];
         let document: Box<Document> = match self.compare(more, &options)? {
@@ -177,7 +180,7 @@ impl<'a> Planted<'a> {
         Ok(Row {
             key: self.key.clone(),
             asked,
-            planted: 100.0 * more as f64 / of as f64 * chosen.estimate,
+            planted: 100.0 * more as f64 / scale.more as f64 * chosen.estimate,
             benchmark: chosen.test(),
             base_ns: chosen.base_ns,
             seen: document.tests.iter().find_map(Seen::of),
@@ -192,7 +195,7 @@ impl<'a> Planted<'a> {
         let run = |rounds, base| -> Result<benches::Row> {
             copy::git(tree, &["checkout", "--quiet", "--force", "--detach", &self.subject.commit])?;
             put(self.injection, tree, tree, rounds)?;
-            Ok(self.place.row_of(one, base))
+            Ok(self.place.row(benches::Version::Base, base, Some(one)))
         };
         let base = run(BASE, None)?;
         let head = if base.refused.is_none() { run(BASE + more, Some(&base))? } else { base.clone() };
@@ -203,11 +206,6 @@ impl<'a> Planted<'a> {
         let [compared] = head.compared.as_slice() else { return Ok(None) };
         Ok(Some((compared.claim, base.seconds + head.seconds)))
     }
-}
-
-/// So many rounds change a benchmark by a part of its time, in percent, if others change it as was seen.
-fn rounds(change: u32, (seen, more): (&Seen, u64)) -> f64 {
-    f64::from(change) / 100.0 / seen.estimate * more as f64
 }
 
 fn filter(seen: &Seen) -> String {

@@ -82,7 +82,7 @@ fn pair_seconds(base_ns: f64, head_ns: f64, shape: Shape) -> f64 {
 }
 
 fn later_failure(end: &SideEnd) -> FirstCallsBecause {
-    FirstCallsBecause::LaterCallFails { how: end.failure(Failure::NotAsExpected) }
+    FirstCallsBecause::LaterCallFails { how: end.failure() }
 }
 
 /// Time of one run in a pair, ns: the 10 % quantile of the batches, which dodges interrupts; with few long batches the
@@ -108,9 +108,7 @@ pub fn first_failure(end: &SideEnd, side: Side) -> Option<Reason> {
     let (side, intermittent) = (FailedOn::from(side), false);
     match (end.state, end.status) {
         (state::DONE | state::REPEATING | state::FAILED_LATER, _) => None,
-        (state::FAILED_FIRST, _) => {
-            Some(Reason::Fails { side, how: end.failure(Failure::NotAsExpected), intermittent })
-        }
+        (state::FAILED_FIRST, _) => Some(Reason::Fails { side, how: end.failure(), intermittent }),
         (state::STARTING, Some(status)) if status.success() => {
             Some(Reason::NotCaptured { why: NotCaptured::NeverReached })
         }
@@ -170,9 +168,17 @@ mod tests {
     fn a_later_failure_is_not_repeatable_and_a_first_one_suspect() {
         check(
             &pilot(end(state::DONE, 5.0), end(state::FAILED_LATER, 5.0)),
-            &Class::NotRepeatable(FirstCallsBecause::LaterCallFails { how: Failure::NotAsExpected }),
+            &Class::NotRepeatable(FirstCallsBecause::LaterCallFails { how: Failure::PassesOnce }),
         );
         check(&pilot(end(state::FAILED_FIRST, 5.0), end(state::STARTING, 0.0)), &Class::Suspect);
+    }
+
+    #[test]
+    fn a_later_call_that_ends_the_process_says_how() {
+        let mut left = pilot(end(state::DONE, 5.0), end(state::REPEATING, 5.0));
+        left.sides.head.status = Some(std::process::ExitStatus::default());
+        let how = Failure::Exited { code: 0 };
+        check(&left, &Class::NotRepeatable(FirstCallsBecause::LaterCallFails { how }));
     }
 
     #[test]

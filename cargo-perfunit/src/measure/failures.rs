@@ -42,11 +42,7 @@ fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
     Side::BOTH.into_iter().find_map(|side| {
         let end = pair.sides.get(side);
         let ended_badly = end.status.is_some() && end.state != state::DONE;
-        ended_badly.then(|| Reason::Fails {
-            side: side.into(),
-            how: end.failure(Failure::PassesOnce),
-            intermittent: true,
-        })
+        ended_badly.then(|| Reason::Fails { side: side.into(), how: end.failure(), intermittent: true })
     })
 }
 

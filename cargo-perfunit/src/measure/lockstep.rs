@@ -123,13 +123,15 @@ pub struct SideEnd {
 }
 
 impl SideEnd {
-    /// How its call failed: what it says, else how a process ended, else this.
-    pub fn failure(&self, otherwise: Failure) -> Failure {
+    /// How its call failed: what it says, else how a process ended. One that serves exits with success after a failed call.
+    pub fn failure(&self) -> Failure {
         let ended_badly = self.child.or(self.status.filter(|status| !status.success()));
-        match ended_badly {
+        match (self.state, ended_badly) {
             _ if !self.message.is_empty() => Failure::Said(self.message.clone()),
-            Some(status) => how_ended(status),
-            None => otherwise,
+            (_, Some(status)) => how_ended(status),
+            (state::FAILED_FIRST, None) => Failure::NotAsExpected,
+            (state::FAILED_LATER, None) => Failure::PassesOnce,
+            _ => self.status.map_or(Failure::Killed, how_ended),
         }
     }
 }

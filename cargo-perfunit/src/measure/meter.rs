@@ -5,7 +5,7 @@
 //! fresh processes with others: only what shows there as well counts.
 
 use super::gauge::Gauge;
-use super::lockstep::{self, PairEnd, Readings, SideEnd, Task};
+use super::lockstep::{self, PairEnd, Readings, Task};
 use super::running::Pads;
 use super::secondary_metrics;
 use super::settled::Settled;
@@ -14,7 +14,7 @@ use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};
 use crate::error::{Result, Stop, Tried, apart};
 use crate::model::{
-    Basis, Change, Failure, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
+    Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
 };
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
@@ -228,7 +228,7 @@ impl Pass<'_> {
         }
         let end = end.sides.get(side);
         if end.state != state::DONE {
-            return Err(Stop::Because(NotMetered::Failed(why_failed(end))));
+            return Err(Stop::Because(NotMetered::Failed(end.failure())));
         }
         let mut readings = end.readings.clone();
         if gauge == Gauge::Callgrind {
@@ -321,10 +321,6 @@ fn figures(index: usize, readings: &Readings) -> Vec<f64> {
     let later = readings.calls.get(FIRST + 1..).unwrap_or_default();
     let calls = if later.is_empty() { readings.calls.get(FIRST..).unwrap_or_default() } else { later };
     calls.iter().map(|call| call[index].saturating_sub(nothing[index]) as f64).collect()
-}
-
-pub(super) fn why_failed(end: &SideEnd) -> Failure {
-    end.failure(if end.status.is_some() { Failure::NotAsExpected } else { Failure::Killed })
 }
 
 /// All that callgrind counted for a part.

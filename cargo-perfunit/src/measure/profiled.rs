@@ -3,7 +3,7 @@
 use super::bench::{Bench, Config};
 use super::gauge::Gauge;
 use super::lockstep::{self, PairEnd, Task};
-use super::meter::{total, why_failed};
+use super::meter::total;
 use super::running::Pads;
 use super::screen;
 use super::subject::Subject;
@@ -76,7 +76,7 @@ fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady
     let end = run(trial, Task::Meter(side, Gauge::CallGraph, CALLS), pads)?;
     let end = end.sides.get(side);
     if end.state != state::DONE {
-        return Err(Stop::Because(Unsteady::FailsInCallgrind { how: why_failed(end) }));
+        return Err(Stop::Because(Unsteady::FailsInCallgrind { how: end.failure() }));
     }
     parts(trial.bench, side)
 }

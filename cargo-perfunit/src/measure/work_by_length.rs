@@ -2,7 +2,6 @@
 
 use super::bench::{Bench, Config};
 use super::lockstep::{self, Task};
-use super::meter::why_failed;
 use super::running::Pads;
 use super::subject::Subject;
 use super::work_tables::CountedWork;
@@ -35,7 +34,7 @@ pub fn counted(
     for side in Side::BOTH {
         let end = end.sides.get(side);
         if end.state != state::DONE {
-            return Err(Stop::Because(NotCounted::Fails { side, how: why_failed(end) }));
+            return Err(Stop::Because(NotCounted::Fails { side, how: end.failure() }));
         }
     }
     let tables = bench.tables.borrow();

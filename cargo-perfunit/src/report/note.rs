@@ -93,6 +93,7 @@ impl fmt::Display for FirstCallsBecause {
             Self::LaterCallFails { how: how @ (Failure::Exited { .. } | Failure::Signal { .. }) } => {
                 &format!("a later call ends the process: {how}")
             }
+            Self::LaterCallFails { how: Failure::PassesOnce } => "a later call fails",
             Self::LaterCallFails { how } => &format!("a later call fails: {how}"),
         };
         write!(f, "not repeatable in one process ({why})")

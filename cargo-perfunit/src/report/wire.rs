@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn reasons_carry_the_fields_of_their_kind() {
         let (side, intermittent) = (FailedOn::Base, true);
-        let how = || Failure::Exited { code: 3 };
+        let how = || Failure::Said("exit 3".to_owned());
         check(&R::Ignored, &json!({"kind": "ignored"}));
         check(&R::FoldedAway { ns: 0.3 }, &json!({"kind": "folded-away", "ns": 0.3}));
         check(
@@ -237,11 +237,11 @@ mod tests {
         check(&R::TimedOut { side, seconds: 60.0 }, &json!({"kind": "timed-out", "side": "base", "seconds": 60.0}));
         check(
             &R::Fails { side, how: how(), intermittent: false },
-            &json!({"kind": "fails", "side": "base", "detail": "exit status 3", "intermittent": false}),
+            &json!({"kind": "fails", "side": "base", "detail": "exit 3", "intermittent": false}),
         );
         check(
             &R::Crashes { side, how: how(), intermittent },
-            &json!({"kind": "crashes", "side": "base", "detail": "exit status 3", "intermittent": true}),
+            &json!({"kind": "crashes", "side": "base", "detail": "exit 3", "intermittent": true}),
         );
         check(
             &R::TestChanged { item: TestCodeItem::Function("t".into()) },

@@ -2,6 +2,7 @@
 
 use super::changed_functions::changed_functions;
 use super::comparer::Comparer;
+use super::data;
 use super::names::Names;
 use super::other_inputs::{self, Libraries};
 use super::reach::{self, Files, TestSource};
@@ -141,6 +142,8 @@ pub fn candidates(
             let code = comparer.target(target, Sides { base, head }, &common)?;
             candidates.code.insert(target.clone(), code);
         }
+        let data_files = data::read_by(selected.data_files.get(target), &built.sides, executables)?;
+        candidates.note_data_files(target, &tests, &data_files, &selected.rules);
         candidates.add_target(target, reached_by, &tests, selected, &|candidates, test| {
             if same {
                 return Some(candidates.unchanged(Reason::SameExecutable, test));
@@ -198,6 +201,15 @@ fn tests_of(ours: &Path, executables: Sides<Option<&TestExecutable>>) -> Tried<S
 }
 
 impl Candidates {
+    fn note_data_files(&mut self, target: &TargetId, tests: &Sides<Tests>, files: &[String], rules: &TestRules) {
+        for name in tests.base.keys().chain(tests.head.keys()) {
+            let test = TestId { target: target.clone(), name: name.clone() };
+            if let Some(path) = files.iter().find(|path| rules.may_read(&test, path)) {
+                self.data_files.insert(test, path.clone());
+            }
+        }
+    }
+
     fn add_target(
         &mut self,
         target: &TargetId,
@@ -211,9 +223,6 @@ impl Candidates {
             let found = tests.as_ref().map(|tests| tests.get(name));
             let capture = found.head.or(found.base).and_then(|found| found.capture);
             let test = TestId { target: target.clone(), name: name.clone() };
-            let mut files = selected.data_files.get(target).into_iter().flatten();
-            let read = files.find(|path| selected.rules.may_read(&test, path));
-            self.data_files.extend(read.map(|path| (test.clone(), path.clone())));
             let because = SelectedBecause::Target(reached_by.clone());
             let excluded = excluded(&test, found, &selected.rules).or_else(|| unchanged_or_incomparable(self, &test));
             if let Some(reason) = excluded {

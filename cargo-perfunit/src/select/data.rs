@@ -1,11 +1,14 @@
 //! Changed data files: which tests may read them, by the configuration or else by their package.
 
+use super::other_inputs::programs_of;
 use super::rules::{Data, TestRules};
+use crate::build::{SideBuild, TestExecutable, contains};
+use crate::error::Result;
 use crate::git::Versions;
 use crate::git::path::is_rust;
-use crate::model::{Effect, ReachedBy, TargetId, TargetKind, Warning};
+use crate::model::{Effect, ReachedBy, Sides, TargetId, TargetKind, Warning};
 use crate::select::reach::{Graph, PackageNode};
-use crate::select::source::{ChangedInput, InputKind, SourceDiff};
+use crate::select::source::{ChangedInput, InputKind, SourceDiff, is_document};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The changed data files that the configuration has a rule for.
@@ -59,6 +62,24 @@ pub fn files(reached: &BTreeMap<TargetId, Vec<ReachedBy>>, diff: &SourceDiff) ->
     };
     let all = reached.iter().map(|(target, causes)| (target.clone(), files(causes)));
     all.filter(|(_, files)| !files.is_empty()).collect()
+}
+
+/// Of the changed data files those that the tests of an executable may read: a document only where some program of the
+/// project has its name.
+pub fn read_by(
+    files: Option<&Vec<String>>,
+    sides: &Sides<SideBuild>,
+    executables: Sides<Option<&TestExecutable>>,
+) -> Result<Vec<String>> {
+    let mut files = files.cloned().unwrap_or_default();
+    if let (Some(base), Some(head)) = (executables.base, executables.head)
+        && files.iter().any(|path| is_document(path))
+    {
+        let programs = programs_of(sides, Sides { base, head })?;
+        let has = |name: &str| programs.iter().any(|bytes| contains(bytes, name.as_bytes()));
+        files.retain(|path| !is_document(path) || has(path.rsplit('/').next().unwrap_or(path)));
+    }
+    Ok(files)
 }
 
 /// For changed data files the folders of the packages, apart from their own, whose code has a path to them in a text: that

@@ -128,7 +128,7 @@ pub fn made(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) -> Re
 }
 
 /// The bytes of everything of the project's that runs when these are tested.
-fn programs_of(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) -> Result<Vec<Vec<u8>>> {
+pub(super) fn programs_of(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) -> Result<Vec<Vec<u8>>> {
     let mut programs = Vec::new();
     for side in Side::BOTH {
         let build = sides.get(side);

@@ -85,6 +85,12 @@ fn is_tooling(folder: &str, name: &str) -> bool {
     known.contains(&name) || (config && runners.contains(&name)) || folders.iter().any(|tool| below(tool))
 }
 
+/// Whether a file is meant for people: programs that read it have its name.
+pub fn is_document(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    is_documentation(folder, name)
+}
+
 fn is_documentation(folder: &str, name: &str) -> bool {
     let text = has_extension(name, &["md", "txt", "rst", "adoc"]);
     let start = name.to_ascii_uppercase();

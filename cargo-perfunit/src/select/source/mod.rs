@@ -28,6 +28,7 @@ pub(crate) use attributes::is_test;
 pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
 pub use compare::diff;
 pub use condition::Condition;
+pub use inputs::is_document;
 pub use items::{Item, items};
 pub use keys::changed_keys;
 pub use locked::{LockedChange, locked_changes, packages_with_path};

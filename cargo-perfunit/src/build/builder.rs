@@ -91,6 +91,15 @@ pub struct Both {
     pub toolchains: Sides<Toolchain>,
 }
 
+/// What is built next.
+struct Turn {
+    side: Side,
+    /// It did not build with all that was asked for.
+    again: bool,
+    /// The doc tests of the other side.
+    texts: Option<PathBuf>,
+}
+
 impl<'a> Builder<'a> {
     /// Opens the tree in our folder.
     pub fn open(context: &'a Context, versions: &Versions) -> Result<Self> {
@@ -173,6 +182,7 @@ impl<'a> Builder<'a> {
 
     /// Builds both versions, again and again while the attempt knows something to try.
     pub fn both_sides(&mut self, job: &Job<'_>, attempt: &mut dyn Attempt) -> Tried<Both, BuildFailure> {
+        let mut failed = Sides::<bool>::default();
         'again: loop {
             let toolchains = self.toolchains(attempt.variant())?;
             let mut built: Sides<Option<SideBuild>> = Sides::default();
@@ -181,7 +191,8 @@ impl<'a> Builder<'a> {
                     interrupt::check()?;
                     // Both sides have the doc tests of that which is built first.
                     let texts = built.get(side.other()).as_ref().map(SideBuild::doctests);
-                    let failure = match self.one_side(job, attempt, (side, texts), toolchains.get(side)) {
+                    let turn = Turn { side, again: *failed.get(side), texts };
+                    let failure = match self.one_side(job, attempt, turn, toolchains.get(side)) {
                         Ok(done) => {
                             *built.get_mut(side) = Some(done);
                             continue;
@@ -189,6 +200,7 @@ impl<'a> Builder<'a> {
                         Err(Stop::Because(failure)) => failure,
                         Err(failed) => return Err(failed),
                     };
+                    *failed.get_mut(side) = true;
                     let tree = self.root(attempt.place())?;
                     match attempt.after(side, &failure, &tree)? {
                         Next::SameSide => {}
@@ -217,7 +229,7 @@ impl<'a> Builder<'a> {
         &mut self,
         job: &Job<'_>,
         attempt: &dyn Attempt,
-        (side, texts): (Side, Option<PathBuf>),
+        Turn { side, again, texts }: Turn,
         toolchain: &Toolchain,
     ) -> Tried<SideBuild, BuildFailure> {
         let Context { location, ours, terminal, .. } = self.context;
@@ -262,7 +274,10 @@ impl<'a> Builder<'a> {
             texts: texts.as_deref(),
             deadline: job.deadline,
         };
-        let watch = Watch { progress: &progress, name: format!("{side} ({})", self.names.get(side)) };
+        let watch = Watch {
+            progress: &progress,
+            name: format!("{side} ({}){}", self.names.get(side), if again { ", again" } else { "" }),
+        };
         invoke::build(self.context.cargo_of(side), toolchain, &request, &watch)
     }
 }

@@ -92,9 +92,15 @@ impl Confirmation<'_> {
                 (self.observer.ended)(&self.subjects[index].test, &screened.end);
             }
         }
+        if !open.is_empty() {
+            self.observer.progress.proceed("Confirming", open.len());
+        }
         breadth_first(open.len(), |look, index| {
             if !self.measure_to(look, &mut open[index], alpha)? {
                 return Ok(false);
+            }
+            if open[index].answer.is_some() {
+                self.observer.progress.advance();
             }
             let subject = open[index].subject;
             let of_subject: Vec<&Open> = open.iter().filter(|open| open.subject == subject).collect();
@@ -188,7 +194,7 @@ impl Confirmation<'_> {
     fn advance(&mut self, open: &Open, measurement: &mut Measurement, units: usize) -> Result<()> {
         let subject = &self.subjects[open.subject];
         self.bench.settle();
-        self.observer.progress.message(format!("{}, once more to be sure", subject.test));
+        self.observer.progress.message(subject.test.to_string());
         let mut programs = subject.programs(self.sides);
         let layouts = if measurement.unit() == Unit::Pair {
             programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);

@@ -48,7 +48,7 @@ impl fmt::Display for Reason {
                 )
             }
             Reason::DataChanged { path } => {
-                write!(f, "its code is the same; {path} differs, and on equal data there is nothing to compare")
+                write!(f, "the code is the same; {path} differs, and on equal data there is nothing to compare")
             }
             Reason::NotCaptured { why } => write!(f, "not captured: {why}"),
             Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),

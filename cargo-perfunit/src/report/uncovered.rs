@@ -70,10 +70,12 @@ fn functions_with(
         }
         return;
     }
-    let names = functions.iter().take(NAMED).map(|(function, _)| one_line(&function.name));
-    let more = functions.len().saturating_sub(NAMED);
+    // The same function for several platforms or features.
+    let mut names: Vec<_> = functions.iter().map(|(function, _)| one_line(&function.name)).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(", ... and {more} more (-v)") } else { String::new() };
-    let names = names.collect::<Vec<_>>().join(", ");
+    let names = names[..names.len().min(NAMED)].join(", ");
     screen.status(status, WARN, &text.and(" ").and(names).with(DIM, more));
 }
 
@@ -116,12 +118,17 @@ mod tests {
         let function =
             |name: &str| Function { package: "mycrate".into(), file: "src/udiv.rs".into(), line: 7, name: name.into() };
         let one = Selection { not_compiled: vec![function("udivmod")], ..Selection::default() };
+        let twice = Selection { not_compiled: vec![function("open"), function("open")], ..Selection::default() };
         let mut screen = Screen::new(0, Glyphs::Ascii);
         write(&one, Detail::Brief, &mut screen);
         write(&one, Detail::Full, &mut screen);
-        let said = "1 changed function is left out of the build by the features (--features) or the platform:";
-        let expected =
-            format!("Not compiled  {said} udivmod\nNot compiled  {said}\n                udivmod  src/udiv.rs:7\n");
+        write(&twice, Detail::Brief, &mut screen);
+        let expected = "\
+Not compiled  1 changed function is left out of the build by the features (--features) or the platform: udivmod
+Not compiled  1 changed function is left out of the build by the features (--features) or the platform:
+                udivmod  src/udiv.rs:7
+Not compiled  2 changed functions are left out of the build by the features (--features) or the platform: open
+";
         assert_eq!(without_escapes(&screen.finish()), expected);
     }
 }

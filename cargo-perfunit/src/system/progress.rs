@@ -21,7 +21,7 @@ pub struct Progress {
 }
 
 /// How far the work is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct State {
     word: String,
     /// What the whole work is about, such as the side that is built.
@@ -82,6 +82,16 @@ impl Progress {
     /// What somebody who waits should know.
     pub fn note(&self, word: &str, text: &str) {
         self.suspended(|| self.terminal.status(word, text));
+    }
+
+    /// Other work, of so many pieces, behind that of before.
+    pub fn proceed(&self, word: &str, total: usize) {
+        self.bar.set_prefix(word.to_owned());
+        self.bar.set_length(total as u64);
+        self.bar.set_position(0);
+        self.change(|state| {
+            *state = State { word: word.to_owned(), total: Some(total), ..State::default() };
+        });
     }
 
     /// What is being done now.

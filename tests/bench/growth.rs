@@ -12,6 +12,7 @@ mod repository;
 mod tool;
 
 use cargo_perfunit::model::Function;
+use cargo_perfunit::report::growth::Exponent;
 use cargo_perfunit::report::json::Document;
 use clap::Parser;
 use comparison::Answer;
@@ -38,20 +39,23 @@ const LOGLINEAR: &str = "4 * n * (64 - n.leading_zeros() as u64) / 5";
 const SQUARE: &str = "n * n / 4";
 const CUBE: &str = "n * n * n / 64";
 
-/// What is planted on base and on head, and whether that is another power.
-const CHANGES: [(&str, &str, &str, bool); 11] = [
-    ("n to n^2", LINEAR, SQUARE, true),
-    ("n to n + 0.1 n^2", LINEAR, "4 * n + n * n / 40", true),
-    ("n log n to n^2", LOGLINEAR, SQUARE, true),
-    ("n^2 to n^3", SQUARE, CUBE, true),
-    ("log n to n", LOGARITHM, LINEAR, true),
-    ("nothing to n^2", NOTHING, SQUARE, true),
-    ("n to n log n", LINEAR, LOGLINEAR, false),
-    ("n to 3 n", LINEAR, "12 * n", false),
-    ("n^2 to 3 n^2", SQUARE, "3 * n * n / 4", false),
-    ("n to n + constant", LINEAR, "4 * n + 200", false),
-    ("nothing to constant", NOTHING, CONSTANT, false),
+/// What is planted on base and on head, and the exponents of base, head and the term that head has more if
+/// that is another power; none of what is no power.
+const CHANGES: [(&str, &str, &str, Option<Powers>); 11] = [
+    ("n to n^2", LINEAR, SQUARE, Some([Some(1.0), Some(2.0), Some(2.0)])),
+    ("n to n + 0.1 n^2", LINEAR, "4 * n + n * n / 40", Some([Some(1.0), None, Some(2.0)])),
+    ("n log n to n^2", LOGLINEAR, SQUARE, Some([None, Some(2.0), Some(2.0)])),
+    ("n^2 to n^3", SQUARE, CUBE, Some([Some(2.0), Some(3.0), Some(3.0)])),
+    ("log n to n", LOGARITHM, LINEAR, Some([None, Some(1.0), Some(1.0)])),
+    ("nothing to n^2", NOTHING, SQUARE, Some([None, Some(2.0), Some(2.0)])),
+    ("n to n log n", LINEAR, LOGLINEAR, None),
+    ("n to 3 n", LINEAR, "12 * n", None),
+    ("n^2 to 3 n^2", SQUARE, "3 * n * n / 4", None),
+    ("n to n + constant", LINEAR, "4 * n + 200", None),
+    ("nothing to constant", NOTHING, CONSTANT, None),
 ];
+
+type Powers = [Option<f64>; 3];
 
 /// Changes of exponent and changes of factor, planted.
 #[derive(Debug, Parser)]
@@ -86,43 +90,97 @@ fn run(arguments: &Arguments) -> Result<()> {
     let place = arguments.place.work()?;
     let tool = arguments.place.tool(&["--growth".to_owned()])?;
     let mut totals: BTreeMap<&str, Row> = BTreeMap::new();
+    let mut fitted: BTreeMap<&str, Vec<Fitted>> = BTreeMap::new();
     println!("{:<16}{:<24}{HEADING}", "crate", "change");
     for clone in &arguments.clones {
         let clone = copy::typed(clone);
         let name = clone.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let tree = copy::of(&clone, &place.as_ref().join(&name))?;
         let commit = copy::git(&tree, &["rev-parse", "HEAD"])?;
-        for (change, base, head, _) in &CHANGES {
+        for (change, base, head, planted) in &CHANGES {
             if arguments.only.as_ref().is_some_and(|only| !change.contains(only.as_str())) {
                 continue;
             }
             copy::git(&tree, &["checkout", "--quiet", "--force", "--detach", &commit])?;
             match plant(&tool, &tree, base, head)? {
-                Ok((row, missed)) => {
-                    println!("{name:<16}{change:<24}{}", cells(row));
-                    for place in missed {
+                Ok(said) => {
+                    println!("{name:<16}{change:<24}{}", cells(said.row));
+                    for place in said.missed {
                         println!("    {place}");
                     }
-                    totals.entry(change).or_default().add(row);
+                    totals.entry(change).or_default().add(said.row);
+                    for exponents in said.exponents {
+                        for ((of, exponent), planted) in OF.iter().zip(exponents).zip(planted.unwrap_or_default()) {
+                            let planted = planted.and_then(|planted| Fitted::of(exponent, planted));
+                            fitted.entry(of).or_default().extend(planted);
+                        }
+                    }
                 }
                 Err(why) => println!("{name:<16}{change:<24}{why}"),
             }
         }
     }
     println!();
-    for (change, _, _, is_other_power) in &CHANGES {
+    for (change, _, _, other_power) in &CHANGES {
         let Some(row) = totals.get(change) else { continue };
-        println!("{:<16}{change:<24}{}", if *is_other_power { "to be found" } else { "to be left" }, cells(*row));
+        println!("{:<16}{change:<24}{}", if other_power.is_some() { "to be found" } else { "to be left" }, cells(*row));
     }
-    println!("(not known: lengths over less than four octaves, or not called)");
+    println!(
+        "(not known: lengths over less than four octaves, or not called; missed: at most so many, for functions that are"
+    );
+    println!("compared are counted and not named)");
+    for (of, fitted) in fitted {
+        println!("{}", errors(of, &fitted));
+    }
     Ok(())
 }
+
+/// What has an exponent.
+const OF: [&str; 3] = ["base", "head", "what head does more"];
 
 const HEADING: &str = " planted   found not known    missed   others";
 
 fn cells(row: Row) -> String {
     let missed = row.planted - row.found - row.unseen;
     format!("{:>8}{:>8}{:>10}{missed:>10}{:>9}", row.planted, row.found, row.unseen, row.others)
+}
+
+/// The exponent of a function with a planted power.
+struct Fitted {
+    error: f64,
+    /// The planted one lies in its interval.
+    is_held: bool,
+}
+
+impl Fitted {
+    fn of(fitted: Exponent, planted: f64) -> Option<Self> {
+        let is_held = fitted.low? <= planted && planted <= fitted.high?;
+        Some(Self { error: fitted.estimate? - planted, is_held })
+    }
+}
+
+/// How far fitted exponents are from the planted ones.
+fn errors(of: &str, fitted: &[Fitted]) -> String {
+    let mut sorted: Vec<f64> = fitted.iter().map(|fitted| fitted.error.abs()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |part: f64| sorted.get((part * sorted.len() as f64) as usize).copied().unwrap_or_default();
+    let mean = fitted.iter().map(|fitted| fitted.error).sum::<f64>() / fitted.len().max(1) as f64;
+    let held = fitted.iter().filter(|fitted| fitted.is_held).count();
+    format!(
+        "exponents of {of}: {}, error {:.3} in the median, {:.3} at 90 %, {mean:+.3} in the mean, in the interval {held}",
+        fitted.len(),
+        at(0.5),
+        at(0.9),
+    )
+}
+
+/// What was said of a version with planted work.
+struct Said {
+    row: Row,
+    /// Places of those that may have been missed.
+    missed: Vec<String>,
+    /// Of those that were found, in the order of [`OF`].
+    exponents: Vec<[Exponent; 3]>,
 }
 
 impl Row {
@@ -134,9 +192,8 @@ impl Row {
     }
 }
 
-/// Compares a version with one law in all functions with one with another, and where that was missed; or why that cannot be
-/// done.
-fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result::Result<(Row, Vec<String>), String>> {
+/// Compares a version with one law in all functions with one with another; or why that cannot be done.
+fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result::Result<Said, String>> {
     let paths = copy::git(tree, &["ls-files", "*.rs"])?;
     let sources: Vec<(&str, String)> = paths
         .lines()
@@ -173,7 +230,12 @@ fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result
         others: found.difference(&planted).count(),
     };
     let places = if missed == 0 { Vec::new() } else { silent };
-    Ok(Ok((row, places.into_iter().map(|(file, line)| format!("{file}:{line}")).collect())))
+    let of_planted = growth.findings.into_iter().filter(|finding| planted.contains(&place(&finding.function)));
+    Ok(Ok(Said {
+        row,
+        missed: places.into_iter().map(|(file, line)| format!("{file}:{line}")).collect(),
+        exponents: of_planted.map(|finding| [finding.exponent.base, finding.exponent.head, finding.added]).collect(),
+    }))
 }
 
 /// A file with work in each function that has a length, and the lines of their names.

@@ -17,6 +17,7 @@ use cargo_perfunit::select::code;
 use cargo_perfunit::select::trace::{self, Executed, Places, Program};
 use cargo_perfunit::system::cache;
 use cargo_perfunit::system::process;
+use cargo_perfunit::system::temporary::TestFolder;
 use clap::Parser;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeSet;
@@ -192,7 +193,7 @@ fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()>
         return Ok(());
     }
     let places = Places::read(&largest.executable.path)?;
-    let temporary = scratch.join("traced");
+    let temporary = TestFolder::of(scratch, "traced");
     let program = Program { executable: &largest.executable, places: &places, temporary: &temporary, variables: &[] };
     let (mut hit, mut idle) = (Vec::new(), Vec::new());
     for (index, test) in largest.tests.iter().take(arguments.traced).enumerate() {

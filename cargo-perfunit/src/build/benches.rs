@@ -7,9 +7,9 @@ use super::kept::TestExecutable;
 use super::listing::{self, Found};
 use crate::error::{Stop, Tried};
 use crate::model::{Capture, Unlisted};
-use crate::system::cache;
 use crate::system::fs;
 use crate::system::process::{self, Streams};
+use crate::system::temporary::TestFolder;
 use perfunit_runtime::page::LIST_VARIABLE;
 use std::path::Path;
 use std::process::Command;
@@ -23,15 +23,15 @@ const ARGUMENT: &str = "--bench";
 /// What an executable lists; or why it does not. `scratch` is a folder of ours.
 pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
     process::spare_children();
-    let temporary = cache::temporary_of_tests(scratch, "listed");
-    cache::empty_private_dir(&temporary)?;
-    let list = temporary.join("benches");
+    let temporary = TestFolder::of(scratch, "listed");
+    temporary.empty()?;
+    let list = temporary.path().join("benches");
     let mut command = Command::new(&executable.path);
     command.arg(ARGUMENT).current_dir(&executable.cwd).env_clear().envs(executable.environment());
-    command.env("TMPDIR", &temporary).env(LIST_VARIABLE, &list);
+    command.envs(temporary.variables()).env(LIST_VARIABLE, &list);
     let status = process::output_within(&mut command, Streams::Out, LONGEST)?.status;
     let text = fs::read_if_exists(&list)?;
-    fs::remove_dir_all(&temporary)?;
+    temporary.remove()?;
     let arguments = ARGUMENT.to_owned();
     let found = match (status, text) {
         (None, _) => Err(Unlisted::TimedOut { arguments, seconds: LONGEST.as_secs() }),

@@ -9,9 +9,9 @@ use super::kept::TestExecutable;
 use super::listing::Found;
 use crate::error::{Stop, Tried};
 use crate::model::{Capture, Unlisted};
-use crate::system::cache;
 use crate::system::fs;
 use crate::system::process::{self, Streams};
+use crate::system::temporary::TestFolder;
 use perfunit_runtime::page::HARNESS_MARKER;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,13 +47,13 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Fou
 
 fn ask(executable: &TestExecutable, scratch: &Path, arguments: &[&str]) -> Tried<BTreeSet<String>, Unlisted> {
     // What runs all its tests instead shall find what tests find.
-    let temporary = cache::temporary_of_tests(scratch, "listed");
-    cache::empty_private_dir(&temporary)?;
+    let temporary = TestFolder::of(scratch, "listed");
+    temporary.empty()?;
     let mut command = Command::new(&executable.path);
     command.args(arguments).current_dir(&executable.cwd).env_clear().envs(executable.environment());
-    command.env("TMPDIR", &temporary);
+    command.envs(temporary.variables());
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
-    fs::remove_dir_all(&temporary)?;
+    temporary.remove()?;
     let names = match output.status {
         None => Err(Unlisted::TimedOut { arguments: arguments.join(" "), seconds: LONGEST.as_secs() }),
         Some(status) if !status.success() => {

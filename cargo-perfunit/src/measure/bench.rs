@@ -16,6 +16,7 @@ use crate::system::cache;
 use crate::system::fs;
 use crate::system::os;
 use crate::system::process;
+use crate::system::temporary::TestFolder;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -95,7 +96,7 @@ pub struct Bench {
     /// The page of the running pair.
     pub page: SharedPage,
     /// `TMPDIR` of each side; equally long paths.
-    pub temporary: Sides<PathBuf>,
+    pub temporary: Sides<TestFolder>,
     /// For all that is gone after the run.
     folder: PathBuf,
     core: Cell<usize>,
@@ -135,7 +136,7 @@ impl Bench {
         cores.keep_away_from(core);
         let folder = cache::temporary(ours);
         cache::empty_private_dir(&folder)?;
-        let temporary = Sides { base: "base", head: "head" }.map(|name| cache::temporary_of_tests(ours, name));
+        let temporary = Sides { base: "base", head: "head" }.map(|name| TestFolder::of(ours, name));
         Ok(Self {
             paired_address_space: can_fix_addresses(),
             seeds: Seeds::default(),
@@ -234,8 +235,8 @@ impl Bench {
     }
 
     /// `TMPDIR` of tests that are watched.
-    pub fn traced(&self) -> PathBuf {
-        self.temporary.base.with_file_name("traced")
+    pub fn traced(&self) -> TestFolder {
+        self.temporary.base.beside("traced")
     }
 
     /// Folder for executables with debug information.
@@ -250,11 +251,11 @@ impl Bench {
 
     /// Gives each side an empty temporary folder.
     pub fn clean_temporary(&self) -> Result<()> {
-        [&self.temporary.base, &self.temporary.head].into_iter().try_for_each(|dir| {
-            if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none()) {
+        [&self.temporary.base, &self.temporary.head].into_iter().try_for_each(|folder| {
+            if std::fs::read_dir(folder.path()).is_ok_and(|mut entries| entries.next().is_none()) {
                 return Ok(());
             }
-            cache::empty_private_dir(dir)
+            folder.empty()
         })
     }
 }

@@ -143,7 +143,8 @@ fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -
     let mut environment = programs.executables.get(side).environment();
     let seed = bench.seeds.variables(pads.seed, &environment);
     environment.extend(seed.into_iter().map(|(name, value)| (name.into(), value)));
-    environment.insert("TMPDIR".into(), bench.temporary.get(side).into());
+    let temporary = bench.temporary.get(side).variables();
+    environment.extend(temporary.map(|(name, value)| (name.into(), value)));
     environment.insert(SIDE_VARIABLE.into(), programs.folders.get(side).into());
     environment
 }

@@ -7,13 +7,12 @@ use super::trace::{self, Executed, Places, Program};
 use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
 use crate::error::Result;
 use crate::model::{Reason, Side, Sides, TargetId, Untraceable, Warning};
-use crate::system::cache::{self, KeyBuilder};
-use crate::system::fs;
+use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;
 use crate::system::progress::Progress;
+use crate::system::temporary::TestFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How tests are run to see what they execute.
@@ -59,12 +58,12 @@ pub fn leave_out_unexecuted(
         seeds: Seeds::new(built.seeds.clone()),
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, ours)?,
-        temporary: cache::temporary_of_tests(ours, "traced"),
+        temporary: TestFolder::of(ours, "traced"),
         limit: tracing.timeout.min(trace::LONGEST),
         deadline: tracing.deadline.map(interrupt::half_way),
     };
     let (idle, late) = tracer.idle(candidates, in_question, &mut remembered, &progress)?;
-    let _ = fs::remove_dir_all(&tracer.temporary);
+    let _ = tracer.temporary.remove();
     if fresh {
         // What the tests wrote is not for the measuring to find.
         builder.restore(built.pairing.data(), &built.injections)?;
@@ -97,7 +96,7 @@ struct Tracer<'a> {
     seeds: Seeds,
     places: BTreeMap<(TargetId, Side), Places>,
     made: InPlace,
-    temporary: PathBuf,
+    temporary: TestFolder,
     limit: Duration,
     deadline: Option<Instant>,
 }

@@ -104,12 +104,6 @@ pub fn temporary(ours: &Path) -> PathBuf {
     ours.join("tmp")
 }
 
-/// `TMPDIR` of tests. Where one makes a package, cargo must not take the project's workspace, which is above, for the
-/// package's: it looks no further than a folder of this name, in which it packs.
-pub fn temporary_of_tests(ours: &Path, name: &str) -> PathBuf {
-    temporary(ours).join("target/package").join(name)
-}
-
 /// Notes that an entry is in use, for [`prune`].
 pub fn touch(path: &Path) {
     if let Ok(handle) = std::fs::File::open(path) {

@@ -12,4 +12,5 @@ pub mod os;
 pub mod process;
 pub mod progress;
 pub mod suggest;
+pub mod temporary;
 pub mod term;

@@ -6,6 +6,7 @@ use super::plan::{self, Plan};
 use super::state::{Record, State};
 use crate::error::Result;
 use crate::git::{Entry, FileSet, Repository};
+use crate::system::temporary::end_of_repository;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,7 @@ impl Tree {
         if disk::ensure_folder(&root)?.is_new() {
             crate::system::fs::remove_file(&state_file)?;
         }
+        root.parent().map_or(Ok(()), end_of_repository)?;
         Ok(Tree { root, prefix: PathBuf::from(prefix), state_file, staging, links: BTreeMap::new() })
     }
 

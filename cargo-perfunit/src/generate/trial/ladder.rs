@@ -5,7 +5,7 @@ use super::one;
 use crate::build::{SideBuild, TestExecutable};
 use crate::error::{Stop, Tried, apart};
 use crate::model::{NotGenerated, Side, Sides};
-use std::path::PathBuf;
+use crate::system::temporary::TestFolder;
 
 /// Sizes of arguments.
 const SIZES: [usize; 3] = [16, 256, 4096];
@@ -38,7 +38,7 @@ impl Rung {
 pub struct Ladder<'a> {
     pub sides: &'a Sides<SideBuild>,
     /// A folder for them, which nothing ever is in.
-    pub temporary: PathBuf,
+    pub temporary: TestFolder,
 }
 
 impl Ladder<'_> {

@@ -12,8 +12,8 @@ pub use candidate::Trials;
 use crate::build::Builder;
 use crate::error::{Result, apart};
 use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, WithoutWorkload};
-use crate::system::cache;
 use crate::system::progress::Progress;
+use crate::system::temporary::TestFolder;
 use candidate::{Candidate, candidates};
 use compile::Compiled;
 use ladder::{Ladder, Rung};
@@ -40,7 +40,7 @@ pub fn try_calls(
         let late = candidates.into_iter().map(|candidate| (candidate.call.function, NotGenerated::OutOfBudget));
         return Ok(Generation { workloads: Vec::new(), without: without(failures.into_iter().chain(late).collect()) });
     };
-    let ladder = Ladder { sides: &sides, temporary: cache::temporary_of_tests(&builder.context().ours, "tried") };
+    let ladder = Ladder { sides: &sides, temporary: TestFolder::of(&builder.context().ours, "tried") };
     let mut by_function: BTreeMap<Function, Vec<Candidate>> = BTreeMap::new();
     for (index, candidate) in candidates.into_iter().enumerate() {
         match dropped.get(&index) {

@@ -4,13 +4,11 @@ use super::candidate::Candidate;
 use crate::build::TestExecutable;
 use crate::error::{Error, Stop, Tried};
 use crate::model::{CallFailure, SystemCall};
-use crate::system::cache;
-use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::os::{self, unix::process::ExitStatusExt as _};
 use crate::system::process::{self, Output, Streams};
+use crate::system::temporary::TestFolder;
 use perfunit_runtime::page::{TRIAL_REPORT, TRIAL_VARIABLE};
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -35,19 +33,19 @@ pub fn run(
     executable: &TestExecutable,
     candidate: &Candidate,
     n: usize,
-    temporary: &Path,
+    temporary: &TestFolder,
 ) -> Tried<Passed, CallFailure> {
     interrupt::check()?;
     process::spare_children();
-    cache::private_dir(temporary)?;
+    temporary.empty()?;
     let mut command = Command::new(&executable.path);
     command.args(["--exact", candidate.test.as_str(), "--nocapture", "--test-threads=1"]).current_dir(&executable.cwd);
     command.env_clear().envs(executable.environment());
     // Who runs out of memory would look for debug information, and that in files.
-    command.env("TMPDIR", temporary).env("RUST_BACKTRACE", "0");
+    command.envs(temporary.variables()).env("RUST_BACKTRACE", "0");
     command.env(TRIAL_VARIABLE, format!("{n}:{}", candidate.number));
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
-    fs::remove_dir_all(temporary)?;
+    temporary.remove()?;
     read(&output)
 }
 

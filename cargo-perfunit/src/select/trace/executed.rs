@@ -3,8 +3,8 @@
 use super::places::Places;
 use super::unseen::Unseen;
 use crate::build::TestExecutable;
+use crate::system::temporary::TestFolder;
 use std::ffi::OsString;
-use std::path::Path;
 
 /// Whether a test executes any of the functions in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Program<'a> {
     pub executable: &'a TestExecutable,
     pub places: &'a Places,
     /// `TMPDIR` of its tests; emptied before each.
-    pub temporary: &'a Path,
+    pub temporary: &'a TestFolder,
     /// Set besides what cargo and the user set: the seed of this run.
     pub variables: &'a [(&'static str, OsString)],
 }

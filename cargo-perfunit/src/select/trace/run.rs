@@ -6,7 +6,6 @@ use super::tracer::{self, End};
 use super::unseen::Unseen;
 use crate::build::SIDE_VARIABLE;
 use crate::error::{Error, Result};
-use crate::system::cache;
 use crate::system::interrupt;
 use crate::system::process;
 use nix::sys::personality::{self, Persona};
@@ -52,7 +51,7 @@ pub(super) fn run(
         Err(why) => return Ok(Executed::Unknown(why)),
     };
     let breakpoints = Breakpoints::new(program.places, addresses);
-    cache::empty_private_dir(program.temporary)?;
+    program.temporary.empty()?;
     let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
     let mut command = command(program, test);
@@ -84,7 +83,7 @@ fn command(program: &Program<'_>, test: &str) -> Command {
         .env_clear()
         .envs(executable.environment())
         .envs(program.variables.iter().cloned())
-        .env("TMPDIR", program.temporary)
+        .envs(program.temporary.variables())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

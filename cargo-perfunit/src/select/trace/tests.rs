@@ -5,6 +5,7 @@ use super::{Executed, Places, Program, Unseen, available};
 use crate::build::TestExecutable;
 use crate::error::{Error, Result};
 use crate::model::{Harness, TargetId, TargetKind};
+use crate::system::temporary::TestFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +15,8 @@ use tempfile::TempDir;
 
 /// Enough for every story that ends.
 const LONG: Duration = Duration::from_mins(1);
+/// The folder in which stories leave notes.
+const NOTES: &str = "notes";
 
 struct Stories {
     folder: TempDir,
@@ -82,7 +85,7 @@ impl Stories {
         let program = Program {
             executable: &executable,
             places: &places,
-            temporary: &temporary.path().join("tmp"),
+            temporary: &TestFolder::of(temporary.path(), NOTES),
             variables: &[],
         };
         let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
@@ -223,7 +226,7 @@ fn daemons_end_with_the_test() {
     for (story, expected) in [("leaves_a_daemon", Executed::No), ("leaves_a_daemon_and_calls", Executed::Yes)] {
         let (executed, temporary) = stories.run(story, &["target"], LONG);
         assert_eq!(executed, expected, "{story}");
-        let daemon = std::fs::read_to_string(temporary.path().join("tmp/daemon")).unwrap();
+        let daemon = std::fs::read_to_string(TestFolder::of(temporary.path(), NOTES).path().join("daemon")).unwrap();
         let running = || {
             let state = std::fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap_or_default();
             !state.is_empty() && !state.contains(") Z")

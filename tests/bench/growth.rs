@@ -106,10 +106,12 @@ fn run(arguments: &Arguments) -> Result<()> {
                 Ok(said) => {
                     println!("{name:<16}{change:<24}{}", cells(said.row));
                     for place in said.missed {
-                        println!("    {place}");
+                        println!("    {place}: missed");
                     }
                     totals.entry(change).or_default().add(said.row);
-                    for exponents in said.exponents {
+                    for (place, exponents) in said.exponents {
+                        let [base, head, more] = exponents.map(|of| of.estimate.unwrap_or(f64::NAN));
+                        println!("    {place}: {base:.2} to {head:.2}, {more:.2} more");
                         for ((of, exponent), planted) in OF.iter().zip(exponents).zip(planted.unwrap_or_default()) {
                             let planted = planted.and_then(|planted| Fitted::of(exponent, planted));
                             fitted.entry(of).or_default().extend(planted);
@@ -179,8 +181,8 @@ struct Said {
     row: Row,
     /// Places of those that may have been missed.
     missed: Vec<String>,
-    /// Of those that were found, in the order of [`OF`].
-    exponents: Vec<[Exponent; 3]>,
+    /// Of those that were found, with their places and in the order of [`OF`].
+    exponents: Vec<(String, [Exponent; 3])>,
 }
 
 impl Row {
@@ -234,7 +236,12 @@ fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result
     Ok(Ok(Said {
         row,
         missed: places.into_iter().map(|(file, line)| format!("{file}:{line}")).collect(),
-        exponents: of_planted.map(|finding| [finding.exponent.base, finding.exponent.head, finding.added]).collect(),
+        exponents: of_planted
+            .map(|finding| {
+                let Function { file, line, .. } = &finding.function;
+                (format!("{file}:{line}"), [finding.exponent.base, finding.exponent.head, finding.added])
+            })
+            .collect(),
     }))
 }
 

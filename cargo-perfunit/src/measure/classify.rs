@@ -72,7 +72,8 @@ fn bearable(shape: Shape, base_ns: f64, head_ns: f64) -> Shape {
         return shape;
     }
     let Plan { repetitions, batches, warm, .. } = calibrate::shape(head_ns, BATCH_NS);
-    Shape { repetitions, batches, warm }
+    // Base has fewer where most of a run is not timed.
+    if repetitions < shape.repetitions { Shape { repetitions, batches, warm } } else { shape }
 }
 
 fn pair_seconds(base_ns: f64, head_ns: f64, shape: Shape) -> f64 {
@@ -150,9 +151,20 @@ mod tests {
     fn work_that_is_gone_on_one_side_only_is_measured() {
         let gone = pilot(end(state::DONE, 1.0), end(state::DONE, 1.0));
         check(&gone, &Class::Not(Reason::FoldedAway { ns: 1.0 }));
-        let half = pilot(end(state::DONE, 1.0), end(state::DONE, 100.0));
+        let mut half = pilot(end(state::DONE, 1.0), end(state::DONE, 100.0));
+        for side in Side::BOTH {
+            half.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= 500.0);
+        }
+        half.shape.repetitions *= 500;
         // Head, a hundred times slower, settles the length of the batches.
         check(&half, &Class::Steady(Shape { repetitions: 500, ..half.shape }));
+    }
+
+    #[test]
+    fn a_slower_head_gets_no_longer_batches_where_most_of_a_run_is_not_timed() {
+        // Head's time alone would ask for 500 repetitions.
+        let slower = pilot(end(state::DONE, 4.0), end(state::DONE, 100.0));
+        check(&slower, &Class::Steady(slower.shape));
     }
 
     #[test]

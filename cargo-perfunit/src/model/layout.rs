@@ -12,7 +12,7 @@ pub enum NoLayout {
     NotRecorded,
     /// Not everything is kept that they were linked from.
     Incomplete {
-        why: String,
+        why: LostInputs,
     },
     /// A library that they load differs, and is not linked again.
     LibraryDiffers {
@@ -37,6 +37,20 @@ pub enum NoLayout {
         linker: String,
         message: String,
     },
+}
+
+/// Why something that went into an executable may not be kept; `report::layout` words it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum LostInputs {
+    /// The arguments in a file could not be read.
+    Arguments { file: String },
+    /// An archive whose members lie elsewhere.
+    ThinArchive { file: String },
+    /// A linker script that may name further files.
+    Script { file: String },
+    /// One could not be copied.
+    NotCopied { error: String },
 }
 
 /// What is known of two executables that were linked with matched layouts.

@@ -1,5 +1,6 @@
 //! Why machine code or execution could not tell which tests a change reaches: those tests are measured.
 
+use super::LostInputs;
 use serde::{Deserialize, Serialize};
 
 /// Why tests cannot be traced on this system; `report::selecting` words it.
@@ -28,7 +29,7 @@ pub enum Uncompared {
     UnknownInputs,
     /// Something that it was linked from may not be known.
     IncompleteInputs {
-        why: String,
+        why: LostInputs,
     },
     /// The first ones that differ.
     LinkerOptions {

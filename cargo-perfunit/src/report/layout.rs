@@ -1,6 +1,6 @@
 //! Why layouts are not matched, in words.
 
-use crate::model::NoLayout;
+use crate::model::{LostInputs, NoLayout};
 use std::fmt;
 
 impl fmt::Display for NoLayout {
@@ -8,7 +8,7 @@ impl fmt::Display for NoLayout {
         match self {
             Self::SwitchedOff => f.write_str("matching is switched off (--layout natural)"),
             Self::NotRecorded => f.write_str("what it was linked from is not known"),
-            Self::Incomplete { why } => f.write_str(why),
+            Self::Incomplete { why } => why.fmt(f),
             Self::LibraryDiffers { library } => {
                 write!(f, "{library}, which the tests load, differs, and libraries are not linked again")
             }
@@ -21,6 +21,17 @@ impl fmt::Display for NoLayout {
             Self::NoGaps { why } => write!(f, "no object file for the gaps: {why}"),
             Self::Disobeyed => f.write_str("the linker does not place functions as it is told"),
             Self::Refused { linker, message } => write!(f, "the linker {linker} refuses: {message}"),
+        }
+    }
+}
+
+impl fmt::Display for LostInputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arguments { file } => write!(f, "the arguments in {file} could not be read"),
+            Self::ThinArchive { file } => write!(f, "{file} is a thin archive, its members lie elsewhere"),
+            Self::Script { file } => write!(f, "the linker script {file} may name further files"),
+            Self::NotCopied { error } => f.write_str(error),
         }
     }
 }

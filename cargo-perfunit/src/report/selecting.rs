@@ -194,7 +194,8 @@ impl fmt::Display for Uncompared {
             Self::LinkerOptions { differ } => write!(f, "the linker's options differ: {}", differ.join(" and ")),
             Self::LinkerEnvironment => f.write_str("the linker's environment differs"),
             Self::LinkerScripts => f.write_str("the linker scripts differ"),
-            Self::IncompleteInputs { why } | Self::Unreadable { why } => f.write_str(why),
+            Self::IncompleteInputs { why } => why.fmt(f),
+            Self::Unreadable { why } => f.write_str(why),
         }
     }
 }

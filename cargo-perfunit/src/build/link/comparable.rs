@@ -53,7 +53,7 @@ impl LinkRecord {
     /// that acts on the whole executable. What they load when they run is for others to compare.
     pub fn incomparable(&self, other: &Self) -> Result<Option<Uncompared>> {
         if let Some(why) = self.incomplete().or(other.incomplete()) {
-            return Ok(Some(Uncompared::IncompleteInputs { why: why.to_owned() }));
+            return Ok(Some(Uncompared::IncompleteInputs { why: why.clone() }));
         }
         let (own, others) = (self.options(), other.options());
         let mut both = own.iter().zip(&others);
@@ -106,6 +106,7 @@ fn decides(variable: &str) -> bool {
 mod tests {
     use super::super::record::tests::{ONE, record};
     use super::*;
+    use crate::model::LostInputs;
 
     const TWO: &str = "fedcba9876543210";
 
@@ -131,8 +132,9 @@ mod tests {
         assert_eq!(reason(&record(dirs[1].path(), TWO, &["-pie"])), options(&["-pie"]));
         let head = LinkRecord { linker: "clang".to_owned(), ..record(dirs[1].path(), TWO, &[]) };
         assert_eq!(reason(&head), options(&["cc", "clang"]));
-        let head = LinkRecord { incomplete: Some("no room".to_owned()), ..record(dirs[1].path(), TWO, &[]) };
-        assert_eq!(reason(&head), Some(Uncompared::IncompleteInputs { why: "no room".to_owned() }));
+        let why = LostInputs::NotCopied { error: "no room".to_owned() };
+        let head = LinkRecord { incomplete: Some(why.clone()), ..record(dirs[1].path(), TWO, &[]) };
+        assert_eq!(reason(&head), Some(Uncompared::IncompleteInputs { why }));
         let head = record(dirs[1].path(), TWO, &[]);
         fs::write(&dirs[1].path().join("a.o"), "another object").unwrap();
         assert_eq!(reason(&head), None);

@@ -2,6 +2,7 @@
 
 use super::arguments::{Meaning, Parsed};
 use super::record::{Argument, Input, InputKind, Named};
+use crate::model::LostInputs;
 use crate::system::fs;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -23,7 +24,7 @@ pub(super) struct Keeper<'a> {
     search: Vec<PathBuf>,
     pub inputs: Vec<Input>,
     /// Why something may be missing; the first reason is enough.
-    pub incomplete: Option<String>,
+    pub incomplete: Option<LostInputs>,
 }
 
 impl<'a> Keeper<'a> {
@@ -53,7 +54,7 @@ impl<'a> Keeper<'a> {
             Meaning::Folder(folder) => (text, Named::Folder(folder)),
             Meaning::File(word) => {
                 if word.starts_with('@') {
-                    self.miss(format!("the arguments in {word} could not be read"));
+                    self.miss(LostInputs::Arguments { file: word.clone() });
                 }
                 let path = self.cwd.join(&word);
                 if !path.is_file() {
@@ -101,7 +102,7 @@ impl<'a> Keeper<'a> {
         let kind = match header.as_slice() {
             [b'!', b'<', b'a', b'r', b'c', b'h', b'>', ..] => InputKind::Archive,
             [b'!', b'<', b't', b'h', b'i', b'n', b'>', ..] => {
-                self.miss(format!("{} is a thin archive, its members lie elsewhere", path.display()));
+                self.miss(LostInputs::ThinArchive { file: path.display().to_string() });
                 InputKind::Archive
             }
             // Executables can be linked against like libraries.
@@ -127,7 +128,7 @@ impl<'a> Keeper<'a> {
         let text = String::from_utf8_lossy(&text);
         let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
         if words.any(|word| SCRIPT_INPUTS.contains(&word)) {
-            self.miss(format!("the linker script {} may name further files", path.display()));
+            self.miss(LostInputs::Script { file: path.display().to_string() });
         }
         let kept = self.file(&path);
         self.note(InputKind::Script, path, kept)
@@ -167,7 +168,7 @@ impl<'a> Keeper<'a> {
         let is_rustcs = name.ends_with(".rlib") || name.ends_with(".rcgu.o");
         let done = if is_rustcs { fs::link_or_copy(path, &place) } else { fs::copy(path, &place) };
         if let Err(error) = done {
-            self.miss(error.message().to_owned());
+            self.miss(LostInputs::NotCopied { error: error.message().to_owned() });
             return None;
         }
         Some(kept)
@@ -178,8 +179,8 @@ impl<'a> Keeper<'a> {
         self.inputs.len() - 1
     }
 
-    pub fn miss(&mut self, reason: String) {
-        self.incomplete.get_or_insert(reason);
+    fn miss(&mut self, why: LostInputs) {
+        self.incomplete.get_or_insert(why);
     }
 }
 
@@ -241,7 +242,7 @@ mod tests {
             format!("{:?} {}", input.kind, input.kept.clone().unwrap_or_default())
         };
         let mut found: Vec<String> = keeper.inputs.iter().map(show).collect();
-        found.extend(keeper.incomplete.iter().map(|reason| reason.replace(cwd.to_str().unwrap(), "")));
+        found.extend(keeper.incomplete.iter().map(|why| why.to_string().replace(cwd.to_str().unwrap(), "")));
         assert_eq!(found.join(", "), expected);
     }
 

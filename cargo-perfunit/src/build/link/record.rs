@@ -2,6 +2,7 @@
 
 use super::arguments::Scope;
 use crate::error::{Error, Result};
+use crate::model::LostInputs;
 use crate::system::fs;
 use crate::system::json;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ pub struct LinkRecord {
     pub(super) arguments: Vec<Argument>,
     pub(super) inputs: Vec<Input>,
     pub(super) output: Output,
-    pub(super) incomplete: Option<String>,
+    pub(super) incomplete: Option<LostInputs>,
     #[serde(skip)]
     pub(super) folder: PathBuf,
 }
@@ -134,8 +135,8 @@ impl LinkRecord {
 
     /// Why something that went into the executable may not be among the inputs: then nothing can be said about what
     /// changed between two links.
-    pub fn incomplete(&self) -> Option<&str> {
-        self.incomplete.as_deref()
+    pub fn incomplete(&self) -> Option<&LostInputs> {
+        self.incomplete.as_ref()
     }
 
     /// The kept objects and archives, in the order of the link.

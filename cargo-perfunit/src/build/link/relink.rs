@@ -52,7 +52,7 @@ pub fn relink_with_debug_information(link: &Path, output: &Path) -> Tried<Relink
 
 fn start(record: LinkRecord, output: &Path, position: Position, more: &[OsString]) -> Tried<Relink, NoLayout> {
     if let Some(why) = record.incomplete() {
-        return Err(Stop::Because(NoLayout::Incomplete { why: why.to_owned() }));
+        return Err(Stop::Because(NoLayout::Incomplete { why: why.clone() }));
     }
     if let Some(folder) = output.parent() {
         fs::create_dir_all(folder)?;

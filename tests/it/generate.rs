@@ -54,6 +54,18 @@ fn functions_have_calls_where_nothing_changed() {
 }
 
 #[test]
+fn functions_of_a_library_without_unit_tests_are_named() {
+    let project = project();
+    let manifest = std::fs::read_to_string(project.path().join("Cargo.toml")).unwrap();
+    project.write("Cargo.toml", manifest + "[lib]\ntest = false\n");
+    project.write("tests/other.rs", "#[test]\nfn other() {}\n");
+    project.commit("no unit tests");
+    let found = run(&project, &["generate", "HEAD", "--all", "--message-format", "json"]).json();
+    let without = found["without"].as_array().unwrap();
+    assert_eq!((without.len(), &without[0]["because"]["kind"]), (4, &"no-target".into()), "{found}");
+}
+
+#[test]
 fn a_generated_call_fails_the_run_only_on_request() {
     let project = project();
     let code = |more: &[&str]| {

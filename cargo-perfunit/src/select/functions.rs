@@ -4,7 +4,7 @@ use super::selected::Selected;
 use super::source::{ItemKind, items};
 use crate::error::{Error, Result};
 use crate::git::Versions;
-use crate::model::{Function, TargetKind};
+use crate::model::{Function, TargetId, TargetKind};
 use crate::system::suggest;
 use std::collections::BTreeSet;
 
@@ -28,8 +28,12 @@ pub fn functions(versions: &Versions, selected: &Selected, names: &[String]) -> 
 
 fn all(versions: &Versions, selected: &Selected) -> BTreeSet<Function> {
     let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);
-    let targets = selected.target_files.iter().filter(|(target, _)| is_code(target.kind));
-    let targets = targets.filter(|(target, _)| selected.in_scope.contains(*target));
+    // Libraries without unit tests by their manifest are not in scope; that nothing can be called there is for others to say.
+    let members = selected.workspace.packages.iter().filter(|package| selected.packages.contains(&package.name));
+    let untested = members.flat_map(|package| &package.targets).filter(|target| !target.tested);
+    let untested: BTreeSet<&TargetId> = untested.map(|target| &target.id).collect();
+    let is_meant = |target: &TargetId| selected.in_scope.contains(target) || untested.contains(target);
+    let targets = selected.target_files.iter().filter(|(target, _)| is_code(target.kind) && is_meant(target));
     let mut found = BTreeSet::new();
     for (target, sides) in targets {
         for path in sides.head.iter().filter(|(_, file)| !file.test_only).map(|(path, _)| path) {

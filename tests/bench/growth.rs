@@ -11,6 +11,7 @@ mod repository;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
 
+use cargo_perfunit::decide;
 use cargo_perfunit::model::Function;
 use cargo_perfunit::report::growth::Exponent;
 use cargo_perfunit::report::json::Document;
@@ -39,8 +40,8 @@ const LOGLINEAR: &str = "4 * n * (64 - n.leading_zeros() as u64) / 5";
 const SQUARE: &str = "n * n / 4";
 const CUBE: &str = "n * n * n / 64";
 
-/// What is planted on base and on head, and the exponents of base, head and the term that head has more if
-/// that is another power; none of what is no power.
+/// What is planted on base and on head; if that is another power, the exponents in the order of [`OF`], without those of what
+/// is no power.
 const CHANGES: [(&str, &str, &str, Option<Powers>); 11] = [
     ("n to n^2", LINEAR, SQUARE, Some([Some(1.0), Some(2.0), Some(2.0)])),
     ("n to n + 0.1 n^2", LINEAR, "4 * n + n * n / 40", Some([Some(1.0), None, Some(2.0)])),
@@ -163,9 +164,8 @@ impl Fitted {
 
 /// How far fitted exponents are from the planted ones.
 fn errors(of: &str, fitted: &[Fitted]) -> String {
-    let mut sorted: Vec<f64> = fitted.iter().map(|fitted| fitted.error.abs()).collect();
-    sorted.sort_by(f64::total_cmp);
-    let at = |part: f64| sorted.get((part * sorted.len() as f64) as usize).copied().unwrap_or_default();
+    let mut sizes: Vec<f64> = fitted.iter().map(|fitted| fitted.error.abs()).collect();
+    let mut at = |part| decide::quantile(&mut sizes, part);
     let mean = fitted.iter().map(|fitted| fitted.error).sum::<f64>() / fitted.len().max(1) as f64;
     let held = fitted.iter().filter(|fitted| fitted.is_held).count();
     format!(

@@ -264,7 +264,7 @@ fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration
         base: base.to_owned(),
         found: run.selection.found,
         selected: run.selection.executed,
-        nothing_because: run.selection.nothing_because.map(|because| because.to_string()),
+        nothing_because: run.selection.nothing_because,
         // What was not measured is not judged.
         alpha: if tests.iter().any(|test| test.figures.is_some()) { alpha } else { 0.0 },
         tests,

@@ -1,7 +1,7 @@
 //! Rows of the store: how facts stand in its tables.
 
 use crate::decide;
-use crate::model::{Change, Metric, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, variant_name};
+use crate::model::{Change, Metric, NothingBecause, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, variant_name};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use serde::de::value::StrDeserializer;
@@ -61,13 +61,18 @@ fn step(row: &Row<'_>) -> rusqlite::Result<(i64, Step)> {
         base: row.get(1)?,
         found: row.get::<_, u32>(2)? as usize,
         selected: row.get::<_, u32>(3)? as usize,
-        nothing_because: row.get(4)?,
+        nothing_because: nothing_because(row, 4)?,
         tests: Vec::new(),
         alpha: row.get(5)?,
         seconds: row.get(6)?,
         machine: row.get(7)?,
     };
     Ok((row.get(0)?, step))
+}
+
+fn nothing_because(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<NothingBecause>> {
+    let json: Option<String> = row.get(column)?;
+    json.map(|json| serde_json::from_str(&json).map_err(|_| unknown(column, &json))).transpose()
 }
 
 /// The step of this key: as it was measured on its machine, else on another one.
@@ -123,6 +128,8 @@ fn tests(connection: &Connection, step: i64) -> rusqlite::Result<Vec<StepTest>> 
 /// Adds a step with its tests; false if there is one already.
 pub fn insert(connection: &Connection, key: Key<'_>, step: &Step) -> rusqlite::Result<bool> {
     let (found, selected) = (step.found as u32, step.selected as u32);
+    let nothing_because = step.nothing_because.map(|because| serde_json::to_string(&because)).transpose();
+    let nothing_because = nothing_because.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     let new = connection.execute(
         "INSERT OR IGNORE INTO step (base, head, terms, machine, found, selected, nothing_because, alpha, seconds)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -133,7 +140,7 @@ pub fn insert(connection: &Connection, key: Key<'_>, step: &Step) -> rusqlite::R
             key.machine,
             found,
             selected,
-            step.nothing_because,
+            nothing_because,
             step.alpha,
             step.seconds
         ],

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Changes with the schema.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// How long to wait for another process.
 const PATIENCE: Duration = Duration::from_mins(1);
 const SCHEMA: &str = include_str!("schema.sql");

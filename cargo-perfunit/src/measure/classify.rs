@@ -12,8 +12,8 @@ use std::time::Duration;
 const FOLDED_NS: f64 = 3.0;
 /// From this factor on head's time settles the length of batches.
 const MUCH_SLOWER: f64 = 4.0;
-/// Pairs that the first look needs.
-const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64;
+/// Pairs that the first look needs, and what the calibration, which is not repeated, takes besides them.
+const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64 * 1.3;
 
 /// What to do with a test after its pilot.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,8 +55,7 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
         return Class::Not(Reason::FoldedAway { ns: base_ns });
     }
     let shape = bearable(pilot.shape, base_ns, head_ns);
-    // The calibration is not repeated, the rest is.
-    let needed = FEWEST_PAIRS * 1.3 * pair_seconds(base_ns, head_ns, shape);
+    let needed = FEWEST_PAIRS * pair_seconds(base_ns, head_ns, shape);
     if needed > budget.as_secs_f64() {
         let (seconds, ns) = (base_ns.max(head_ns) / 1e9, Some(Sides { base: base_ns, head: head_ns }));
         return Class::Not(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns });
@@ -74,6 +73,11 @@ fn bearable(shape: Shape, base_ns: f64, head_ns: f64) -> Shape {
     let Plan { repetitions, batches, warm, .. } = calibrate::shape(head_ns, BATCH_NS);
     // Base has fewer where most of a run is not timed.
     if repetitions < shape.repetitions { Shape { repetitions, batches, warm } } else { shape }
+}
+
+/// The longest call of a test that pairs can measure within the budget, if head takes as long as base.
+pub fn longest_call(budget: Duration) -> Duration {
+    budget.div_f64(2.0 * FEWEST_PAIRS)
 }
 
 fn pair_seconds(base_ns: f64, head_ns: f64, shape: Shape) -> f64 {

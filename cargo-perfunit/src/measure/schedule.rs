@@ -3,14 +3,15 @@
 use super::alone::Alone;
 use super::bench::{Bench, Config};
 use super::bound::{self, Found};
+use super::classify;
 use super::confirm::{Confirmation, Screened};
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
-use super::lockstep::Task;
+use super::lockstep::{self, Task};
 use super::measurement::Measurement;
 use super::meter;
 use super::pairs::Unit;
-use super::running::Programs;
+use super::running::{Pads, Programs};
 use super::screen;
 use super::secondary_metrics::OF_PAIRS;
 use super::settled::Settled;
@@ -20,9 +21,9 @@ use super::whole_process::{self, Starts};
 use crate::build::{SideBuild, TestExecutable};
 use crate::decide;
 use crate::error::{Result, apart};
-use crate::model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Sides, TargetId};
+use crate::model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, TargetId};
 use crate::system::interrupt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// Part of the whole run's remaining budget that is kept for confirming what was flagged.
@@ -52,19 +53,7 @@ pub fn measure_all(
     let others = config.others + subjects.len();
     let screening = Config { deadline: config.deadline.map(before_confirmation), others, ..config.clone() };
     let mut screening = Screening { bench, config: screening, sides, layouts, starts: Starts::default(), random };
-    let started = Instant::now();
-    let mut screened = Vec::with_capacity(subjects.len());
-    for (done, subject) in subjects.iter().enumerate() {
-        observer.progress.message(format!("{}{}", subject.test, time_left(started, done, subjects.len())));
-        let done = screening.test(subject)?;
-        let verdict = done.end.result.as_ref().ok().map(|figures| figures.verdict);
-        tracing::info!(test = %subject.test, ?verdict, "test measured");
-        if done.way.is_none() {
-            (observer.ended)(&subject.test, &done.end);
-        }
-        screened.push(done);
-        observer.progress.advance();
-    }
+    let screened = screening.all(subjects, observer)?;
     let Screening { layouts, random, .. } = screening;
     let mut confirmation = Confirmation { bench, config, sides, subjects, observer, layouts, random };
     let tests = confirmation.run(screened)?;
@@ -76,12 +65,13 @@ fn before_confirmation(deadline: Instant) -> Instant {
     Instant::now() + left * (KEPT_FOR_CONFIRMATION - 1) / KEPT_FOR_CONFIRMATION
 }
 
-fn time_left(started: Instant, done: usize, total: usize) -> String {
+/// `left`: the tests, and what a call of them takes at least where it is known to be long. A pilot calls it on both sides.
+fn time_left(started: Instant, done: usize, left: &[Option<Duration>]) -> String {
     if done < 3 {
         return String::new();
     }
-    let left: Duration =
-        started.elapsed() / u32::try_from(done).unwrap_or(u32::MAX) * u32::try_from(total - done).unwrap_or(0);
+    let each = started.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
+    let left: Duration = left.iter().map(|slow| slow.map_or(each, |call| each.max(call * 2))).sum();
     format!(", about {} s left", left.as_secs() + 1)
 }
 
@@ -96,6 +86,49 @@ struct Screening<'a> {
 }
 
 impl Screening<'_> {
+    /// Tests in the given order, but those at last that pairs can hardly measure: the others need not wait for them.
+    fn all(&mut self, subjects: &[Subject<'_>], observer: Observer<'_>) -> Result<Vec<Screened>> {
+        let started = Instant::now();
+        let mut screened: Vec<Option<Screened>> = subjects.iter().map(|_| None).collect();
+        let mut queue: VecDeque<(usize, Option<Duration>)> = (0..subjects.len()).map(|index| (index, None)).collect();
+        let mut done = 0;
+        while let Some((next, known)) = queue.pop_front() {
+            let subject = &subjects[next];
+            let left: Vec<Option<Duration>> = queue.iter().map(|(_, slow)| *slow).chain([known]).collect();
+            observer.progress.message(format!("{}{}", subject.test, time_left(started, done, &left)));
+            if !queue.is_empty()
+                && known.is_none()
+                && let Some(longer_than) = self.is_slow(subject)?
+            {
+                queue.push_back((next, Some(longer_than)));
+                continue;
+            }
+            let of_test = self.test(subject)?;
+            let verdict = of_test.end.result.as_ref().ok().map(|figures| figures.verdict);
+            tracing::info!(test = %subject.test, ?verdict, "test measured");
+            if of_test.way.is_none() {
+                (observer.ended)(&subject.test, &of_test.end);
+            }
+            screened[next] = Some(of_test);
+            observer.progress.advance();
+            done += 1;
+        }
+        Ok(screened.into_iter().flatten().collect())
+    }
+
+    /// The time that pairs could bear, if a call on base does not end in it.
+    fn is_slow(&mut self, subject: &Subject<'_>) -> Result<Option<Duration>> {
+        let is_over = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if is_over || interrupt::requested() || subject.executables.head.harness.repeats() == Repeated::Process {
+            return Ok(None);
+        }
+        let config = self.config.on(subject.terms);
+        let longest = classify::longest_call(config.per_test_budget).min(config.timeout);
+        let (programs, pads) = (subject.programs(self.sides), Pads::draw(&mut self.random));
+        let end = lockstep::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
+        Ok(end.timed_out.map(|_| longest))
+    }
+
     fn test(&mut self, subject: &Subject<'_>) -> Result<Screened> {
         if interrupt::requested() {
             return Ok(Screened::without_pairs(Err(Reason::Interrupted)));

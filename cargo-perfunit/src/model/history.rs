@@ -1,6 +1,6 @@
 //! Several commits in a row: what each changed, by comparison with the one before it that builds.
 
-use super::{Change, EffectSize, Metric, Mode, ReasonKind, Side, TestId, Verdict};
+use super::{Change, EffectSize, Metric, Mode, NothingBecause, ReasonKind, Side, TestId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -55,8 +55,8 @@ pub struct Step {
     pub found: usize,
     /// Tests that can have changed.
     pub selected: usize,
-    /// Why nothing was selected, in words.
-    pub nothing_because: Option<String>,
+    /// Why nothing was selected.
+    pub nothing_because: Option<NothingBecause>,
     /// Tests that can have changed, with what was found out. The code of all others is equal.
     pub tests: Vec<StepTest>,
     /// At most the probability that any test is falsely slower or faster in it.

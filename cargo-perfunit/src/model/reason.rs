@@ -65,7 +65,7 @@ pub enum Reason {
     New,
     /// Exists only in base, or does not build on head any more.
     Removed,
-    /// The optimiser removed the workload on both sides.
+    /// Below what can be told from the loop on both sides: the optimiser removed the workload, or there is hardly any.
     FoldedAway {
         /// Time of one run on base.
         #[serde(deserialize_with = "super::float::one")]

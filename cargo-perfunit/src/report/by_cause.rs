@@ -1,7 +1,8 @@
 //! Tests grouped by what is responsible: many tests have one cause.
 //!
 //! Few tests are explained. Another test joins an explained one if execution can begin to differ at exactly the same
-//! functions; of a test that can begin to differ at one function only, that function is named, unless it is the test's own.
+//! functions; of a test that can begin to differ at one function only, be it in several instances, that function is named,
+//! unless it is the test's own.
 
 use super::causes;
 use super::format::{self, Glyphs, count, one_line};
@@ -18,8 +19,8 @@ pub enum Responsible<'a> {
     },
     /// Something else than code of the workspace, as an explanation says, in words.
     Other(String),
-    /// The only changed machine code that the tests can reach.
-    Code(&'a str),
+    /// The only changed machine code that the tests can reach, without what its generics stand for.
+    Code(String),
     Unknown,
 }
 
@@ -51,7 +52,7 @@ impl Group<'_> {
                 format!("{}, {source}", responsible::place(function))
             }
             Responsible::Other(what) => what.clone(),
-            Responsible::Code(name) => format!("{} (changed machine code)", without_generics(&one_line(name))),
+            Responsible::Code(name) => format!("{name} (changed machine code)"),
             Responsible::Unknown => "not explained".to_owned(),
         }
     }
@@ -97,8 +98,12 @@ fn by_code<'a>(outcome: &'a Outcome, known: &[(&[ChangedFunction], Responsible<'
     if let Some(first) = alike.next() {
         return if alike.all(|other| other == first) { first.clone() } else { Responsible::Unknown };
     }
-    match &why.changed[..] {
-        [only] if !is_inlined_into(&only.name, &outcome.test.name) => Responsible::Code(&only.name),
+    if why.changed.iter().any(|changed| is_inlined_into(&changed.name, &outcome.test.name)) {
+        return Responsible::Unknown;
+    }
+    let mut names = why.changed.iter().map(|changed| without_generics(&one_line(&changed.name)));
+    match names.next() {
+        Some(first) if names.all(|other| other == first) => Responsible::Code(first),
         _ => Responsible::Unknown,
     }
 }
@@ -190,14 +195,15 @@ mod tests {
             explained("a", 12.47, &["f", "g"]),
             slower("b", 0.5, &["f", "g"]),
             slower("c", 0.02, &["f", "g"]),
-            slower("d", 0.3, &["h"]),
+            slower("d", 0.3, &["h::<u8>"]),
+            slower("i", 0.1, &["h::<char>", "h::<u8>"]),
             slower("e", 0.2, &["f", "h"]),
             slower("tests::inlined", 0.1, &["krate::tests::inlined::inlined"]),
             slower("tests::in", 0.4, &["krate::tests::inlined"]),
         ];
         let expected = [
             "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
-            "h (changed machine code): 1 test slower, +30.0 %",
+            "h (changed machine code): 2 tests slower, +10.0 % to +30.0 %",
             "krate::tests::inlined (changed machine code): 1 test slower, +40.0 %",
             "not explained: 2 tests slower, +10.0 % to +20.0 %",
         ];

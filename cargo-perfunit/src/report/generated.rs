@@ -67,7 +67,7 @@ pub fn headline(run: &Run) -> Option<String> {
         Some(Ok(compared)) => compared,
         None if run.selection.uncovered.is_empty() => {
             return Some(
-                "nothing to generate: tests execute all changed functions of the build, as far as that is known"
+                "nothing to generate: no changed function is known to be without a test"
                     .to_owned(),
             );
         }
@@ -227,7 +227,7 @@ mod tests {
         let covered = Run { selection: Selection::default(), ..with(None) };
         check(
             &covered,
-            "nothing to generate: tests execute all changed functions of the build, as far as that is known",
+            "nothing to generate: no changed function is known to be without a test",
         );
         assert_eq!(headline(&run(Vec::new())), None);
     }

@@ -74,6 +74,7 @@ impl fmt::Display for NothingBecause {
             Self::CommentsAndNotRead { files } => {
                 write!(f, "only comments, documentation and formatting differ ({})", count(files, "file"))
             }
+            Self::NoTests { targets: 1 } => f.write_str("the only target that the change can reach holds no tests"),
             Self::NoTests { targets } => write!(f, "the {targets} targets that the change can reach hold no tests"),
             Self::SameExecutables => f.write_str("the test executables of both versions are the same"),
             Self::SameCode => f.write_str("no test can reach machine code that differs"),

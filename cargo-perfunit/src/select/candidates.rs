@@ -119,6 +119,7 @@ pub fn candidates(
     let mut comparer = Comparer::new(context, built, changed_functions(&selected.diff))?;
     let overlaid = names.of_pairing(versions, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
+    let mut same_programs = Vec::new();
     for (target, reached_by) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
@@ -134,13 +135,14 @@ pub fn candidates(
             }
         };
         let same = !all_tests && same_program(executables, &built.sides)?;
-        if !all_tests
-            && !same
-            && let (Some(base), Some(head)) = (executables.base, executables.head)
-        {
+        if !all_tests && let (Some(base), Some(head)) = (executables.base, executables.head) {
             let common = tests.base.keys().filter(|name| tests.head.contains_key(*name)).cloned().collect();
-            let code = comparer.target(target, Sides { base, head }, &common)?;
-            candidates.code.insert(target.clone(), code);
+            if same {
+                same_programs.push((target, Sides { base, head }, common));
+            } else {
+                let code = comparer.target(target, Sides { base, head }, &common)?;
+                candidates.code.insert(target.clone(), code);
+            }
         }
         let data_files = data::read_by(selected.data_files.get(target), &built.sides, executables)?;
         candidates.note_data_files(target, &tests, &data_files, &selected.rules);
@@ -154,6 +156,13 @@ pub fn candidates(
             let item = paired.changed_code(test)?;
             Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
         });
+    }
+    if candidates.chosen.is_empty() {
+        // What differs is in none of the executables, or it is the same code.
+        for (target, executables, common) in same_programs {
+            let code = comparer.target(target, executables, &common)?;
+            candidates.code.insert(target.clone(), code);
+        }
     }
     comparer.remembered.save()?;
     candidates.rank(names, selected);

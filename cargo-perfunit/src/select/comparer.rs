@@ -70,7 +70,7 @@ impl<'a> Comparer<'a> {
                     code.note_starting(&programs, &known, binary);
                 }
                 code.rename(tests, &known_as);
-                code.functions = self.functions_in(&programs.head, &code.places);
+                code.functions = self.functions_in(&programs, &code.places);
                 code
             }
             Err(why) => TargetCode::unknown(why),
@@ -87,11 +87,11 @@ impl<'a> Comparer<'a> {
     }
 
     /// What a program has of the changed functions.
-    fn functions_in(&self, program: &code::Program, places: &[Place]) -> BTreeMap<String, code::FunctionCode> {
+    fn functions_in(&self, programs: &Sides<code::Program>, places: &[Place]) -> BTreeMap<String, code::FunctionCode> {
         let names: Vec<_> = self.functions.iter().map(|item| changed_functions::name(item)).collect();
         let places: Vec<&BTreeSet<String>> = places.iter().map(|place| &place.head).collect();
         let keys = self.functions.iter().map(|item| changed_functions::key(item));
-        keys.zip(code::functions(program, &names, &places)).collect()
+        keys.zip(code::functions(programs, &names, &places)).collect()
     }
 
     /// Both programs with the libraries that they load, read from what they were linked from; or why they cannot be

@@ -133,6 +133,9 @@ impl Coverage<'_> {
         if is_declared_only || self.is_called_from_elsewhere(named) {
             return Leads::Unknown;
         }
+        if self.is_aside(item) {
+            return Leads::Nowhere(UncoveredBecause::Unreached);
+        }
         let code: Vec<(&TargetId, &TargetCode, &FunctionCode)> = codes(self.found)
             .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
             .filter(|(_, _, function)| function.is_reached)
@@ -165,6 +168,15 @@ impl Coverage<'_> {
             (true, false) => Leads::Nowhere(UncoveredBecause::Unreached),
             (false, _) => Leads::Tests(tests),
         }
+    }
+
+    /// Whether no test can have changed, although code of the function has: it is in no test, copied or not.
+    fn is_aside(&self, item: &ChangedItem) -> bool {
+        let functions = || codes(self.found).filter_map(|(_, code)| code.functions.get(&key(item)));
+        self.found.iter().all(|found| found.chosen.is_empty())
+            && codes(self.found).all(|(_, code)| code.tests.keys().all(|test| code.is_same(test)))
+            && functions().all(|function| !function.is_reached)
+            && functions().any(|function| function.is_aside)
     }
 
     /// The tests of a target that can come to the function there, without those that were seen to execute nothing that

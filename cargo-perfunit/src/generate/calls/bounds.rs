@@ -85,7 +85,9 @@ type Projection = (String, Option<(Kind, String)>);
 fn projections(kind: &Kind) -> Vec<Projection> {
     match kind {
         Kind::Parameter(name) => vec![(name.clone(), None)],
-        Kind::Local { arguments, .. } | Kind::Std { arguments, .. } => arguments.iter().flat_map(projections).collect(),
+        Kind::Local { arguments, .. } | Kind::Std { arguments, .. } | Kind::Foreign { arguments, .. } => {
+            arguments.iter().flat_map(projections).collect()
+        }
         Kind::Reference { to: of, .. } | Kind::Slice(of) | Kind::Array { of, .. } => projections(of),
         Kind::Tuple(parts) => parts.iter().flat_map(projections).collect(),
         Kind::Function { inputs, output } => inputs.iter().chain([&**output]).flat_map(projections).collect(),
@@ -236,8 +238,17 @@ fn implementors(names: &Names<'_>, wanted: &Bound, depth: usize) -> Vec<Kind> {
             found.push(kind);
         }
     }
+    if let Definition::Trait(id) = &wanted.of
+        && names.index.traits[*id].has_all_defaults
+    {
+        found.push(Kind::Implementor(*id));
+    }
     found.sort_by_key(|kind| match kind {
-        Kind::Local { id, .. } if names.path(&Definition::Type(*id), None).is_none() => 5,
+        // Those of tests have no name elsewhere.
+        Kind::Local { id, .. } if names.path(&Definition::Type(*id), None).is_none() => 6,
+        Kind::Implementor(_) => 5,
+        // Of what they point to.
+        Kind::Std { path, .. } if ["sync::Arc", "rc::Rc", "boxed::Box"].contains(&path.as_str()) => 4,
         Kind::Std { .. } => 0,
         Kind::Primitive(_) => 1,
         Kind::Local { arguments, .. } if arguments.is_empty() => 2,

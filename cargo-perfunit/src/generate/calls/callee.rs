@@ -47,7 +47,7 @@ fn turbofish(names: &Names<'_>, callable: &Callable, chosen: &Chosen, from: Modu
 fn names_parameter(kind: &Kind, name: &str) -> bool {
     match kind {
         Kind::Parameter(own) => own == name,
-        Kind::Local { arguments, .. } | Kind::Std { arguments, .. } => {
+        Kind::Local { arguments, .. } | Kind::Std { arguments, .. } | Kind::Foreign { arguments, .. } => {
             arguments.iter().any(|argument| names_parameter(argument, name))
         }
         Kind::Reference { to, .. } => names_parameter(to, name),

@@ -38,11 +38,12 @@ pub fn implements(names: &Names<'_>, kind: &Kind, bound: &Bound) -> bool {
 fn implements_within(names: &Names<'_>, kind: &Kind, bound: &Bound, steps: usize) -> bool {
     let Some(steps) = steps.checked_sub(1) else { return true };
     match &bound.of {
+        Definition::Trait(id) if *kind == Kind::Implementor(*id) => return true,
         Definition::Trait(id) => {
             return is_implementor(names, kind, &bound.of, steps) || !has_implementors(names, *id);
         }
-        // Not known; the compiler decides.
-        Definition::Foreign(_) => return true,
+        // Mostly not known; the compiler decides.
+        Definition::Foreign(path) => return !is_other_number(kind, path.rsplit("::").next().unwrap_or(path)),
         _ => {}
     }
     let name = bound.name();
@@ -69,6 +70,7 @@ fn implements_within(names: &Names<'_>, kind: &Kind, bound: &Bound, steps: usize
         },
         Kind::Reference { is_mutable: false, .. } => !name.ends_with("Iterator") || name == "IntoIterator",
         Kind::Function { .. } => is_of(FUNCTION),
+        Kind::Implementor(_) => is_common_or("Copy Any"),
         Kind::Local { id, .. } => {
             ["Send", "Sync", "Sized", "Unpin", "Into", "Any"].contains(&name)
                 || names.index.types[*id].derives.iter().any(|derived| derived == name)
@@ -76,6 +78,19 @@ fn implements_within(names: &Names<'_>, kind: &Kind, bound: &Bound, steps: usize
         }
         _ => true,
     }
+}
+
+/// Whether it is a number of the wrong kind for a trait of num-traits.
+fn is_other_number(kind: &Kind, name: &str) -> bool {
+    let Kind::Primitive(number) = kind else { return false };
+    let is_wrong = match name {
+        "Float" | "FloatCore" | "FloatConst" | "Real" => is_integer(number),
+        "Signed" => number.starts_with('u'),
+        "Unsigned" => !number.starts_with('u'),
+        "PrimInt" | "Integer" => !is_integer(number),
+        _ => false,
+    };
+    is_wrong && is_number(number)
 }
 
 /// False if macros write the impl blocks.
@@ -132,5 +147,8 @@ mod tests {
             implements(&Kind::primitive("u64"), "hash::Hash") && !implements(&Kind::primitive("f64"), "hash::Hash")
         );
         assert!(!implements(&Kind::std("string::String", Vec::new()), "marker::Copy"));
+        let is_other = |number: &str, name: &str| is_other_number(&Kind::primitive(number), name);
+        assert!(is_other("u64", "Signed") && !is_other("f64", "Signed") && !is_other("u64", "Num"));
+        assert!(is_other("u64", "Float") && is_other("f32", "PrimInt") && !is_other("i8", "PrimInt"));
     }
 }

@@ -5,7 +5,7 @@ use super::syntax::{attributes, has_unsafe, imports};
 use crate::model::ModulePlace;
 use crate::select::source::{bare, is_test};
 use std::collections::BTreeMap;
-use syn::{Attribute, Block, Fields, Generics, ImplItem, Item, ItemImpl, ItemTrait, Signature, TraitItem, Visibility};
+use syn::{Attribute, Block, Fields, Generics, ImplItem, Item, ItemImpl, ItemTrait, Signature, TraitItem, TraitItemFn, Visibility};
 
 pub type ModuleId = usize;
 pub type TypeId = usize;
@@ -62,6 +62,7 @@ pub struct TypeDef {
 }
 
 pub struct AliasDef {
+    pub ident: String,
     pub module: ModuleId,
     pub generics: Generics,
     pub of: syn::Type,
@@ -70,6 +71,8 @@ pub struct AliasDef {
 pub struct TraitDef {
     pub ident: String,
     pub generics: Generics,
+    /// Whether `impl Trait for Type {}` is enough. Traits without items are implemented where they mean something.
+    pub has_all_defaults: bool,
 }
 
 pub struct ImplDef {
@@ -220,7 +223,8 @@ impl<'a> Reader<'a> {
                 self.type_def(module, &item.ident, &item.vis, (&item.generics, Shape::Union, &item.attrs));
             }
             Item::Type(item) => {
-                let alias = AliasDef { module, generics: item.generics.clone(), of: (*item.ty).clone() };
+                let (ident, generics) = (bare(&item.ident), item.generics.clone());
+                let alias = AliasDef { ident, module, generics, of: (*item.ty).clone() };
                 self.index.aliases.push(alias);
                 let id = self.index.aliases.len() - 1;
                 self.name(module, bare(&item.ident), &item.vis, Meaning::Alias(id));
@@ -301,7 +305,15 @@ impl<'a> Reader<'a> {
     }
 
     fn trait_def(&mut self, module: ModuleId, item: &ItemTrait) {
-        self.index.traits.push(TraitDef { ident: bare(&item.ident), generics: item.generics.clone() });
+        let has_all_defaults = !item.items.is_empty()
+            && item.supertraits.is_empty()
+            && item.generics.params.is_empty()
+            && item.items.iter().all(|inner| matches!(inner, TraitItem::Fn(TraitItemFn { default: Some(_), .. })));
+        self.index.traits.push(TraitDef {
+            ident: bare(&item.ident),
+            generics: item.generics.clone(),
+            has_all_defaults,
+        });
         let id = self.index.traits.len() - 1;
         self.name(module, bare(&item.ident), &item.vis, Meaning::Trait(id));
         for inner in &item.items {

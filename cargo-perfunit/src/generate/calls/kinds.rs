@@ -1,6 +1,6 @@
 //! Types with their names resolved.
 
-use super::index::{Index, ModuleId};
+use super::index::{Index, ModuleId, TraitId};
 use super::names::{Definition, Names};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,6 +14,11 @@ pub enum Kind {
     },
     /// By its place below `std`.
     Std {
+        path: String,
+        arguments: Vec<Kind>,
+    },
+    /// Of another crate, by its path; of one segment if it is not known where the name comes from.
+    Foreign {
         path: String,
         arguments: Vec<Kind>,
     },
@@ -39,6 +44,8 @@ pub enum Kind {
     },
     Dynamic(Vec<Bound>),
     Opaque(Vec<Bound>),
+    /// A type made for a trait that leaves nothing to implement.
+    Implementor(TraitId),
     /// The value of a constant parameter.
     Constant(String),
     Infer,
@@ -93,6 +100,7 @@ impl Kind {
             Self::Parameter(name) => chosen.get(name).cloned().unwrap_or_else(|| self.clone()),
             Self::Local { id, arguments } => Self::Local { id: *id, arguments: all(arguments) },
             Self::Std { path, arguments } => Self::Std { path: path.clone(), arguments: all(arguments) },
+            Self::Foreign { path, arguments } => Self::Foreign { path: path.clone(), arguments: all(arguments) },
             Self::Reference { is_mutable, is_static, to } => {
                 Self::Reference { is_mutable: *is_mutable, is_static: *is_static, to: one(to) }
             }
@@ -126,7 +134,8 @@ impl Kind {
             (Self::Local { id, arguments }, Self::Local { id: other, arguments: others }) => {
                 id == other && all(arguments, others, chosen)
             }
-            (Self::Std { path, arguments }, Self::Std { path: other, arguments: others }) => {
+            (Self::Std { path, arguments }, Self::Std { path: other, arguments: others })
+            | (Self::Foreign { path, arguments }, Self::Foreign { path: other, arguments: others }) => {
                 path == other && all(arguments, others, chosen)
             }
             (Self::Reference { is_mutable, to, .. }, Self::Reference { is_mutable: other, to: others, .. }) => {
@@ -155,7 +164,7 @@ impl Kind {
             Self::Reference { is_static, .. } => !is_static,
             Self::Slice(of) | Self::Array { of, .. } => of.may_borrow(index),
             Self::Tuple(parts) => parts.iter().any(|part| part.may_borrow(index)),
-            Self::Primitive(_) | Self::Constant(_) | Self::Never | Self::Function { .. } => false,
+            Self::Primitive(_) | Self::Constant(_) | Self::Never | Self::Function { .. } | Self::Implementor(_) => false,
             _ => true,
         }
     }
@@ -172,6 +181,7 @@ impl Kind {
                 .path(&Definition::Type(*id), Some(from))
                 .map_or_else(|| "_".to_owned(), |path| generic(path, arguments)),
             Self::Std { path, arguments } => generic(format!("std::{path}"), arguments),
+            Self::Foreign { path, arguments } if path.contains("::") => generic(format!("::{path}"), arguments),
             Self::Primitive(name) | Self::Constant(name) => name.clone(),
             Self::Reference { is_mutable, is_static, to } => {
                 let lifetime = if *is_static { "'static " } else { "" };
@@ -203,7 +213,9 @@ impl Kind {
         };
         match self {
             Self::Local { id, arguments } => generic(&index.types[*id].ident, arguments),
-            Self::Std { path, arguments } => generic(path.rsplit("::").next().unwrap_or(path), arguments),
+            Self::Std { path, arguments } | Self::Foreign { path, arguments } => {
+                generic(path.rsplit("::").next().unwrap_or(path), arguments)
+            }
             Self::Primitive(name) | Self::Parameter(name) | Self::Constant(name) | Self::Unknown(name) => name.clone(),
             Self::Reference { is_mutable, to, .. } => {
                 format!("&{}{}", if *is_mutable { "mut " } else { "" }, to.describe(index))
@@ -215,6 +227,7 @@ impl Kind {
             Self::Function { inputs, output } => format!("fn({}) -> {}", list(inputs), output.describe(index)),
             Self::Dynamic(of) => format!("dyn {}", bounds(of)),
             Self::Opaque(of) => format!("impl {}", bounds(of)),
+            Self::Implementor(id) => format!("impl {}", index.traits[*id].ident),
             Self::Infer => "_".to_owned(),
             Self::Never => "!".to_owned(),
         }

@@ -1,5 +1,6 @@
 //! Literals of the crate's tests, documentation and sources, by the functions that they are passed to.
 
+use super::constructed::Constructed;
 use crate::select::source::bare;
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,7 @@ pub struct Literals {
     passed: BTreeMap<Passed, Vec<(Option<String>, Literal)>>,
     /// All texts, in order.
     texts: Vec<Literal>,
+    pub constructed: Constructed,
     /// Variables and constants of the file being read.
     bound: BTreeMap<String, Literal>,
     /// Of the file being read.
@@ -155,6 +157,7 @@ impl<'ast> Visit<'ast> for Literals {
     }
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
+        self.constructed.call(call);
         if let Expr::Path(path) = &*call.func {
             let mut names = path.path.segments.iter().rev().map(|segment| bare(&segment.ident));
             let function = names.next().unwrap_or_default();
@@ -167,6 +170,7 @@ impl<'ast> Visit<'ast> for Literals {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        self.constructed.method_call(call);
         let function = bare(&call.method);
         self.argument(&function, None, 0, &call.receiver);
         if function == "parse" {

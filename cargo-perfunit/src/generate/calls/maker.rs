@@ -3,13 +3,14 @@
 use super::bounds::{choices, for_bounds};
 use super::callee::callee;
 use super::functions::Callable;
-use super::index::ModuleId;
+use super::index::{AliasDef, ModuleId};
 use super::kinds::{Chosen, Kind};
 use super::literals::{Literal, Literals};
-use super::names::Names;
-use super::producers::{Producers, Way, made};
+use super::names::{Definition, Names};
+use super::producers::{Product, Producers, Way, made};
 use super::shapes::{Reach, shaped};
 use super::std_values;
+use super::types::Place;
 use super::value::{Borrows, Fresh, Make, Size, Value, Wish};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -21,6 +22,9 @@ const FUEL: usize = 4000;
 /// Texts of which the longest stand for any, and how long they may be.
 const SOME_TEXTS: usize = 40;
 const LONGEST_TEXT: usize = 120;
+/// What anybody may ask of a type that is made for a trait.
+const IMPLEMENTOR_DERIVES: &str =
+    "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]";
 /// Producers of one type that are tried.
 const MOST_PRODUCERS: usize = 14;
 
@@ -79,8 +83,9 @@ impl<'a> Maker<'a> {
         Ok(all)
     }
 
-    fn local(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
-        let (Kind::Local { id, .. }, Some(depth)) = (kind, wish.depth.checked_sub(1)) else { return Vec::new() };
+    /// Of a type of this crate or of another one.
+    fn defined(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
+        let (Some(product), Some(depth)) = (Product::of(kind), wish.depth.checked_sub(1)) else { return Vec::new() };
         if self.open.borrow().contains(kind) {
             return Vec::new();
         }
@@ -88,7 +93,7 @@ impl<'a> Maker<'a> {
         let inner = Wish { depth, ..wish.clone() };
         let most = if wish.depth == DEEPEST { 4 } else { 2 };
         let mut found = Vec::new();
-        let producers = self.producers.making(*id);
+        let producers = self.producers.making(&product);
         for producer in producers.iter().take(MOST_PRODUCERS) {
             if found.len() >= most {
                 break;
@@ -96,7 +101,8 @@ impl<'a> Maker<'a> {
             found.extend(self.produced(&self.callables[*producer], kind, &inner).into_iter().take(2));
         }
         if found.len() < most {
-            found.extend(self.derived_default(kind));
+            found.extend(self.constructed(kind));
+            found.extend(self.default(kind));
             // Constructors keep what private fields promise.
             let reach = if found.is_empty() { Reach::Private } else { Reach::Public };
             found.extend(shaped(self, kind, reach, &inner));
@@ -169,8 +175,24 @@ impl<'a> Maker<'a> {
         Some(Value::plain(format!("{find}.unwrap()")))
     }
 
-    fn derived_default(&self, kind: &Kind) -> Option<Value> {
-        let Kind::Local { id, .. } = kind else { return None };
+    /// As tests construct values of a type of another crate, by its name or by one that this crate gives it.
+    fn constructed(&self, kind: &Kind) -> Vec<Value> {
+        let Kind::Foreign { path, .. } = kind else { return Vec::new() };
+        let is_it = |alias: &&AliasDef| {
+            let of = Place::new(self.names, alias.module, &alias.generics).kind(&alias.of);
+            Product::of(&of) == Product::of(kind)
+        };
+        let aliases = self.names.index.aliases.iter().filter(is_it).map(|alias| alias.ident.as_str());
+        let outer = if path.contains("::") { "::" } else { "" };
+        let codes = path.rsplit("::").take(1).chain(aliases).flat_map(|name| self.literals.constructed.of(name));
+        codes.take(2).map(|code| Value::plain(format!("{outer}{path}::{code}"))).collect()
+    }
+
+    fn default(&self, kind: &Kind) -> Option<Value> {
+        let Kind::Local { id, .. } = kind else {
+            // Whether there is one is for the compiler to say.
+            return Some(Value::plain("std::default::Default::default()"));
+        };
         if !self.names.index.types[*id].derives.iter().any(|derived| derived == "Default") {
             return None;
         }
@@ -270,7 +292,7 @@ impl Make for Maker<'_> {
         let Some(fuel) = self.fuel.get().checked_sub(1) else { return Vec::new() };
         self.fuel.set(fuel);
         match kind {
-            Kind::Local { .. } => self.local(kind, wish),
+            Kind::Local { .. } | Kind::Foreign { .. } => self.defined(kind, wish),
             Kind::Primitive(name) => {
                 let passed = self.literals.passed(wish.owner, wish.function, wish.position);
                 std_values::primitive(name, wish, &passed)
@@ -316,8 +338,14 @@ impl Make for Maker<'_> {
                 let kinds = for_bounds(self.names, bounds).into_iter().take(2);
                 kinds.flat_map(|kind| self.make(&kind, &Wish { depth, ..wish.clone() })).collect()
             }
+            Kind::Implementor(id) => {
+                let path = self.names.path(&Definition::Trait(*id), Some(self.from.get()));
+                let code = |path| {
+                    format!("{{ {IMPLEMENTOR_DERIVES} struct Implementor; impl {path} for Implementor {{}} Implementor }}")
+                };
+                path.map(|path| Value::plain(code(path))).into_iter().collect()
+            }
             Kind::Parameter(_) | Kind::Infer => self.make(&Kind::primitive("u64"), wish),
-            // Of another crate: whether it has a default is for the compiler to say.
             Kind::Unknown(_) if wish.depth == DEEPEST => vec![Value::plain("std::default::Default::default()")],
             Kind::Constant(_) | Kind::Pointer | Kind::Never | Kind::Unknown(_) | Kind::Slice(_) => Vec::new(),
         }

@@ -11,6 +11,7 @@ mod callee;
 mod callers;
 mod candidates;
 mod conditions;
+mod constructed;
 mod functions;
 mod implements;
 mod index;

@@ -22,23 +22,41 @@ const FILLING: [&str; 12] = [
     "set",
 ];
 
-/// Functions by the type of the crate that they make or fill.
+/// What a function can make.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Product {
+    Local(TypeId),
+    /// Of another crate, by its path.
+    Foreign(String),
+}
+
+impl Product {
+    pub fn of(kind: &Kind) -> Option<Self> {
+        match kind {
+            Kind::Local { id, .. } => Some(Self::Local(*id)),
+            Kind::Foreign { path, .. } => Some(Self::Foreign(path.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// Functions by the type that they make or fill.
 pub struct Producers {
-    making: BTreeMap<TypeId, Vec<usize>>,
+    making: BTreeMap<Product, Vec<usize>>,
     filling: BTreeMap<TypeId, Vec<usize>>,
 }
 
 impl Producers {
     pub fn new(names: &Names<'_>, callables: &[Callable]) -> Self {
-        let mut making: BTreeMap<TypeId, Vec<usize>> = BTreeMap::new();
+        let mut making: BTreeMap<Product, Vec<usize>> = BTreeMap::new();
         let mut filling: BTreeMap<TypeId, Vec<usize>> = BTreeMap::new();
         for callable in callables {
             let function = &names.index.functions[callable.id];
             if callable.is_unsafe || callable.is_async || function.is_test || relies_on_invariants(names, callable) {
                 continue;
             }
-            if let Some((id, _)) = made(&callable.output) {
-                making.entry(id).or_default().push(callable.id);
+            if let Some((product, _)) = made(&callable.output) {
+                making.entry(product).or_default().push(callable.id);
             }
             if let Some(Kind::Reference { is_mutable: true, to, .. }) = callable.inputs.first().map(|input| &input.kind)
                 && callable.has_receiver
@@ -49,8 +67,8 @@ impl Producers {
                 filling.entry(id).or_default().push(callable.id);
             }
         }
-        for (id, found) in &mut making {
-            found.sort_by_key(|producer| difficulty(names, &callables[*producer], *id));
+        for (product, found) in &mut making {
+            found.sort_by_key(|producer| difficulty(names, &callables[*producer], product));
         }
         for found in filling.values_mut() {
             found.sort_by_key(|method| FILLING.iter().position(|name| *name == names.index.functions[*method].ident));
@@ -59,8 +77,8 @@ impl Producers {
     }
 
     /// The simplest first.
-    pub fn making(&self, id: TypeId) -> &[usize] {
-        self.making.get(&id).map(Vec::as_slice).unwrap_or_default()
+    pub fn making(&self, product: &Product) -> &[usize] {
+        self.making.get(product).map(Vec::as_slice).unwrap_or_default()
     }
 
     pub fn filling(&self, id: TypeId) -> &[usize] {
@@ -98,29 +116,23 @@ impl Way {
     }
 }
 
-/// The type of the crate that a function with this output makes.
-pub fn made(output: &Kind) -> Option<(TypeId, Way)> {
-    match output {
-        Kind::Local { id, .. } => Some((*id, Way::Plain)),
-        Kind::Std { path, arguments } => {
-            let Kind::Local { id, .. } = arguments.first()? else { return None };
-            match path.as_str() {
-                "option::Option" => Some((*id, Way::Option)),
-                "result::Result" => Some((*id, Way::Result)),
-                _ => None,
-            }
-        }
-        Kind::Tuple(parts) => match parts.first()? {
-            Kind::Local { id, .. } => Some((*id, Way::First)),
-            _ => None,
+/// What a function with this output makes.
+pub fn made(output: &Kind) -> Option<(Product, Way)> {
+    let (kind, way) = match output {
+        Kind::Std { path, arguments } => match path.as_str() {
+            "option::Option" => (arguments.first()?, Way::Option),
+            "result::Result" => (arguments.first()?, Way::Result),
+            _ => return None,
         },
-        _ => None,
-    }
+        Kind::Tuple(parts) => (parts.first()?, Way::First),
+        other => (other, Way::Plain),
+    };
+    Some((Product::of(kind)?, way))
 }
 
-fn difficulty(names: &Names<'_>, producer: &Callable, id: TypeId) -> (usize, usize) {
+fn difficulty(names: &Names<'_>, producer: &Callable, product: &Product) -> (usize, usize) {
     let function = &names.index.functions[producer.id];
-    let is_own = matches!(&producer.self_kind, Some(Kind::Local { id: own, .. }) if *own == id);
+    let is_own = producer.self_kind.as_ref().and_then(Product::of).as_ref() == Some(product);
     let start = match (producer.has_receiver, is_own) {
         (false, true) => 0,
         (false, false) => 4,

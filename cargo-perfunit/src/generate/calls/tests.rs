@@ -150,8 +150,33 @@ impl Holder {
 }
 pub fn read(from: *const u8) {}";
     check(&[("src/lib.rs", text)], "take", &["{ ((), (std::default::Default::default(),)) } => super::take(&lent.0)"]);
-    check(&[("src/lib.rs", text)], "get", &["NoValue { of: \"&Holder\" }"]);
+    let holder = "Holder::with(std::default::Default::default())";
+    check(&[("src/lib.rs", text)], "get", &[&format!("{{ ((), ({holder},)) }} => Holder::get(&lent.0)")]);
     check(&[("src/lib.rs", text)], "read", &["NoValue { of: \"a raw pointer\" }"]);
+}
+
+#[test]
+fn a_type_of_another_crate_is_made_as_the_crate_does() {
+    let text = "use other::Thing;
+pub type Place<T> = other::Point<T>;
+pub fn take(thing: &Thing) {}
+pub fn thing(from: u8) -> Thing { todo!() }
+pub fn put(place: &Place<u8>) {}
+#[test]
+fn test() { let place = Place::new(3, 4); }";
+    check(&[("src/lib.rs", text)], "take", &["{ ((), (super::thing(b'a'),)) } => super::take(&lent.0)"]);
+    check(&[("src/lib.rs", text)], "put", &["{ ((), (::other::Point::new(3 , 4),)) } => super::put(&lent.0)"]);
+}
+
+#[test]
+fn a_trait_that_leaves_nothing_to_implement_is_implemented() {
+    let text = "pub trait Visit { fn enter(&mut self) {} }
+pub fn walk<V: Visit>(visit: &mut V) {}
+#[cfg(test)]
+mod tests { struct Count; impl super::Visit for Count {} }";
+    let made = "{ #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)] struct Implementor; \
+                impl Visit for Implementor {} Implementor }";
+    check(&[("src/lib.rs", text)], "walk", &[&format!("{{ ((), ({made},)) }} => super::walk(&mut lent.0)")]);
 }
 
 #[test]
@@ -339,4 +364,21 @@ fn the_size_is_no_field_and_no_path() {
     let names_size = super::candidates::names_size;
     assert!(names_size("(0..n).map(f)") && names_size("f(n)") && names_size("n"));
     assert!(!names_size("a.n") && !names_size("super::n(a)") && !names_size("\"\\n\"") && !names_size("len_n"));
+}
+
+#[test]
+fn numbers_fit_the_traits_of_other_crates_behind_those_of_ours() {
+    let text = "pub trait Number: Copy + num_traits::Signed {}
+impl<S> Number for S where S: Copy + num_traits::Signed {}
+pub trait Point { type Scalar: Number; }
+impl<S, const N: usize> Point for [S; N] where S: Number { type Scalar = S; }
+pub struct Square<P> where P: Point { lower: P }
+impl<P> Square<P> where P: Point {
+    pub fn new(lower: P) -> Self { Self { lower } }
+    pub fn area(&self) -> P::Scalar { todo!() }
+}";
+    let lower = "std::array::from_fn::<_, 8, _>(|i: usize| { let _ = i; ((i % 1000) as i64) })";
+    let square = format!("<Square<[i64; 8]>>::new({lower})");
+    let call = format!("{{ ((), ({square},)) }} => <Square<[i64; 8]>>::area(&lent.0)");
+    check(&[("src/lib.rs", text)], "area", &[&call]);
 }

@@ -105,6 +105,7 @@ impl<'a> Place<'a> {
                 Some(place.kind(&alias.of).with(&chosen))
             }
             Definition::Std(path) => Some(std_kind(path, arguments)),
+            Definition::Foreign(path) => Some(Kind::Foreign { path, arguments }),
             _ => None,
         }
     }

@@ -123,8 +123,9 @@ fn closeness(why: &NotGenerated) -> u8 {
         | NotGenerated::ReliesOnInvariants
         | NotGenerated::NoValue { .. }
         | NotGenerated::NoTarget => 0,
-        NotGenerated::NotOnBase => 1,
-        NotGenerated::DoesNotCompile { .. } => 2,
+        NotGenerated::DoesNotCompile { .. } => 1,
+        // It compiles with head.
+        NotGenerated::NotOnBase => 2,
         NotGenerated::NotExecuted => 3,
         NotGenerated::Fails { .. } => 4,
         NotGenerated::NotRepeatable => 5,

@@ -297,7 +297,7 @@ pub(super) fn outcome(outcome: &StepOutcome) -> Outcome {
         StepOutcome::Compared(step) => Outcome::Compared {
             compared_with: step.base.clone(),
             found: step.found,
-            nothing_because: step.nothing_because.clone(),
+            nothing_because: step.nothing_because.map(|because| because.to_string()),
             tests: step.tests.iter().map(test_of).collect(),
             wall_seconds: step.seconds,
             machine: step.machine.clone(),

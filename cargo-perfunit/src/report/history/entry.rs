@@ -3,7 +3,7 @@
 use super::commit::{commit, skipped};
 use crate::model::{Entry, Step, StepOutcome, StepTest, Verdict};
 use crate::report::figures::{self, Words};
-use crate::report::format::{self, count, one_line};
+use crate::report::format::{self, count};
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{DIM, PLAIN, Text, WARN, test_id};
 use crate::report::text::TextOptions;
@@ -66,7 +66,7 @@ pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
 /// How many tests, and what became of them.
 pub fn counts(step: &Step) -> String {
     if step.tests.is_empty() {
-        let because = step.nothing_because.as_deref().map(|because| format!(": {}", one_line(because)));
+        let because = step.nothing_because.map(|because| format!(": {because}"));
         return format!("no test can have changed{}", because.unwrap_or_default());
     }
     let verdicts = [

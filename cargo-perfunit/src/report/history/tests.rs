@@ -4,7 +4,7 @@ use crate::decide;
 use crate::model::samples::explanation;
 use crate::model::{
     Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode,
-    Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest,
+    NothingBecause, Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest,
     TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
 };
 use crate::report::format::without_escapes;
@@ -43,7 +43,7 @@ fn test(name: &str, verdict: Verdict, estimate: f64) -> StepTest {
 }
 
 fn step(tests: Vec<StepTest>) -> StepOutcome {
-    let nothing_because = tests.is_empty().then(|| "only comments differ".to_owned());
+    let nothing_because = tests.is_empty().then_some(NothingBecause::Comments { files: 1 });
     let selected = tests.len();
     StepOutcome::Compared(Step {
         base: "0".to_owned(),
@@ -98,7 +98,8 @@ fn commits_and_summary_in_words() {
               2 tests of 7: 1 slower, 1 same
               p tests::long  1.00 µs → 1.12 µs  +12.0 % slower  [+11.0 %, +13.0 %]  Parser::line
    Unchanged  0000002 2023-11-14 Words
-              no test can have changed: only comments differ
+              no test can have changed: only comments, documentation comments and formatting differ
+              (1 file)
      Skipped  0000003 2023-11-14 Half, "done"
               does not build: error[E0425]: no `x`
         Open  0000004 2023-11-14 Later  not compared yet

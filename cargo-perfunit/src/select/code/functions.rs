@@ -3,10 +3,12 @@
 //! A function is known by names in its symbol. Too many symbols may count as its code, never too few; what the compiler has
 //! copied into callers has none.
 
+use super::digest::Hash;
 use super::names;
 use super::program::{Program, Reached};
 use super::reach::Forward;
 use super::unit::Kind;
+use crate::model::Sides;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
@@ -38,10 +40,17 @@ pub struct FunctionCode {
     pub is_reached: bool,
     /// Positions of the places from which code of it is reached.
     pub behind: Vec<usize>,
+    /// Nothing leads to code of it, and that is other code in both versions.
+    pub is_aside: bool,
 }
 
-/// Of each function its code in a program; `places` are symbols of code where two versions can begin to differ.
-pub fn functions(program: &Program, wanted: &[SourceName<'_>], places: &[&BTreeSet<String>]) -> Vec<FunctionCode> {
+/// Of each function its code in head's program; `places` are symbols of code where two versions can begin to differ.
+pub fn functions(
+    programs: &Sides<Program>,
+    wanted: &[SourceName<'_>],
+    places: &[&BTreeSet<String>],
+) -> Vec<FunctionCode> {
+    let program = &programs.head;
     let mut found = vec![FunctionCode::default(); wanted.len()];
     if wanted.is_empty() {
         return found;
@@ -67,6 +76,22 @@ pub fn functions(program: &Program, wanted: &[SourceName<'_>], places: &[&BTreeS
             found.is_reached = !atoms.is_empty();
             let is_before = |place: &usize| begins[*place].iter().any(|atom| leads[*atom as usize] >> bit & 1 == 1);
             found.behind = (0..places.len()).filter(is_before).collect();
+        }
+    }
+    let all = programs.as_ref().map(|program| identities(program, wanted));
+    for (found, (base, head)) in found.iter_mut().zip(all.base.iter().zip(&all.head)) {
+        found.is_aside = !found.is_reached && base != head;
+    }
+    found
+}
+
+/// By function what all code of it is, whether anything leads to it or not.
+fn identities(program: &Program, wanted: &[SourceName<'_>]) -> Vec<BTreeSet<Hash>> {
+    let mut found = vec![BTreeSet::new(); wanted.len()];
+    for atom in (0..program.node_count()).filter(|atom| program.kind(*atom) == Kind::Code) {
+        for symbol in program.symbols(atom) {
+            let named = wanted.iter().zip(&mut found).filter(|(name, _)| name.may_be(symbol));
+            named.for_each(|(_, identities)| identities.extend([program.identity(atom).0]));
         }
     }
     found

@@ -59,8 +59,15 @@ impl<'a> Callers<'a> {
         }
         let mut names = defined(item);
         if !item.implements.is_empty() {
-            let is_ours = self.index.by_ident(&item.owner).any(|entry| entry.item.kind == ItemKind::Type);
-            names.push(if is_ours { item.owner.clone() } else { item.implements.clone() });
+            let is_ours = |name: &str| self.index.by_ident(name).any(|entry| entry.item.kind == ItemKind::Type);
+            if is_ours(&item.owner) {
+                names.push(item.owner.clone());
+            } else {
+                names.push(item.implements.clone());
+                // `impl Distribution<Ours> for Standard`: who asks for one names ours.
+                let words = item.header.split(|c: char| !c.is_alphanumeric() && c != '_');
+                names.extend(words.filter(|word| is_ours(word)).map(str::to_owned));
+            }
         }
         names
     }
@@ -107,5 +114,12 @@ mod tests {
         let found = Callers::new(&index).of(item);
         assert!(found.iter().any(|entry| entry.item.name == "adds"), "{found:?}");
         assert!(found.iter().all(|entry| entry.item.name != "other"), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_implemented_for_a_foreign_type_is_reached_from_ours() {
+        let code = "struct Table; impl Distribution<Table> for Standard { fn sample(&self) -> Table { Table } } \
+            fn new() -> Table { random() } #[test] fn draws() { new(); }";
+        check(code, "sample", &["Standard::sample", "Table", "Standard", "new", "draws"]);
     }
 }

@@ -342,12 +342,16 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 let first = &message.message.message;
                 messages.roots.entry(message.target.src_path.into()).or_insert_with(|| first.clone());
-                let primary = message.message.spans.iter().filter(|span| span.is_primary);
-                messages.places.extend(primary.flat_map(outwards).map(|span| ErrorPlace {
-                    file: PathBuf::from(&span.file_name),
-                    line: span.line_start,
-                    message: first.clone(),
-                }));
+                for primary in message.message.spans.iter().filter(|span| span.is_primary) {
+                    // "mismatched types" alone says little.
+                    let label = primary.label.iter().filter(|label| label.starts_with("expected "));
+                    let message = label.fold(first.clone(), |message, label| format!("{message}: {label}"));
+                    messages.places.extend(outwards(primary).map(|span| ErrorPlace {
+                        file: PathBuf::from(&span.file_name),
+                        line: span.line_start,
+                        message: message.clone(),
+                    }));
+                }
                 messages.errors.push_str(&message.message.rendered.unwrap_or_default());
             }
             _ => {}

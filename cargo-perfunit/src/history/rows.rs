@@ -1,7 +1,9 @@
 //! Rows of the store: how facts stand in its tables.
 
 use crate::decide;
-use crate::model::{Change, Metric, NothingBecause, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, variant_name};
+use crate::model::{
+    Change, Metric, NothingBecause, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, variant_name,
+};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use serde::de::value::StrDeserializer;
@@ -133,17 +135,7 @@ pub fn insert(connection: &Connection, key: Key<'_>, step: &Step) -> rusqlite::R
     let new = connection.execute(
         "INSERT OR IGNORE INTO step (base, head, terms, machine, found, selected, nothing_because, alpha, seconds)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        params![
-            key.base,
-            key.head,
-            key.terms,
-            key.machine,
-            found,
-            selected,
-            nothing_because,
-            step.alpha,
-            step.seconds
-        ],
+        params![key.base, key.head, key.terms, key.machine, found, selected, nothing_because, step.alpha, step.seconds],
     )?;
     if new == 0 {
         return Ok(false);

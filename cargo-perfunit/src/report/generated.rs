@@ -66,10 +66,7 @@ pub fn headline(run: &Run) -> Option<String> {
         Some(Err(why)) => return Some(format!("no generated calls were compared: {why}")),
         Some(Ok(compared)) => compared,
         None if run.selection.uncovered.is_empty() => {
-            return Some(
-                "nothing to generate: no changed function is known to be without a test"
-                    .to_owned(),
-            );
+            return Some("nothing to generate: no changed function is known to be without a test".to_owned());
         }
         None => return Some(format!("no calls found for {}", functions(without(generated)))),
     };
@@ -225,10 +222,7 @@ mod tests {
         check(&with(interrupted), "no generated calls were compared: interrupted");
         check(&with(None), "no calls found for 1 function");
         let covered = Run { selection: Selection::default(), ..with(None) };
-        check(
-            &covered,
-            "nothing to generate: no changed function is known to be without a test",
-        );
+        check(&covered, "nothing to generate: no changed function is known to be without a test");
         assert_eq!(headline(&run(Vec::new())), None);
     }
 

@@ -8,7 +8,10 @@ impl fmt::Display for Reason {
         match self {
             Reason::Ignored => f.write_str("ignored (--run-ignored measures it)"),
             Reason::FoldedAway { ns } => {
-                write!(f, "too short to measure: the optimiser removed the work, or there is hardly any ({ns:.1} ns per run)")
+                write!(
+                    f,
+                    "too short to measure: the optimiser removed the work, or there is hardly any ({ns:.1} ns per run)"
+                )
             }
             Reason::LostInStart { ns } => write!(
                 f,

@@ -150,7 +150,9 @@ fn words(reason: Option<&Reason>) -> &'static str {
         (None, ReasonKind::TestChanged) => "changed test code: neither version of it works on both sides",
         (None, ReasonKind::New) => "new",
         (None, ReasonKind::Removed) => "removed",
-        (None, ReasonKind::FoldedAway) => "too short to measure: the optimiser removed the work, or there is hardly any",
+        (None, ReasonKind::FoldedAway) => {
+            "too short to measure: the optimiser removed the work, or there is hardly any"
+        }
         (None, ReasonKind::LostInStart) => "dominated by process start",
         (None, ReasonKind::NotConfirmed | ReasonKind::Unconfirmed) => "not confirmed",
         (None, ReasonKind::AsPlacesDo) => "no more than moved code can fake",
@@ -255,7 +257,8 @@ Not measured  2 tests: fail on base and pass on head
     #[test]
     fn folded_tests_are_a_list_until_everything_is_asked_for() {
         let reasons = [("a", Some(Reason::FoldedAway { ns: 0.3 })), ("b", Some(Reason::FoldedAway { ns: 0.6 }))];
-        let heading = "Not measured  2 tests: too short to measure: the optimiser removed the work, or there is hardly any\n";
+        let heading =
+            "Not measured  2 tests: too short to measure: the optimiser removed the work, or there is hardly any\n";
         check(&reasons, Detail::Brief, &format!("{heading}                mycrate a, mycrate b\n"));
         let each = "                mycrate a  0.3 ns per run\n                mycrate b  0.6 ns per run\n";
         check(&reasons, Detail::Full, &format!("{heading}{each}"));

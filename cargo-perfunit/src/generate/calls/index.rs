@@ -5,7 +5,10 @@ use super::syntax::{attributes, has_unsafe, imports};
 use crate::model::ModulePlace;
 use crate::select::source::{bare, is_test};
 use std::collections::BTreeMap;
-use syn::{Attribute, Block, Fields, Generics, ImplItem, Item, ItemImpl, ItemTrait, Signature, TraitItem, TraitItemFn, Visibility};
+use syn::{
+    Attribute, Block, Fields, Generics, ImplItem, Item, ItemImpl, ItemTrait, Signature, TraitItem, TraitItemFn,
+    Visibility,
+};
 
 pub type ModuleId = usize;
 pub type TypeId = usize;

@@ -164,7 +164,9 @@ impl Kind {
             Self::Reference { is_static, .. } => !is_static,
             Self::Slice(of) | Self::Array { of, .. } => of.may_borrow(index),
             Self::Tuple(parts) => parts.iter().any(|part| part.may_borrow(index)),
-            Self::Primitive(_) | Self::Constant(_) | Self::Never | Self::Function { .. } | Self::Implementor(_) => false,
+            Self::Primitive(_) | Self::Constant(_) | Self::Never | Self::Function { .. } | Self::Implementor(_) => {
+                false
+            }
             _ => true,
         }
     }

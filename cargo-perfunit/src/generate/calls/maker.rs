@@ -7,7 +7,7 @@ use super::index::{AliasDef, ModuleId};
 use super::kinds::{Chosen, Kind};
 use super::literals::{Literal, Literals};
 use super::names::{Definition, Names};
-use super::producers::{Product, Producers, Way, made};
+use super::producers::{Producers, Product, Way, made};
 use super::shapes::{Reach, shaped};
 use super::std_values;
 use super::types::Place;
@@ -23,8 +23,7 @@ const FUEL: usize = 4000;
 const SOME_TEXTS: usize = 40;
 const LONGEST_TEXT: usize = 120;
 /// What anybody may ask of a type that is made for a trait.
-const IMPLEMENTOR_DERIVES: &str =
-    "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]";
+const IMPLEMENTOR_DERIVES: &str = "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]";
 /// Producers of one type that are tried.
 const MOST_PRODUCERS: usize = 14;
 
@@ -341,7 +340,9 @@ impl Make for Maker<'_> {
             Kind::Implementor(id) => {
                 let path = self.names.path(&Definition::Trait(*id), Some(self.from.get()));
                 let code = |path| {
-                    format!("{{ {IMPLEMENTOR_DERIVES} struct Implementor; impl {path} for Implementor {{}} Implementor }}")
+                    format!(
+                        "{{ {IMPLEMENTOR_DERIVES} struct Implementor; impl {path} for Implementor {{}} Implementor }}"
+                    )
                 };
                 path.map(|path| Value::plain(code(path))).into_iter().collect()
             }

@@ -4,11 +4,13 @@ use super::candidate::Candidate;
 use super::one;
 use crate::build::{SideBuild, TestExecutable};
 use crate::error::{Stop, Tried, apart};
-use crate::model::{NotGenerated, Side, Sides};
+use crate::model::{CallFailure, NotGenerated, Side, Sides};
 use crate::system::temporary::TestFolder;
 
 /// Sizes of arguments.
 const SIZES: [usize; 3] = [16, 256, 4096];
+/// For functions that take neither many equal values nor a large index.
+const SMALLEST: usize = 1;
 /// A call that would take longer is not tried, ns.
 const LONGEST_NS: f64 = 10e6;
 
@@ -55,6 +57,12 @@ impl Ladder<'_> {
             match self.rung(candidate, *n, counts) {
                 Ok(rung) => rungs.push(rung),
                 Err(Stop::Because(_)) if !rungs.is_empty() => break,
+                Err(Stop::Because(why)) if candidate.call.is_sized && asks_for_less(&why) => {
+                    return match apart(self.rung(candidate, SMALLEST, counts))? {
+                        Ok(rung) => Ok(vec![rung]),
+                        Err(_) => Err(Stop::Because(why)),
+                    };
+                }
                 Err(stop) => return Err(stop),
             }
         }
@@ -86,6 +94,14 @@ impl Ladder<'_> {
         let value = (on_base[0].text == on_base[1].text).then(|| on_base[0].text.clone()).flatten();
         Ok(Rung { n, ns, value, passes_on_head: on_head.is_some() })
     }
+}
+
+/// Whether smaller arguments may do what these did not.
+fn asks_for_less(why: &NotGenerated) -> bool {
+    matches!(
+        why,
+        NotGenerated::NotExecuted | NotGenerated::Fails { how: CallFailure::Panics { .. } | CallFailure::DoesNotEnd }
+    )
 }
 
 /// How long a call would take: as the last two sizes suggest; after the first one as if its time were the square of its size.

@@ -4,8 +4,8 @@ use crate::decide;
 use crate::model::samples::explanation;
 use crate::model::{
     Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode,
-    NothingBecause, Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures, StepOutcome, StepTest,
-    TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
+    NothingBecause, Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures,
+    StepOutcome, StepTest, TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
 };
 use crate::report::format::without_escapes;
 use crate::report::text::TextOptions;

@@ -27,3 +27,35 @@ fn a_level_that_is_none_is_refused() {
     let refused = logged(&Project::empty(), &["doctor"], "loud").expect(2);
     assert!(refused.stderr.contains("invalid PERFUNIT_LOG `loud`\nhint: use error, warn, info"), "{}", refused.stderr);
 }
+
+#[test]
+fn tests_that_are_too_long_for_pairs_come_last() {
+    let source = |rounds: u32| {
+        r"
+#[inline(never)]
+pub fn mix(seed: u64) -> u64 {
+    (0..ROUNDS).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
+}
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_long_one() {
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        assert_ne!(super::mix(1), super::mix(2));
+    }
+    #[test]
+    fn short() { assert_ne!(super::mix(3), super::mix(4)); }
+}
+"
+        .replace("ROUNDS", &rounds.to_string())
+    };
+    let project = Project::library(&source(500), &source(1500));
+    let arguments = ["diff", "HEAD~1", "--per-test-budget", "2s", "--explain", "never"];
+    let log = logged(&project, &arguments, "info").expect(100);
+    let measured: Vec<&str> = log.stderr.lines().filter(|line| line.contains("test measured")).collect();
+    assert!(
+        measured.len() == 2 && measured[0].contains("short") && measured[1].contains("a_long_one"),
+        "{}",
+        log.stderr
+    );
+}

@@ -52,6 +52,8 @@ pub struct Candidates {
     pub not_built: BTreeSet<TargetId>,
     /// What machine code says, by target, where it was compared.
     pub code: BTreeMap<TargetId, TargetCode>,
+    /// The same of targets whose executables are the same; looked at only if there is no test to measure.
+    pub code_of_same: BTreeMap<TargetId, TargetCode>,
     /// Tests that lead by names to a changed item, whatever became of them.
     pub by_name: BTreeSet<TestId>,
     /// What was compiled of head, as far as that is known.
@@ -161,7 +163,7 @@ pub fn candidates(
         // What differs is in none of the executables, or it is the same code.
         for (target, executables, common) in same_programs {
             let code = comparer.target(target, executables, &common)?;
-            candidates.code.insert(target.clone(), code);
+            candidates.code_of_same.insert(target.clone(), code);
         }
     }
     comparer.remembered.save()?;

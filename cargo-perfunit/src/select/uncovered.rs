@@ -172,9 +172,10 @@ impl Coverage<'_> {
 
     /// Whether no test can have changed, although code of the function has: it is in no test, copied or not.
     fn is_aside(&self, item: &ChangedItem) -> bool {
-        let functions = || codes(self.found).filter_map(|(_, code)| code.functions.get(&key(item)));
+        let codes = || self.found.iter().flat_map(|found| found.code.values().chain(found.code_of_same.values()));
+        let functions = || codes().filter_map(|code| code.functions.get(&key(item)));
         self.found.iter().all(|found| found.chosen.is_empty())
-            && codes(self.found).all(|(_, code)| code.tests.keys().all(|test| code.is_same(test)))
+            && codes().all(|code| code.tests.keys().all(|test| code.is_same(test)))
             && functions().all(|function| !function.is_reached)
             && functions().any(|function| function.is_aside)
     }

@@ -165,7 +165,7 @@ fn tests_that_all_fail_on_base() {
 fn a_project_without_tests() {
     let code = |value: u32| format!("pub fn value() -> u32 {{ {value} }}\n");
     let project = Project::library(&code(1), &code(2));
-    assert!(project.perfunit(["diff", "HEAD~1"]).expect(0).stdout.contains("hold no tests"));
+    assert!(project.perfunit(["diff", "HEAD~1"]).expect(0).stdout.contains("holds no tests"));
     project.perfunit(["diff", "HEAD~1", "--no-tests=fail"]).expect(4);
 }
 

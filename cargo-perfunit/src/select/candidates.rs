@@ -159,7 +159,7 @@ pub fn candidates(
             Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
         });
     }
-    if candidates.chosen.is_empty() {
+    if candidates.chosen.is_empty() && !changed_functions(&selected.diff).is_empty() {
         // What differs is in none of the executables, or it is the same code.
         for (target, executables, common) in same_programs {
             let code = comparer.target(target, executables, &common)?;

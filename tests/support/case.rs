@@ -297,7 +297,8 @@ impl Case {
             // Both say that the change is below the threshold.
             let is_small = |verdict: &str| matches!(verdict, "same" | "changed-below-threshold");
             let has_first = found.iter().any(|verdict| {
-                expected.first() == verdict || is_small(expected.first()) && is_small(verdict) && expected.contains(verdict)
+                expected.first() == verdict
+                    || is_small(expected.first()) && is_small(verdict) && expected.contains(verdict)
             });
             if !has_first || !found.iter().all(|verdict| expected.contains(verdict)) {
                 let is_open = found.iter().any(|verdict| verdict == "inconclusive");

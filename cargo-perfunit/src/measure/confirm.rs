@@ -44,14 +44,14 @@ impl Screened {
 }
 
 /// What all fresh pairs of a run share.
-pub(super) struct Confirmation<'a> {
+pub(super) struct Confirmation<'r, 'a> {
     pub bench: &'a Bench,
-    pub config: &'a Config,
-    pub sides: &'a Sides<&'a SideBuild>,
-    pub subjects: &'a [Subject<'a>],
-    pub observer: Observer<'a>,
-    pub layouts: Layouts<'a>,
-    pub random: fastrand::Rng,
+    pub config: &'r Config,
+    pub sides: &'r Sides<&'r SideBuild>,
+    pub subjects: &'r [&'r Subject<'r>],
+    pub observer: Observer<'r>,
+    pub layouts: &'r mut Layouts<'a>,
+    pub random: &'r mut fastrand::Rng,
 }
 
 /// What is asked of a test once more.
@@ -79,7 +79,7 @@ struct Open {
     answer: Option<Ended>,
 }
 
-impl Confirmation<'_> {
+impl Confirmation<'_, '_> {
     /// The ends of all tests.
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
         let _span = tracing::debug_span!("confirm").entered();
@@ -115,13 +115,8 @@ impl Confirmation<'_> {
 
     /// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
     fn alpha(&self, screened: &[Screened]) -> f64 {
-        let measured = self.subjects.iter().zip(screened).filter(|(_, screened)| screened.end.result.is_ok());
-        let verdicts: usize = measured.map(|(subject, _)| verdicts_of_pairs(&self.gates(subject))).sum();
+        let verdicts = verdicts_given(self.config, self.subjects, screened);
         decide::confirmation_alpha(self.config.alpha, (verdicts + self.config.others) * self.config.family)
-    }
-
-    fn gates(&self, subject: &Subject<'_>) -> Vec<Metric> {
-        self.config.on(subject.terms).metering.map_or_else(Vec::new, |metering| metering.gates)
     }
 
     /// All that is to be measured once more, target by target, as layouts are a target's, and what was flagged first.
@@ -142,7 +137,7 @@ impl Confirmation<'_> {
                     config: if question == Question::FirstCall { first_calls::judged(&config) } else { config.clone() },
                 });
             };
-            let is_flagged = is_flagged(&screened.end, &self.gates(subject));
+            let is_flagged = is_flagged(&screened.end, &gates(self.config, subject));
             let rests = screened.left_open || rests_on_places(&screened.end);
             let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
             if is_flagged || places != Placed::Matched {
@@ -156,7 +151,7 @@ impl Confirmation<'_> {
         }
         let is_flagged = |open: &Open| {
             let (subject, end) = (&subjects[open.subject], &screened[open.subject].end);
-            open.question == Question::FirstCall || is_flagged(end, &self.gates(subject))
+            open.question == Question::FirstCall || is_flagged(end, &gates(self.config, subject))
         };
         open.sort_by_cached_key(|open| (&subjects[open.subject].test.target, !is_flagged(open)));
         Ok(open)
@@ -200,10 +195,10 @@ impl Confirmation<'_> {
             programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
             None
         } else {
-            Some(&mut self.layouts)
+            Some(&mut *self.layouts)
         };
         let trial = Trial { bench: self.bench, config: &open.config, programs };
-        measurement.advance(&trial, layouts, units, &mut self.random)
+        measurement.advance(&trial, layouts, units, self.random)
     }
 
     /// What fresh values say in the end.
@@ -240,7 +235,7 @@ impl Confirmation<'_> {
         let mut programs = subject.programs(self.sides);
         programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
         let trial = Trial { bench: self.bench, config: &open.config, programs };
-        meter::instructions(&trial, &open.settled, least, &mut self.random)
+        meter::instructions(&trial, &open.settled, least, self.random)
     }
 
     /// What fresh values are of: layouts, where they can be drawn and there is time for it.
@@ -251,6 +246,21 @@ impl Confirmation<'_> {
         }
         Ok(Unit::Layout { pairs })
     }
+}
+
+/// As many verdicts as pairs may give on a test.
+pub(super) fn verdicts(config: &Config, subject: &Subject<'_>) -> usize {
+    verdicts_of_pairs(&gates(config, subject))
+}
+
+/// As many as they gave.
+pub(super) fn verdicts_given(config: &Config, subjects: &[&Subject<'_>], screened: &[Screened]) -> usize {
+    let measured = subjects.iter().zip(screened).filter(|(_, screened)| screened.end.result.is_ok());
+    measured.map(|(subject, _)| verdicts(config, subject)).sum()
+}
+
+fn gates(config: &Config, subject: &Subject<'_>) -> Vec<Metric> {
+    config.on(subject.terms).metering.map_or_else(Vec::new, |metering| metering.gates)
 }
 
 /// The end of a test, once all that was asked of it is answered.

@@ -4,7 +4,7 @@ use super::alone::Alone;
 use super::bench::{Bench, Config};
 use super::bound::{self, Found};
 use super::classify;
-use super::confirm::{Confirmation, Screened};
+use super::confirm::{Confirmation, Screened, verdicts, verdicts_given};
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::{self, Task};
@@ -23,7 +23,7 @@ use crate::decide;
 use crate::error::{Result, apart};
 use crate::model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, TargetId};
 use crate::system::interrupt;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// Part of the whole run's remaining budget that is kept for confirming what was flagged.
@@ -38,7 +38,8 @@ pub struct AllEnded {
     pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
 }
 
-/// Measures all subjects in the given order.
+/// Measures all subjects in the given order, but those at last that pairs can hardly measure: the others, and what has to be
+/// confirmed of them, need not wait for these.
 pub fn measure_all(
     bench: &Bench,
     config: &Config,
@@ -50,14 +51,29 @@ pub fn measure_all(
     let mut random = fastrand::Rng::with_seed(config.seed);
     let layouts = Layouts::new(bench, config.placement, random.u64(..));
     // Single calls need no confirmation, and share the error rate with it.
-    let others = config.others + subjects.len();
-    let screening = Config { deadline: config.deadline.map(before_confirmation), others, ..config.clone() };
-    let mut screening = Screening { bench, config: screening, sides, layouts, starts: Starts::default(), random };
-    let screened = screening.all(subjects, observer)?;
-    let Screening { layouts, random, .. } = screening;
-    let mut confirmation = Confirmation { bench, config, sides, subjects, observer, layouts, random };
-    let tests = confirmation.run(screened)?;
-    Ok(AllEnded { tests, layouts: confirmation.layouts.states() })
+    let first = Config { others: config.others + subjects.len(), ..config.clone() };
+    let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
+    let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
+    let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
+    let mut done = 0;
+    while !waiting.is_empty() {
+        screening.config.deadline = config.deadline.map(before_confirmation);
+        let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
+        let to_come: usize = put_off.iter().map(|waiting| verdicts(config, waiting.subject)).sum();
+        let others = config.others + done + to_come;
+        done += verdicts_given(config, &subjects, &screened);
+        let config = Config { others, ..config.clone() };
+        let Screening { layouts, random, .. } = &mut screening;
+        let mut confirmation =
+            Confirmation { bench, config: &config, sides, subjects: &subjects, observer, layouts, random };
+        let ends = confirmation.run(screened)?;
+        places.into_iter().zip(ends).for_each(|(place, end)| tests[place] = Some(end));
+        if !put_off.is_empty() {
+            observer.progress.proceed("Measuring", put_off.len());
+        }
+        waiting = put_off;
+    }
+    Ok(AllEnded { tests: tests.into_iter().flatten().collect(), layouts: screening.layouts.states() })
 }
 
 fn before_confirmation(deadline: Instant) -> Instant {
@@ -65,17 +81,42 @@ fn before_confirmation(deadline: Instant) -> Instant {
     Instant::now() + left * (KEPT_FOR_CONFIRMATION - 1) / KEPT_FOR_CONFIRMATION
 }
 
-/// `left`: the tests, and what a call of them takes at least where it is known to be long. A pilot calls it on both sides.
-fn time_left(started: Instant, done: usize, left: &[Option<Duration>]) -> String {
+/// A test to screen.
+struct Waiting<'a> {
+    /// Among all tests.
+    place: usize,
+    subject: &'a Subject<'a>,
+    /// What a call takes at least, where it is known to be more than pairs can bear.
+    slow: Option<Duration>,
+}
+
+impl<'a> Waiting<'a> {
+    fn new((place, subject): (usize, &'a Subject<'a>)) -> Self {
+        Self { place, subject, slow: None }
+    }
+}
+
+/// Tests that are confirmed together: in the same order where they are among all, they themselves, what first pairs said.
+#[derive(Default)]
+struct Batch<'a> {
+    places: Vec<usize>,
+    subjects: Vec<&'a Subject<'a>>,
+    screened: Vec<Screened>,
+    /// Tests that pairs can hardly measure.
+    put_off: Vec<Waiting<'a>>,
+}
+
+/// How long screening still takes; a pilot calls slow tests on both sides.
+fn time_left(started: Instant, done: usize, left: impl Iterator<Item = Option<Duration>>) -> String {
     if done < 3 {
         return String::new();
     }
     let each = started.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
-    let left: Duration = left.iter().map(|slow| slow.map_or(each, |call| each.max(call * 2))).sum();
+    let left: Duration = left.map(|slow| slow.map_or(each, |call| each.max(call * 2))).sum();
     format!(", about {} s left", left.as_secs() + 1)
 }
 
-/// The first pairs of all tests, on one layout of each target.
+/// The first pairs of tests, on one layout of each target.
 struct Screening<'a> {
     bench: &'a Bench,
     config: Config,
@@ -83,37 +124,41 @@ struct Screening<'a> {
     layouts: Layouts<'a>,
     starts: Starts,
     random: fastrand::Rng,
+    observer: Observer<'a>,
 }
 
 impl Screening<'_> {
-    /// Tests in the given order, but those at last that pairs can hardly measure: the others need not wait for them.
-    fn all(&mut self, subjects: &[Subject<'_>], observer: Observer<'_>) -> Result<Vec<Screened>> {
+    /// Screens the tests that wait, but for those that pairs can hardly measure, unless that is known of them.
+    fn batch<'a>(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
         let started = Instant::now();
-        let mut screened: Vec<Option<Screened>> = subjects.iter().map(|_| None).collect();
-        let mut queue: VecDeque<(usize, Option<Duration>)> = (0..subjects.len()).map(|index| (index, None)).collect();
-        let mut done = 0;
-        while let Some((next, known)) = queue.pop_front() {
-            let subject = &subjects[next];
-            let left: Vec<Option<Duration>> = queue.iter().map(|(_, slow)| *slow).chain([known]).collect();
-            observer.progress.message(format!("{}{}", subject.test, time_left(started, done, &left)));
-            if !queue.is_empty()
-                && known.is_none()
+        let is_alone = waiting.len() == 1;
+        let mut batch = Batch::default();
+        let mut queue = waiting.into_iter();
+        while let Some(next) = queue.next() {
+            let Waiting { place, subject, slow } = next;
+            let left = queue.as_slice().iter().chain(&batch.put_off).map(|waiting| waiting.slow).chain([slow]);
+            let time_left = time_left(started, batch.screened.len(), left);
+            self.observer.progress.message(format!("{}{time_left}", subject.test));
+            if !is_alone
+                && slow.is_none()
                 && let Some(longer_than) = self.is_slow(subject)?
             {
-                queue.push_back((next, Some(longer_than)));
+                batch.put_off.push(Waiting { slow: Some(longer_than), ..next });
+                self.observer.progress.put_off();
                 continue;
             }
-            let of_test = self.test(subject)?;
-            let verdict = of_test.end.result.as_ref().ok().map(|figures| figures.verdict);
+            let screened = self.test(subject)?;
+            let verdict = screened.end.result.as_ref().ok().map(|figures| figures.verdict);
             tracing::info!(test = %subject.test, ?verdict, "test measured");
-            if of_test.way.is_none() {
-                (observer.ended)(&subject.test, &of_test.end);
+            if screened.way.is_none() {
+                (self.observer.ended)(&subject.test, &screened.end);
             }
-            screened[next] = Some(of_test);
-            observer.progress.advance();
-            done += 1;
+            batch.places.push(place);
+            batch.subjects.push(subject);
+            batch.screened.push(screened);
+            self.observer.progress.advance();
         }
-        Ok(screened.into_iter().flatten().collect())
+        Ok(batch)
     }
 
     /// The time that pairs could bear, if a call on base does not end in it.

@@ -105,6 +105,12 @@ impl Progress {
         self.bar.inc(1);
     }
 
+    /// One piece belongs to other work, that comes later.
+    pub fn put_off(&self) {
+        let state = self.change(|state| state.total = state.total.map(|total| total.saturating_sub(1)));
+        state.total.into_iter().for_each(|total| self.bar.set_length(total as u64));
+    }
+
     /// Makes room for lines that stay.
     pub fn suspended(&self, write: impl FnOnce()) {
         self.bar.suspend(write);

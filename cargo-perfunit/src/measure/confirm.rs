@@ -8,7 +8,7 @@
 //! ends leaves many tests with a verdict.
 
 use super::bench::{Bench, Config};
-use super::confirmed::{confirmed, has_changed, is_flagged, rests_on_places, verdicts_of_pairs, with_small};
+use super::confirmed::{confirmed, has_changed, is_flagged, rests_on_places, with_small};
 use super::doubt::{Doubt, beyond_places, doubt, is_likewise, is_small, least_instructions};
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
@@ -19,7 +19,7 @@ use super::settled::{LEAST_NS_BY_INSTRUCTIONS, Settled};
 use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use crate::build::SideBuild;
-use crate::decide::{self, PairsPerLayout};
+use crate::decide::PairsPerLayout;
 use crate::error::Result;
 use crate::model::{Metric, MetricVerdict, NotMetered, Reason, Sides};
 use crate::system::interrupt;
@@ -43,10 +43,12 @@ impl Screened {
     }
 }
 
-/// What all fresh pairs of a run share.
+/// What the fresh pairs of tests share that are confirmed together.
 pub(super) struct Confirmation<'r, 'a> {
     pub bench: &'a Bench,
     pub config: &'r Config,
+    /// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
+    pub alpha: f64,
     pub sides: &'r Sides<&'r SideBuild>,
     pub subjects: &'r [&'r Subject<'r>],
     pub observer: Observer<'r>,
@@ -83,8 +85,7 @@ impl Confirmation<'_, '_> {
     /// The ends of all tests.
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
         let _span = tracing::debug_span!("confirm").entered();
-        let alpha = self.alpha(&screened);
-        let mut open = self.open(&screened, alpha)?;
+        let mut open = self.open(&screened)?;
         let is_open: BTreeSet<usize> = open.iter().map(|open| open.subject).collect();
         for (index, screened) in screened.iter().enumerate().filter(|(index, _)| !is_open.contains(index)) {
             // Without a way to measure it again it was announced when it was screened.
@@ -96,7 +97,7 @@ impl Confirmation<'_, '_> {
             self.observer.progress.proceed("Confirming", open.len());
         }
         breadth_first(open.len(), |look, index| {
-            if !self.measure_to(look, &mut open[index], alpha)? {
+            if !self.measure_to(look, &mut open[index])? {
                 return Ok(false);
             }
             if open[index].answer.is_some() {
@@ -113,14 +114,8 @@ impl Confirmation<'_, '_> {
         Ok(screened.into_iter().map(|screened| screened.end).collect())
     }
 
-    /// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
-    fn alpha(&self, screened: &[Screened]) -> f64 {
-        let verdicts = verdicts_given(self.config, self.subjects, screened);
-        decide::confirmation_alpha(self.config.alpha, (verdicts + self.config.others) * self.config.family)
-    }
-
     /// All that is to be measured once more, target by target, as layouts are a target's, and what was flagged first.
-    fn open(&mut self, screened: &[Screened], alpha: f64) -> Result<Vec<Open>> {
+    fn open(&mut self, screened: &[Screened]) -> Result<Vec<Open>> {
         let subjects = self.subjects;
         let mut open = Vec::new();
         for (index, (subject, screened)) in subjects.iter().zip(screened).enumerate() {
@@ -131,7 +126,7 @@ impl Confirmation<'_, '_> {
                     subject: index,
                     question,
                     settled: settled.clone(),
-                    pairs_per_layout: pairs_per_layout(figures, &config, alpha),
+                    pairs_per_layout: pairs_per_layout(figures, &config, self.alpha),
                     measurement: None,
                     answer: None,
                     config: if question == Question::FirstCall { first_calls::judged(&config) } else { config.clone() },
@@ -158,7 +153,7 @@ impl Confirmation<'_, '_> {
     }
 
     /// Measures up to a look, the last one of which gives the answer; false if it was there before.
-    fn measure_to(&mut self, look: usize, open: &mut Open, alpha: f64) -> Result<bool> {
+    fn measure_to(&mut self, look: usize, open: &mut Open) -> Result<bool> {
         if open.answer.is_some() {
             return Ok(false);
         }
@@ -171,7 +166,7 @@ impl Confirmation<'_, '_> {
             let on_one =
                 unit == Unit::Pair && matches!(open.question, Question::Pairs(Placed::Drawn | Placed::Uncertain));
             let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
-            Measurement::new(&open.config, settled, unit, alpha)
+            Measurement::new(&open.config, settled, unit, self.alpha)
         };
         let Some(units) = measurement.units_at(look) else {
             open.answer = Some(self.answer(open, measurement)?);
@@ -248,18 +243,8 @@ impl Confirmation<'_, '_> {
     }
 }
 
-/// As many verdicts as pairs may give on a test.
-pub(super) fn verdicts(config: &Config, subject: &Subject<'_>) -> usize {
-    verdicts_of_pairs(&gates(config, subject))
-}
-
-/// As many as they gave.
-pub(super) fn verdicts_given(config: &Config, subjects: &[&Subject<'_>], screened: &[Screened]) -> usize {
-    let measured = subjects.iter().zip(screened).filter(|(_, screened)| screened.end.result.is_ok());
-    measured.map(|(subject, _)| verdicts(config, subject)).sum()
-}
-
-fn gates(config: &Config, subject: &Subject<'_>) -> Vec<Metric> {
+/// The metrics that decide on a test.
+pub(super) fn gates(config: &Config, subject: &Subject<'_>) -> Vec<Metric> {
     config.on(subject.terms).metering.map_or_else(Vec::new, |metering| metering.gates)
 }
 

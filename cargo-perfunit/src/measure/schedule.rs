@@ -4,7 +4,8 @@ use super::alone::Alone;
 use super::bench::{Bench, Config};
 use super::bound::{self, Found};
 use super::classify;
-use super::confirm::{Confirmation, Screened, verdicts, verdicts_given};
+use super::confirm::{Confirmation, Screened, gates};
+use super::confirmed::verdicts_of_pairs;
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::{self, Task};
@@ -55,17 +56,19 @@ pub fn measure_all(
     let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
     let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
+    let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&gates(config, subject));
+    // Verdicts that pairs have given.
     let mut done = 0;
     while !waiting.is_empty() {
         screening.config.deadline = config.deadline.map(before_confirmation);
         let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
-        let to_come: usize = put_off.iter().map(|waiting| verdicts(config, waiting.subject)).sum();
-        let others = config.others + done + to_come;
-        done += verdicts_given(config, &subjects, &screened);
-        let config = Config { others, ..config.clone() };
+        let measured = subjects.iter().zip(&screened).filter(|(_, screened)| screened.end.result.is_ok());
+        done += measured.map(|(subject, _)| verdicts(subject)).sum::<usize>();
+        let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
+        let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
         let Screening { layouts, random, .. } = &mut screening;
         let mut confirmation =
-            Confirmation { bench, config: &config, sides, subjects: &subjects, observer, layouts, random };
+            Confirmation { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
         let ends = confirmation.run(screened)?;
         places.into_iter().zip(ends).for_each(|(place, end)| tests[place] = Some(end));
         if !put_off.is_empty() {

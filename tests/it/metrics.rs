@@ -117,8 +117,13 @@ fn a_block_more_is_counted_exactly_and_decides_only_if_it_is_asked_to() {
     let keeps = test(&document, "tests::keeps");
     assert_eq!(keeps["cross_check"]["kind"], "work-alone", "{keeps}");
     assert_eq!(keeps["metrics"]["time"]["change"], keeps["change"]);
-    for metric in ["allocations", "allocated-bytes", "peak-heap", "page-faults", "context-switches", "written-bytes"] {
-        assert_eq!(test(&document, "tests::maps")["metrics"][metric]["verdict"], "same", "{metric}: {document}");
+    let of_maps = |metric: &str| test(&document, "tests::maps")["metrics"][metric]["verdict"].clone();
+    for metric in ["allocations", "allocated-bytes", "peak-heap", "written-bytes"] {
+        assert_eq!(of_maps(metric), "same", "{metric}: {document}");
+    }
+    // What the machine does meanwhile counts too: a page that it took back, a wait for one that it reads.
+    for metric in ["page-faults", "context-switches"] {
+        assert!(["same", "varies"].contains(&of_maps(metric).as_str().unwrap()), "{metric}: {document}");
     }
     assert_eq!(document["summary"]["gates"], serde_json::json!(["time"]));
 

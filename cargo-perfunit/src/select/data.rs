@@ -9,6 +9,7 @@ use crate::git::path::is_rust;
 use crate::model::{Effect, ReachedBy, Sides, TargetId, TargetKind, Warning};
 use crate::select::reach::{Graph, PackageNode};
 use crate::select::source::{ChangedInput, InputKind, SourceDiff, is_document};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The changed data files that the configuration has a rule for.
@@ -23,14 +24,16 @@ pub struct Ruled {
 }
 
 /// Takes out of the difference the data files that the configuration has a rule for.
-pub fn apart(versions: &Versions, rules: &TestRules, diff: &mut SourceDiff) -> Ruled {
+///
+/// `code` gives all Rust code.
+pub fn apart<'a>(code: &dyn Fn() -> &'a [u8], rules: &TestRules, diff: &mut SourceDiff) -> Ruled {
     let mut found = Ruled::default();
     let inputs = std::mem::take(&mut diff.inputs);
     for input in inputs {
         let rule = if input.kind == InputKind::Data { rules.data(&input.path) } else { Data::Unruled };
         match rule {
             Data::Unruled => diff.inputs.push(input),
-            Data::Reaches(_) | Data::Ignored(_) if is_compiled_in(versions, &input.path) => {
+            Data::Reaches(_) | Data::Ignored(_) if is_compiled_in(&String::from_utf8_lossy(code()), &input.path) => {
                 found.warnings.push(Warning::CompiledIn { path: input.path.clone() });
                 diff.inputs.push(input);
             }
@@ -41,12 +44,16 @@ pub fn apart(versions: &Versions, rules: &TestRules, diff: &mut SourceDiff) -> R
     found
 }
 
-/// True if some line of Rust code includes a file of this name.
-fn is_compiled_in(versions: &Versions, path: &str) -> bool {
+/// True if some line or statement of this code includes a file of this name.
+fn is_compiled_in(code: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let code = all_rust(versions);
-    let code = String::from_utf8_lossy(&code);
-    code.lines().any(|line| line.contains(name) && line.contains("include"))
+    code.match_indices(name).any(|(at, _)| {
+        let before = &code[..at];
+        let line = before.rfind('\n').unwrap_or(0);
+        let statement = before.rfind([';', '{', '}']).unwrap_or(0);
+        let end = code[at..].find('\n').map_or(code.len(), |length| at + length);
+        code[line.min(statement)..end].contains("include")
+    })
 }
 
 /// For each target that can see some, the changed files that are neither code nor part of the build.
@@ -82,11 +89,21 @@ pub fn read_by(
     Ok(files)
 }
 
-/// For changed data files the folders of the packages, apart from their own, whose code has a path to them in a text: that
-/// names the file or its folder and, if it lies in another package, that package's folder.
-pub fn named_by(versions: &Versions, graph: &Graph, diff: &SourceDiff) -> BTreeMap<String, BTreeSet<String>> {
+/// By a path or folder those of packages.
+type Folders = BTreeMap<String, BTreeSet<String>>;
+
+/// What paths in the code of the packages lead to: what is in [`Graph::named_by`] and [`Graph::started_by`].
+pub fn named_in_code(versions: &Versions, graph: &Graph, diff: &SourceDiff) -> (Folders, Folders) {
+    let known = OnceCell::new();
+    let parts = || known.get_or_init(|| parts(versions, graph));
+    (named_by(&parts, graph, diff), started_by(&parts, graph))
+}
+
+/// For changed data files the folders of the packages whose code has a path to them in a text: that names the file or its
+/// folder and, if it lies in another package, that package's folder.
+fn named_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph, diff: &SourceDiff) -> Folders {
     let data: Vec<&ChangedInput> = diff.inputs.iter().filter(|input| input.kind == InputKind::Data).collect();
-    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut found = Folders::new();
     if data.is_empty() {
         return found;
     }
@@ -94,15 +111,21 @@ pub fn named_by(versions: &Versions, graph: &Graph, diff: &SourceDiff) -> BTreeM
     if !data.iter().any(|input| graph.packages.iter().any(|package| is_other(&input.path, package))) {
         return found;
     }
-    let parts = parts(versions, graph);
+    let parts = parts();
     for ChangedInput { path, .. } in data {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let folder = folder.rsplit('/').next().unwrap_or_default();
+        let last_folder = folder.rsplit('/').next().unwrap_or_default();
         let home = graph.nearest_package(path).map(|position| graph.packages[position].dir.as_str());
         let home = home.and_then(|dir| dir.rsplit('/').next()).unwrap_or_default();
-        for package in graph.packages.iter().filter(|package| is_other(path, package)) {
-            let names = |part: &str| parts.get(package.dir.as_str()).is_some_and(|known| known.contains(part));
-            if (names(name) || names(folder)) && (home.is_empty() || names(home)) {
+        for package in &graph.packages {
+            let Some(Parts { code, of_tests }) = parts.get(package.dir.as_str()) else { continue };
+            let is_named = if is_other(path, package) {
+                let names = |part: &str| code.contains(part) || of_tests.contains(part);
+                (names(name) || names(last_folder)) && (home.is_empty() || names(home))
+            } else {
+                code.contains(name) || (folder != package.dir && code.contains(last_folder))
+            };
+            if is_named {
                 found.entry(path.clone()).or_default().insert(package.dir.clone());
             }
         }
@@ -115,17 +138,18 @@ fn is_of(graph: &Graph, path: &str, dir: &str) -> bool {
 }
 
 /// By the folder of each package with binaries those of the packages whose code names one of them.
-pub fn started_by(versions: &Versions, graph: &Graph) -> BTreeMap<String, BTreeSet<String>> {
-    let mut started: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+fn started_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph) -> Folders {
+    let mut started = Folders::new();
     let programs = |package: &PackageNode| package.targets.iter().any(|target| target.id.kind == TargetKind::Bin);
     if !graph.packages.iter().any(programs) {
         return started;
     }
-    let parts = parts(versions, graph);
+    let parts = parts();
     for package in &graph.packages {
         let binaries = package.targets.iter().filter(|target| target.id.kind == TargetKind::Bin);
         for binary in binaries.map(|target| &target.id.name) {
-            let by = parts.iter().filter(|(_, parts)| parts.contains(binary)).map(|(dir, _)| (*dir).to_owned());
+            let names = |parts: &Parts| parts.code.contains(binary) || parts.of_tests.contains(binary);
+            let by = parts.iter().filter(|(_, parts)| names(parts)).map(|(dir, _)| (*dir).to_owned());
             started.entry(package.dir.clone()).or_default().extend(by);
         }
     }
@@ -133,12 +157,24 @@ pub fn started_by(versions: &Versions, graph: &Graph) -> BTreeMap<String, BTreeS
     started
 }
 
-/// What can be a part of a path in the code of each package, in both versions, by its folder.
-fn parts<'a>(versions: &Versions, graph: &'a Graph) -> BTreeMap<&'a str, BTreeSet<String>> {
-    let mut parts: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+/// What can be a part of a path in the code of a package, in both versions.
+#[derive(Debug, Default)]
+struct Parts {
+    /// In library, binaries and their unit tests.
+    code: BTreeSet<String>,
+    /// In the folders of integration tests, benchmarks and examples.
+    of_tests: BTreeSet<String>,
+}
+
+/// By the package's folder.
+type PartsOfPackages<'a> = BTreeMap<&'a str, Parts>;
+
+fn parts<'a>(versions: &Versions, graph: &'a Graph) -> PartsOfPackages<'a> {
+    let mut parts = PartsOfPackages::new();
     each_rust_file(versions, |path, text| {
         if let Some(position) = graph.nearest_package(path) {
             let known = parts.entry(&graph.packages[position].dir).or_default();
+            let known = if graph.is_beside_the_library(path) { &mut known.of_tests } else { &mut known.code };
             parts_of_paths(&String::from_utf8_lossy(&text), known);
         }
     });
@@ -175,6 +211,16 @@ fn each_rust_file(versions: &Versions, mut each: impl FnMut(&str, Vec<u8>)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_compiled_in_where_a_statement_includes_it() {
+        let check = |code: &str, expected| assert_eq!(is_compiled_in(code, "data/x.bin"), expected, "{code}");
+        check("const X: &[u8] = include_bytes!(\"x.bin\");", true);
+        check("f();\nconst X: &[u8] = include_bytes!(concat!(\n    env!(\"DIR\"),\n    \"/x.bin\"\n));", true);
+        check("include_str! { \"x.bin\" }", true);
+        check("include!(\"a.rs\");\nopen(\"x.bin\");", false);
+        check("x.bin", false);
+    }
 
     #[test]
     fn a_file_is_named_by_a_part_of_a_path() {

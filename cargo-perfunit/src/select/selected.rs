@@ -11,7 +11,7 @@ use super::source::{self, ChangedInput, FileChange, Holder, InputKind, SourceDif
 use super::target_files::TargetFiles;
 use super::wanted::Wanted;
 use crate::build::shadow::{Injected, Injections};
-use crate::build::{Builder, Pairing, Place, TestCode};
+use crate::build::{Builder, Pairing, Place, TestCode, contains};
 use crate::cargo::{self, Package, Target, Workspace};
 use crate::error::{Error, Result};
 use crate::git::{FileSet, Versions};
@@ -139,7 +139,9 @@ impl Selected {
 /// Compares the sources and decides which targets to build.
 pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<Selected> {
     let _span = tracing::info_span!("select").entered();
-    let diff = source_diff(versions)?;
+    let code = OnceCell::new();
+    let code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+    let diff = source_diff(versions, &code)?;
     let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
     if wanted.scope.asks_for(TargetKind::Doctest) {
         workspace.add_doctests();
@@ -169,7 +171,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         on_request: Vec::new(),
     };
     selected.leave_out_unwanted();
-    let Ruled { reaching, ignored, warnings } = data::apart(versions, &selected.rules, &mut selected.diff);
+    let Ruled { reaching, ignored, warnings } = data::apart(&code, &selected.rules, &mut selected.diff);
     selected.ignored = ignored;
     selected.warnings.extend(warnings);
     if wanted.all_tests || !selected.diff.is_empty() || !reaching.is_empty() {
@@ -245,7 +247,8 @@ impl Selected {
     }
 }
 
-fn source_diff(versions: &Versions) -> Result<SourceDiff> {
+/// `code` gives all Rust code.
+fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<SourceDiff> {
     let Versions { repository, files, .. } = versions;
     let mut changes = Vec::new();
     for path in files.base.changed(&files.head) {
@@ -256,11 +259,7 @@ fn source_diff(versions: &Versions) -> Result<SourceDiff> {
             head: read(&files.head)?,
         });
     }
-    let texts = OnceCell::new();
-    let mentioned = |name: &str| {
-        texts.get_or_init(|| data::all_rust(versions)).windows(name.len()).any(|window| window == name.as_bytes())
-    };
-    Ok(source::diff(&changes, &mentioned))
+    Ok(source::diff(&changes, &|name| contains(code(), name.as_bytes())))
 }
 
 /// Head's workspace, with the packages that only base puts in the place of others, and the root of its tree.

@@ -20,7 +20,8 @@ pub struct Graph {
     pub external: BTreeMap<String, BTreeSet<String>>,
     /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.
     pub outside: Vec<String>,
-    /// For changed data files the folders of other packages than their own whose code names them.
+    /// For changed data files the folders of the packages whose code names them; of their own package only code of its
+    /// library and binaries counts.
     pub named_by: BTreeMap<String, BTreeSet<String>>,
     /// By the folder of a package those of packages whose code names a binary of it: all their tests may start it.
     pub started_by: BTreeMap<String, BTreeSet<String>>,
@@ -80,6 +81,13 @@ impl Graph {
         }
     }
 
+    /// True in the folders of a package that have what uses its library: tests, benchmarks, examples.
+    pub(crate) fn is_beside_the_library(&self, path: &str) -> bool {
+        let inside = self.nearest_package(path).and_then(|position| within(path, &self.packages[position].dir));
+        let folder = inside.and_then(|inside| inside.split_once('/'));
+        folder.is_some_and(|(folder, _)| ["tests", "benches", "examples"].contains(&folder))
+    }
+
     /// True for files in folders of packages outside the workspace.
     pub(crate) fn is_outside(&self, path: &str) -> bool {
         self.nearest_package(path).is_none() && self.outside.iter().any(|dir| is_below(path, dir))
@@ -88,7 +96,12 @@ impl Graph {
 
 /// True if the path is inside the folder.
 pub(crate) fn is_below(path: &str, dir: &str) -> bool {
-    dir.is_empty() || path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
+    within(path, dir).is_some()
+}
+
+/// The path from the folder, if it is inside.
+pub(crate) fn within<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
+    if dir.is_empty() { Some(path) } else { path.strip_prefix(dir)?.strip_prefix('/') }
 }
 
 #[cfg(test)]
@@ -127,5 +140,9 @@ mod tests {
         assert_eq!(graph.nearest_package("crates/ab/src/lib.rs"), Some(0));
         assert_eq!(graph.nearest_package("fuzz/main.rs"), None);
         assert!(graph.is_outside("fuzz/main.rs") && !graph.is_outside("main.rs"));
+        assert!(graph.is_beside_the_library("crates/a/tests/it.rs") && graph.is_beside_the_library("benches/a/b.bin"));
+        assert!(
+            !graph.is_beside_the_library("crates/a/src/tests/a.rs") && !graph.is_beside_the_library("crates/a/tests")
+        );
     }
 }

@@ -142,11 +142,7 @@ impl<'a> Sources<'a> {
             self.nowhere.insert(path.clone());
             return;
         };
-        let dir = &self.graph.packages[package].dir;
-        let beside_the_library = ["tests", "benches", "examples"].iter().any(|folder| {
-            let folder = if dir.is_empty() { (*folder).to_owned() } else { format!("{dir}/{folder}") };
-            is_below(path, &folder)
-        });
+        let beside_the_library = self.graph.is_beside_the_library(path);
         // The targets that held a removed file declare it no longer: that is a change of theirs.
         if beside_the_library && item.change == ChangeKind::Removed {
             self.nowhere.insert(path.clone());
@@ -184,8 +180,10 @@ impl<'a> Sources<'a> {
             InputKind::ManifestVersion => self.in_package(path, |path| ReachedBy::Version { path }, Exported::No),
             InputKind::BuildScript => self.in_package(path, |path| ReachedBy::BuildScript { path }, Exported::Yes),
             InputKind::Data => {
-                // The library can only have it built in if it lies beside its code; that is a habit, not a rule.
-                let exported = if self.is_in_library_folder(&path) { Exported::Yes } else { Exported::No };
+                // What the library has built in lies beside its code, or is what a build script reads; else its code names it.
+                let is_built_in = self.is_in_library_folder(&path)
+                    || (self.has_build_script(&path) && !self.graph.is_beside_the_library(&path));
+                let exported = if is_built_in { Exported::Yes } else { Exported::No };
                 self.in_package(path, |path| ReachedBy::File { path }, exported);
             }
         }
@@ -210,6 +208,11 @@ impl<'a> Sources<'a> {
             let library = targets.iter().find(|target| target.id.kind == TargetKind::Lib);
             library.is_some_and(|library| is_below(path, parent(&library.root)))
         })
+    }
+
+    fn has_build_script(&self, path: &str) -> bool {
+        let package = self.graph.nearest_package(path);
+        package.is_some_and(|package| self.graph.packages[package].build_script.is_some())
     }
 
     fn everywhere(&mut self, cause: ReachedBy) {

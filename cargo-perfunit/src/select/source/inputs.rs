@@ -24,7 +24,7 @@ pub(crate) fn fate(change: &FileChange, mentioned: &dyn Fn(&str) -> bool) -> Fat
         "rust-toolchain" | "rust-toolchain.toml" => cargo_config(change),
         "config" | "config.toml" if folder == ".cargo" || folder.ends_with("/.cargo") => cargo_config(change),
         _ if has_extension(name, &["rs"]) => Fate::Rust,
-        _ if is_tooling(folder, name) => Fate::Irrelevant(Irrelevance::Tooling),
+        _ if is_tooling(folder, name) && !mentioned(name) => Fate::Irrelevant(Irrelevance::Tooling),
         _ if is_documentation(folder, name) && !mentioned(name) => Fate::Irrelevant(Irrelevance::Documentation),
         _ => Fate::Input(InputKind::Data),
     }
@@ -254,7 +254,10 @@ mod tests {
 
     #[track_caller]
     fn check_path(path: &str, expected: &Fate) {
-        assert_eq!(fate(&change(path, "a", "b"), &|name| name == "spec.md" || name == "CHANGES.md"), *expected);
+        assert_eq!(
+            fate(&change(path, "a", "b"), &|name| ["spec.md", "CHANGES.md", "clippy.toml"].contains(&name)),
+            *expected
+        );
     }
 
     #[test]
@@ -332,7 +335,8 @@ checksum = "bb"
     }
 
     #[test]
-    fn documentation_that_the_code_mentions_is_data() {
+    fn what_the_code_mentions_is_data() {
+        check_path("clippy.toml", &Fate::Input(InputKind::Data));
         check_path("README.md", &Fate::Irrelevant(Irrelevance::Documentation));
         check_path("LICENSE-MIT", &Fate::Irrelevant(Irrelevance::Documentation));
         check_path("docs/guide.md", &Fate::Irrelevant(Irrelevance::Documentation));

@@ -170,10 +170,22 @@ fn build_scripts_and_cargo_config_reach_code() {
 
 #[test]
 fn data_reaches_the_targets_of_its_package() {
-    check("core/data/a.json", "1", "2", &["core", "core::it"]);
+    check("core/tests/data/a.json", "1", "2", &["core", "core::it"]);
     check("core/src/table.bin", "1", "2", ALL);
     check("data/a.json", "1", "2", &[]);
     check("testdata/a.json", "1", "2", &["app::bin/app", "app::cli", "app::other", "mid"]);
+}
+
+#[test]
+fn data_that_a_library_has_built_in_reaches_all_that_depend_on_it() {
+    // Its build script may read it.
+    check("core/proto/a.proto", "1", "2", ALL);
+    let mut graph = graph();
+    graph.packages.iter_mut().for_each(|package| package.build_script = None);
+    let count = |graph: &Graph| reached_in(graph, &[("core/proto/a.proto", "1", "2")]).targets.len();
+    assert_eq!(count(&graph), 2);
+    graph.named_by.insert("core/proto/a.proto".to_owned(), ["core".to_owned()].into());
+    assert_eq!(count(&graph), ALL.len());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Two versions with their files.
 
-use super::{FileSet, Repository, Version};
+use super::path::join;
+use super::{FileSet, Mode, Repository, Version};
 use crate::error::Result;
 use crate::model::{Side, Sides, VersionName};
 use std::collections::BTreeSet;
@@ -23,10 +24,34 @@ impl Versions {
         Ok(Self { repository: Rc::new(repository), sides, files })
     }
 
-    /// The content of a file of a version, if it has it.
+    /// The content of a file of a version, if it has it; of a link the path to its target.
     pub fn read_file(&self, files: &FileSet, path: &str) -> Option<Vec<u8>> {
         let path = Path::new(path);
         files.entries.get(path).and_then(|entry| self.repository.read(entry, path).ok())
+    }
+
+    /// The path of a file without the links in it; `None` if it leaves the repository, or goes round in a circle.
+    pub fn resolve(&self, files: &FileSet, path: &str) -> Option<String> {
+        // As many as Linux follows.
+        const MOST: usize = 40;
+        let mut links = 0;
+        let mut found = String::new();
+        let mut ahead: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        while let Some(segment) = ahead.pop() {
+            let here = join(&found, &segment)?;
+            let entry = files.entries.get(Path::new(&here)).filter(|entry| entry.mode == Mode::Symlink);
+            let Some(entry) = entry else {
+                found = here;
+                continue;
+            };
+            let target = String::from_utf8(self.repository.read(entry, Path::new(&here)).ok()?).ok()?;
+            links += 1;
+            if links > MOST || target.starts_with('/') {
+                return None;
+            }
+            ahead.extend(target.split('/').rev().map(str::to_owned));
+        }
+        Some(found)
     }
 
     /// Paths of the files that differ, as text.

@@ -8,9 +8,10 @@ use crate::build::shadow::Injections;
 use crate::build::{Builder, Place};
 use crate::cargo::{self, Workspace};
 use crate::error::Result;
-use crate::git::{FileSet, Versions};
+use crate::git::{FileSet, Mode, Versions};
 use crate::model::Sides;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// The graph for `reach`, with the files of both sides: a removed file belongs to the target that had it.
 pub fn graph(
@@ -20,6 +21,10 @@ pub fn graph(
     diff: &SourceDiff,
 ) -> Result<(Graph, TargetFiles)> {
     let changed = versions.changed_paths();
+    let links_differ = [&versions.files.base, &versions.files.head].into_iter().any(|files| {
+        let mut entries = changed.iter().filter_map(|path| files.entries.get(Path::new(path)));
+        entries.any(|entry| entry.mode == Mode::Symlink)
+    });
     let mut files = TargetFiles::new();
     let mut packages = Vec::new();
     for package in &workspace.packages {
@@ -27,7 +32,7 @@ pub fn graph(
         for target in &package.targets {
             let head = modules(versions, &versions.files.head, &target.root);
             // Modules are followed from the root: without a changed file among them both sides have the same.
-            let same = !head.is_empty() && !head.keys().any(|path| changed.contains(path));
+            let same = !links_differ && !head.is_empty() && !head.keys().any(|path| changed.contains(path));
             let base = if same { head.clone() } else { modules(versions, &versions.files.base, &target.root) };
             let sides = Sides { base, head };
             let mut union = sides.head.clone();
@@ -55,8 +60,7 @@ pub fn graph(
     let outside = outside_packages(&versions.files.head, workspace);
     let external = external(builder, versions, workspace, diff)?;
     let mut graph = Graph { root: workspace.root.clone(), packages, external, outside, ..Graph::default() };
-    graph.named_by = data::named_by(versions, &graph, diff);
-    graph.started_by = data::started_by(versions, &graph);
+    (graph.named_by, graph.started_by) = data::named_in_code(versions, &graph, diff);
     Ok((graph, files))
 }
 

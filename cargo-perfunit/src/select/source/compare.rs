@@ -75,7 +75,7 @@ fn without_repeated_blocks(items: &mut Vec<Item>) {
     items.retain(|item| {
         item.kind != ItemKind::Impl
             || !item.implements.is_empty()
-            || seen.insert((item.scope.clone(), item.test_only, item.code.text.clone()))
+            || seen.insert((item.scope.clone(), item.test_only, item.decided_by.clone(), item.code.text.clone()))
     });
 }
 
@@ -86,8 +86,9 @@ fn same_code(base: &[Item], head: &[Item]) -> bool {
 /// Matches the items of one file. Changed ones, as in head, go to `found`; those without a partner are returned.
 fn compare(base: Vec<Item>, head: Vec<Item>, found: &mut Vec<Item>) -> Unmatched {
     let identity = |item: &Item| (item.kind, item.scope.clone(), item.header.clone(), item.name.clone());
-    let unchanged = |item: &Item| (identity(item), item.code.text.clone());
-    let (base, head, _) = pair(base, head, unchanged);
+    let same_code = |item: &Item| (identity(item), item.code.text.clone());
+    let (base, head, _) = pair(base, head, |item| (same_code(item), item.decided_by.clone()));
+    let (base, head, decided_otherwise) = pair(base, head, same_code);
     let (base, head, changed) = pair(base, head, identity);
     found.extend(changed.into_iter().map(|(_, head)| head));
 
@@ -101,7 +102,17 @@ fn compare(base: Vec<Item>, head: Vec<Item>, found: &mut Vec<Item>) -> Unmatched
         found.iter().chain(&added).filter(|item| item.kind == ItemKind::Impl).map(|item| item.header.clone()).collect();
     // A changed header stands for all that is unchanged below it.
     found.extend(same_inside.into_iter().map(|(_, head)| head).filter(|head| !headers.contains(&head.header)));
+    // So does a changed condition. Without one the conditions of two parts were exchanged, or what is below them.
+    let stands_for = |around: &Item, item: &Item| decides(around.kind) && (item.test_only || !around.test_only);
+    let is_told = |item: &Item| found.iter().chain(&added).chain(&removed).any(|around| stands_for(around, item));
+    let untold: Vec<Item> = decided_otherwise.into_iter().map(|(_, head)| head).filter(|item| !is_told(item)).collect();
+    found.extend(untold);
     Unmatched { removed, added }
+}
+
+/// Whether what is below an item of this kind depends on its attributes, or on the text around it.
+fn decides(kind: ItemKind) -> bool {
+    matches!(kind, ItemKind::Attributes | ItemKind::Impl | ItemKind::MacroCall | ItemKind::Module | ItemKind::Trait)
 }
 
 /// Pairs items of equal key, first with first; returns what is left of both and the pairs.

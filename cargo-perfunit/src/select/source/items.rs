@@ -35,6 +35,8 @@ pub struct Item {
     pub is_test: bool,
     /// What must hold for it to be compiled; unknown below a macro.
     pub condition: Condition,
+    /// What is written around it that decides what becomes of it: see [`Surroundings`].
+    pub decided_by: String,
     /// Its tokens. Of an impl block, trait or inline module only the header: what is inside are items of their own.
     pub code: Code,
     /// For a test its tokens without the attributes that leave its work alone, such as `#[ignore]`.
@@ -57,6 +59,7 @@ impl Item {
             test_only: false,
             is_test: false,
             condition: Condition::default(),
+            decided_by: String::new(),
             code,
             workload: None,
         }
@@ -117,7 +120,7 @@ macro_rules! associated_item {
 
 impl Collector {
     fn add(&mut self, kind: ItemKind, ident: String, line: usize, code: Code) -> &mut Item {
-        let Surroundings { scope, owner, test_only, condition, .. } = self.around.clone();
+        let Surroundings { scope, owner, test_only, condition, decided_by, .. } = self.around.clone();
         let name = match kind {
             // The block is called like the type, and already around itself for its header.
             ItemKind::Impl => self.around.owned_by(Owner::default()).name(&ident),
@@ -135,6 +138,7 @@ impl Collector {
             test_only,
             is_test: false,
             condition,
+            decided_by,
             code,
             workload: None,
         });
@@ -294,10 +298,11 @@ impl Collector {
     }
 
     fn inner_function(&mut self, function: InnerFn, is_known_test: bool) {
-        let InnerFn { scope, ident, attributes, tokens } = function;
+        let InnerFn { scope, enclosing, ident, attributes, tokens } = function;
         let is_test = is_known_test || is_test(&attributes);
         let code = if is_test { Code::of(tokens) } else { Code::with_documentation(tokens) };
-        let around = scope.iter().fold(self.around.clone(), |around, module| around.inside(module));
+        let around = self.around.behind(enclosing.into_iter());
+        let around = scope.iter().fold(around, |around, module| around.inside(module));
         let test_only = around.test_only || is_test || is_test_only(&attributes);
         let workload = is_test.then(|| code.text.clone());
         self.within(around, |collector| {

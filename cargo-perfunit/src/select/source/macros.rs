@@ -12,6 +12,8 @@ use syn::{Attribute, Path};
 pub(crate) struct InnerFn {
     /// `mod` blocks inside the call.
     pub scope: Vec<String>,
+    /// What stands before each of the braces around it: the condition of a `cfg_if!`, the header of an impl block.
+    pub enclosing: Vec<TokenStream>,
     pub ident: Ident,
     pub attributes: Vec<Attribute>,
     pub tokens: TokenStream,
@@ -20,7 +22,7 @@ pub(crate) struct InnerFn {
 /// Takes the functions out of the tokens of a macro call; returns them and what is left.
 pub(crate) fn take_functions(tokens: TokenStream) -> (Vec<InnerFn>, TokenStream) {
     let mut functions = Vec::new();
-    let rest = take(tokens, &mut Vec::new(), &mut functions);
+    let rest = take(tokens, &Around::default(), &mut functions);
     (functions, rest)
 }
 
@@ -69,7 +71,14 @@ fn given_name(trees: &[TokenTree]) -> Option<(String, Span)> {
     }
 }
 
-fn take(tokens: TokenStream, scope: &mut Vec<String>, functions: &mut Vec<InnerFn>) -> TokenStream {
+/// Where in a macro call we are.
+#[derive(Clone, Default)]
+struct Around {
+    scope: Vec<String>,
+    enclosing: Vec<TokenStream>,
+}
+
+fn take(tokens: TokenStream, around: &Around, functions: &mut Vec<InnerFn>) -> TokenStream {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let mut rest: Vec<TokenTree> = Vec::new();
     let mut at = 0;
@@ -78,18 +87,18 @@ fn take(tokens: TokenStream, scope: &mut Vec<String>, functions: &mut Vec<InnerF
             let head = rest.split_off(start_of_function(&rest));
             let attributes = attributes(&head);
             let tokens = head.into_iter().chain(trees[at..end].iter().cloned()).collect();
-            functions.push(InnerFn { scope: scope.clone(), ident, attributes, tokens });
+            let Around { scope, enclosing } = around.clone();
+            functions.push(InnerFn { scope, enclosing, ident, attributes, tokens });
             at = end;
             continue;
         }
         match &trees[at] {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                let module = module_before(&trees[..at]);
-                scope.extend(module.clone());
-                rest.push(Group::new(Delimiter::Brace, take(group.stream(), scope, functions)).into());
-                if module.is_some() {
-                    scope.pop();
-                }
+                let mut around = around.clone();
+                around.scope.extend(module_before(&trees[..at]));
+                let ended = rest.iter().rposition(ends_function).map_or(0, |end| end + 1);
+                around.enclosing.push(rest[ended..].iter().cloned().collect());
+                rest.push(Group::new(Delimiter::Brace, take(group.stream(), &around, functions)).into());
             }
             tree => rest.push(tree.clone()),
         }

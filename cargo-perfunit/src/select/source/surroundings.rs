@@ -1,8 +1,9 @@
 //! Where in a file an item stands: inline modules, impl block or trait. What an item is called follows from it.
 
-use super::attributes::{is_test_only, may_read_documentation};
+use super::attributes::{is_attribute_macro, is_test_only, may_read_documentation};
 use super::condition::Condition;
 use super::normalise::{Code, bare};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Attribute, ItemImpl, ItemTrait, Type};
 
@@ -40,6 +41,9 @@ pub(super) struct Surroundings {
     pub test_only: bool,
     /// What must hold for all that is here to be compiled.
     pub condition: Condition,
+    /// What is written around that decides what becomes of what is here: conditions, attribute macros, and what stands
+    /// before it in a macro call.
+    pub decided_by: String,
     /// True in what an attribute macro is applied to.
     pub documentation_counts: bool,
 }
@@ -54,12 +58,24 @@ impl Surroundings {
 
     /// Below attributes that may confine an item to tests, or hand it to a macro.
     pub fn below(&self, attributes: &[Attribute]) -> Self {
+        let deciding = attributes.iter().filter(|attribute| {
+            let path = attribute.path();
+            path.is_ident("cfg") || is_attribute_macro(path)
+        });
+        let deciding = deciding.map(ToTokens::to_token_stream);
         Self {
             test_only: self.test_only || is_test_only(attributes),
             condition: self.condition.and(Condition::of(attributes)),
             documentation_counts: self.documentation_counts || may_read_documentation(attributes),
-            ..self.clone()
+            ..self.behind(deciding)
         }
+    }
+
+    /// Behind these texts.
+    pub fn behind(&self, texts: impl Iterator<Item = TokenStream>) -> Self {
+        let mut around = self.clone();
+        texts.for_each(|text| around.decided_by.push_str(&Code::of(text).text));
+        around
     }
 
     /// The code of what carries these attributes here.

@@ -190,3 +190,43 @@ fn a_build_script_is_an_input() {
     assert!(diff(&[change("build.rs", "// a\nfn main() {}")], &|_| false).is_empty());
     assert_eq!(diff(&[change("src/build.rs", "fn main() { f() }")], &|_| false).items.len(), 1);
 }
+
+#[test]
+fn what_stands_below_another_condition_is_changed() {
+    let modules = |first: &str, second: &str| {
+        format!("#[cfg({first})]\nmod m {{\nfn f() {{ 1 }}\n}}\n#[cfg({second})]\nmod m {{\nfn f() {{ 2 }}\n}}")
+    };
+    let swapped = ["Changed Function m::f:3", "Changed Function m::f:7"];
+    check(&modules("a", "not(a)"), &modules("not(a)", "a"), &swapped);
+    // The other order of the two is no change; another condition is one of the module.
+    check(
+        "#[cfg(a)] mod m { fn f() { 1 } impl S {} } #[cfg(b)] mod m { fn f() { 2 } impl S {} }",
+        "#[cfg(b)] mod m { fn f() { 2 } impl S {} } #[cfg(a)] mod m { fn f() { 1 } impl S {} }",
+        &[],
+    );
+    check(&modules("a", "not(a)"), &modules("b", "not(a)"), &["Changed Module m:2"]);
+    // A change of tests does not stand for one of code.
+    check(
+        &format!("{}\n#[cfg(test)]\nmod tests {{}}", modules("a", "b")),
+        &format!("{}\n#[cfg(all(test, a))]\nmod tests {{}}", modules("b", "a")),
+        &[swapped[0], swapped[1], "Changed Module tests:10"],
+    );
+    check(
+        "#[pymethods] impl S { fn f() {} }\nimpl S { fn g() {} }",
+        "#[pymethods] impl S { fn g() {} }\nimpl S { fn f() {} }",
+        &["Changed Method S::g:1", "Changed Method S::f:2"],
+    );
+}
+
+#[test]
+fn functions_in_another_part_of_a_macro_call_are_changed() {
+    let branches = |one: u8, other: u8| {
+        format!("cfg_if! {{ if #[cfg(a)] {{\nfn f() {{ {one} }}\n}} else {{\nfn f() {{ {other} }}\n}} }}")
+    };
+    check(&branches(1, 2), &branches(2, 1), &["Changed Function f:2", "Changed Function f:4"]);
+    check(
+        "m! { impl A { fn f() {} }\nimpl B { fn g() {} } }",
+        "m! { impl A { fn g() {} }\nimpl B { fn f() {} } }",
+        &["Changed Function g:1", "Changed Function f:2"],
+    );
+}

@@ -35,16 +35,21 @@ pub fn modules(root_path: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Modul
         children: parent(root_path).to_owned(),
         info: FileInTarget::default(),
     }]);
-    while let Some(place) = queue.pop_front() {
+    while let Some(mut place) = queue.pop_front() {
         // A file may be reached again; it is walked again only if that makes it part of other builds than tests.
         if tree.files.get(&place.path).is_some_and(|known| !known.test_only || place.info.test_only) {
             continue;
         }
         let Some(content) = read(&place.path) else { continue };
+        let text = String::from_utf8_lossy(&content);
+        let tokens = without_first_line_script(&text).parse::<TokenStream>();
+        if let Ok(tokens) = &tokens {
+            let inner = Attribute::parse_inner.parse2(inner_attributes(tokens)).unwrap_or_default();
+            place.info.test_only |= is_test_only(&inner);
+        }
         let known = tree.files.entry(place.path.clone()).or_insert_with(|| place.info.clone());
         known.test_only = place.info.test_only;
-        let text = String::from_utf8_lossy(&content);
-        if let Ok(tokens) = without_first_line_script(&text).parse::<TokenStream>() {
+        if let Ok(tokens) = tokens {
             Walker { place: &place, queue: &mut queue }.file(tokens);
         }
     }
@@ -77,12 +82,11 @@ struct Walker<'a> {
 
 impl Walker<'_> {
     fn file(&mut self, tokens: TokenStream) {
-        let inner = Attribute::parse_inner.parse2(inner_attributes(&tokens)).unwrap_or_default();
         let scope = Scope {
             folder: self.place.children.clone(),
             path_base: parent(&self.place.path).to_owned(),
             module: self.place.info.module.clone(),
-            test_only: self.place.info.test_only || is_test_only(&inner),
+            test_only: self.place.info.test_only,
         };
         self.tokens(tokens, &scope);
     }
@@ -307,7 +311,7 @@ mod tests {
             ],
             &[
                 "src/a/b.rs=a::b?",
-                "src/c.rs=c",
+                "src/c.rs=c?",
                 "src/c/d.rs=c::d?",
                 "src/lib.rs=",
                 "src/tests.rs=tests?",

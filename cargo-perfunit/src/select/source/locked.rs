@@ -9,7 +9,7 @@ pub struct LockedChange {
     pub name: String,
     /// Versions as only base has them.
     pub base: Vec<String>,
-    /// Versions as only head has them. The same as base's where source or checksum differ.
+    /// Versions as only head has them. The same as base's where source, checksum or dependencies differ.
     pub head: Vec<String>,
 }
 
@@ -30,7 +30,18 @@ pub fn packages_with_path(lock: &[u8]) -> Option<Vec<String>> {
 
 /// The same of files that were read.
 pub(super) fn changes(base: &Table, head: &Table) -> Vec<LockedChange> {
-    let (base, head) = (locked(base), locked(head));
+    let (base, head) = (Locked::of(base), Locked::of(head));
+    let mut changes = of_packages(&base.packages, &head.packages);
+    for (name, versions) in otherwise_resolved(&base, &head, &changes) {
+        changes.entry(name).or_insert(versions);
+    }
+    changes.into_iter().map(|(name, [base, head])| LockedChange { name, base, head }).collect()
+}
+
+/// By name the versions that only base and only head have.
+type Changes = BTreeMap<String, [Vec<String>; 2]>;
+
+fn of_packages(base: &Packages, head: &Packages) -> Changes {
     let names: BTreeSet<&String> = base.keys().chain(head.keys()).collect();
     let none = BTreeSet::new();
     let of = |name: &String| (base.get(name).unwrap_or(&none), head.get(name).unwrap_or(&none));
@@ -38,37 +49,107 @@ pub(super) fn changes(base: &Table, head: &Table) -> Vec<LockedChange> {
     let versions = |one: &BTreeSet<[String; 3]>, other: &BTreeSet<[String; 3]>| {
         one.difference(other).map(|[version, ..]| version.clone()).collect()
     };
-    differing
-        .map(|(name, (base, head))| LockedChange {
-            name: name.clone(),
-            base: versions(base, head),
-            head: versions(head, base),
-        })
-        .collect()
+    differing.map(|(name, (base, head))| (name.clone(), [versions(base, head), versions(head, base)])).collect()
 }
 
-/// The external packages of a lock file with version, source and checksum. Packages of the workspace have no source.
-fn locked(lock: &Table) -> BTreeMap<String, BTreeSet<[String; 3]>> {
-    let mut packages = BTreeMap::<_, BTreeSet<_>>::new();
-    for package in lock.get("package").and_then(Value::as_array).into_iter().flatten() {
-        let text = |key: &str| package.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        if !text("source").is_empty() {
-            packages.entry(text("name")).or_default().insert([text("version"), text("source"), text("checksum")]);
+/// External packages whose dependencies are others of those that both lock files have, and what packages of the workspace
+/// depend on in another version. Of `changes` is known anyway who depends on them.
+fn otherwise_resolved(base: &Locked, head: &Locked, changes: &Changes) -> Changes {
+    let mut found = Changes::new();
+    for (package, of_base) in &base.dependencies {
+        let Some(of_head) = head.dependencies.get(package) else { continue };
+        let [name, version, _] = package;
+        let names: BTreeSet<&String> = of_base.keys().chain(of_head.keys()).collect();
+        let is_other = |name: &&String| !changes.contains_key(*name) && of_base.get(*name) != of_head.get(*name);
+        let mut others = names.into_iter().filter(is_other);
+        if !version.is_empty() {
+            if others.next().is_some() {
+                found.insert(name.clone(), [vec![version.clone()], vec![version.clone()]]);
+            }
+            continue;
+        }
+        for name in others {
+            // What it newly depends on, or no longer, its manifest says.
+            if let (Some(base), Some(head)) = (of_base.get(name), of_head.get(name)) {
+                let versions = |ids: &BTreeSet<String>| ids.iter().map(|id| version_of(id)).collect();
+                found.insert(name.clone(), [versions(base), versions(head)]);
+            }
         }
     }
-    packages
+    found
+}
+
+/// External packages by name, each with version, source and checksum. Packages of the workspace have no source.
+type Packages = BTreeMap<String, BTreeSet<[String; 3]>>;
+
+/// What a lock file says.
+struct Locked {
+    packages: Packages,
+    /// By name, version and source of a package what it depends on: names, each with `version source`. Those of packages
+    /// of the workspace, whose versions do not count, by the name alone.
+    dependencies: BTreeMap<[String; 3], BTreeMap<String, BTreeSet<String>>>,
+}
+
+impl Locked {
+    fn of(lock: &Table) -> Self {
+        let mut found = Self { packages: Packages::new(), dependencies: BTreeMap::new() };
+        let all = || lock.get("package").and_then(Value::as_array).into_iter().flatten();
+        let text = |package: &Value, key: &str| package.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        for package in all() {
+            let (version, source) = (text(package, "version"), text(package, "source"));
+            if !source.is_empty() {
+                let versions = found.packages.entry(text(package, "name")).or_default();
+                versions.insert([version, source, text(package, "checksum")]);
+            }
+        }
+        for package in all() {
+            let (name, source) = (text(package, "name"), text(package, "source"));
+            let version = if source.is_empty() { String::new() } else { text(package, "version") };
+            let known = found.dependencies.entry([name, version, source]).or_default();
+            for dependency in package.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
+                let (name, rest) =
+                    dependency.as_str().map(|text| text.split_once(' ').unwrap_or((text, ""))).unwrap_or_default();
+                // Packages of the workspace have no version that counts.
+                if let Some(versions) = found.packages.get(name) {
+                    known.entry(name.to_owned()).or_default().insert(resolved(versions, rest));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// `version source` of what a dependency means. The file says only as much of it as it takes to know which one.
+fn resolved(versions: &BTreeSet<[String; 3]>, rest: &str) -> String {
+    let (version, source) = rest.split_once(' ').unwrap_or((rest, ""));
+    let source = source.trim_start_matches('(').trim_end_matches(')');
+    let is_meant =
+        |known: &&[String; 3]| (version.is_empty() || known[0] == version) && (source.is_empty() || known[1] == source);
+    let mut meant = versions.iter().filter(is_meant);
+    match (meant.next(), meant.next()) {
+        (Some([version, source, _]), None) => format!("{version} {source}"),
+        _ => rest.to_owned(),
+    }
+}
+
+fn version_of(id: &str) -> String {
+    id.split(' ').next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// `serde 1.0.1 registry`, one a line; without a source it is a package of the workspace.
+    /// `serde 1.0.1 registry`, one a line; without a source it is a package of the workspace. Behind `>` what it depends
+    /// on, between commas.
     fn lock(packages: &[&str]) -> String {
         let package = |text: &&str| {
+            let (text, dependencies) = text.split_once(" > ").unwrap_or((text, ""));
+            let dependencies: Vec<&str> = dependencies.split(',').filter(|text| !text.is_empty()).collect();
             let mut words = text.split(' ');
             let mut key = |key| words.next().map(|value| format!("{key} = \"{value}\"\n")).unwrap_or_default();
-            format!("[[package]]\n{}{}{}", key("name"), key("version"), key("source"))
+            let package = format!("[[package]]\n{}{}{}", key("name"), key("version"), key("source"));
+            format!("{package}dependencies = {dependencies:?}\n")
         };
         packages.iter().map(package).collect()
     }
@@ -91,6 +172,28 @@ mod tests {
         check(&["a 1 r"], &["b 1 r"], &[("a", &["1"], &[]), ("b", &[], &["1"])]);
         check(&["a 1 r"], &["a 1 git"], &[("a", &["1"], &["1"])]);
         check(&["own 1", "a 1 r"], &["own 2", "a 1 r"], &[]);
+    }
+
+    #[test]
+    fn a_dependency_on_another_of_the_same_packages_is_told() {
+        let with = |of_a: &str, of_own: &str| {
+            let (a, own) = (format!("a 1 r > {of_a}"), format!("own 1 > {of_own}"));
+            [a, own, "b 1 r".to_owned(), "b 2 r".to_owned(), "c 1 r".to_owned()]
+        };
+        let check = |base: [String; 5], head: [String; 5], expected: &[(&str, &[&str], &[&str])]| {
+            check(&base.each_ref().map(String::as_str), &head.each_ref().map(String::as_str), expected);
+        };
+        check(with("b 1", ""), with("b 2", ""), &[("a", &["1"], &["1"])]);
+        check(with("b 1", ""), with("b 1,c", ""), &[("a", &["1"], &["1"])]);
+        check(with("", "b 1"), with("", "b 2"), &[("b", &["1"], &["2"])]);
+        check(with("", "b 1"), with("", "b 1,c"), &[]);
+        check(with("b 1", "c"), with("b 1 (r)", "c 1"), &[]);
+    }
+
+    #[test]
+    fn a_dependency_that_is_told_itself_is_not_told_again() {
+        check(&["a 1 r > b", "b 1 r"], &["a 1 r > b", "b 2 r"], &[("b", &["1"], &["2"])]);
+        check(&["a 1 r > b", "b 1 r"], &["a 1 r > b 1", "b 1 r", "b 2 r"], &[("b", &[], &["2"])]);
     }
 
     #[test]

@@ -20,6 +20,17 @@ fn without_suffix(symbol: &str) -> &str {
     symbol.split_once(".llvm.").map_or(symbol, |(name, _)| name)
 }
 
+/// The function that is entered before the code of this symbol runs: gcc puts what a function seldom executes into a part of
+/// its own (`foo.cold`, with older versions `foo.cold.3`), into whose middle the function jumps.
+pub(super) fn entered(symbol: &str) -> &str {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match symbol.rsplit_once(".cold") {
+        Some((function, "")) => function,
+        Some((function, rest)) if rest.strip_prefix('.').is_some_and(is_number) => function,
+        _ => symbol,
+    }
+}
+
 /// Names that the compiler invents, different from build to build: no tool and no person knows them.
 pub(super) fn is_anonymous(symbol: &str) -> bool {
     symbol.starts_with(".L") || symbol.starts_with("anon.") || symbol.starts_with("GCC_except_table")
@@ -73,6 +84,15 @@ mod tests {
         assert_eq!(stable("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
         assert_eq!(stable("counter.0"), "counter.0");
         assert_eq!(readable("main"), "main");
+    }
+
+    #[test]
+    fn a_cold_part_is_entered_by_its_function() {
+        assert_eq!(entered("foo.cold"), "foo");
+        assert_eq!(entered("foo.constprop.0.cold.3"), "foo.constprop.0");
+        for other in ["foo", "foo.coldest", "a.cold.b", "_RNvCs1234_7mycrate4cold"] {
+            assert_eq!(entered(other), other);
+        }
     }
 
     #[test]

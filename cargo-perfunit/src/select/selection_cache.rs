@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// What answers mean; another one does not understand them.
+const VERSION: &str = "2";
+
 /// Comparisons kept for later runs.
 const KEPT: usize = 64;
 
@@ -42,7 +45,7 @@ struct Traced {
 /// Where the answers about these sides are.
 pub fn file(ours: &Path, sides: &Sides<SideBuild>) -> PathBuf {
     let name = |side: &SideBuild| side.folder.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
-    let key = KeyBuilder::default().with(name(&sides.base)).with(name(&sides.head)).finish();
+    let key = KeyBuilder::default().with(VERSION).with(name(&sides.base)).with(name(&sides.head)).finish();
     ours.join("selection").join(format!("{key}.json"))
 }
 

@@ -42,6 +42,8 @@ pub fn check(options: &Options) -> Result<()> {
 
 /// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
 pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
+    // `log` and `bisect` make many comparisons, and every text that was parsed would be kept for its spans.
+    proc_macro2::extra::invalidate_current_thread_spans();
     let started = Instant::now();
     check(options)?;
     compare_opened(open(options, terminal, held)?, options, started, announce)

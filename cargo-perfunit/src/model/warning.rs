@@ -49,6 +49,8 @@ pub enum Warning {
     NoInstructions { why: String },
     /// A profile that was asked for is not there.
     NotExplained { test: TestId, why: Unexplained },
+    /// Tests that need head's test code were not measured with it.
+    NoSecondPairing { why: String },
     /// The run could not be written to the folder that was named.
     NotWritten { folder: PathBuf, why: String },
     /// The run could not be kept for `explain` and `report`.

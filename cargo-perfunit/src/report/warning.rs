@@ -68,6 +68,7 @@ impl Display for Warning {
             Self::ExplainingEnded { why } => write!(f, "no more tests are explained: {why}"),
             Self::NoInstructions { why } => write!(f, "callgrind does not explain more: {why}"),
             Self::NotExplained { test, why } => write!(f, "{test}: {why}"),
+            Self::NoSecondPairing { why } => write!(f, "nothing more is measured with head's test code: {why}"),
             Self::NotWritten { folder, why } => write!(f, "the run is not in {}: {why}", folder.display()),
             Self::NotKept { merged, why } => {
                 let run = if *merged { "the merged run" } else { "this run" };

@@ -6,7 +6,7 @@ use super::measure::{Measured, run_pairing};
 use super::news::may_be_for_old_code;
 use super::partition::{Dealt, deal};
 use super::prepared::Prepared;
-use super::second_pairing::{Second, concerned, settled};
+use super::second_pairing::{Second, concerned, left, not_made, settled, unbuilt};
 use super::shared::Session;
 use super::summary;
 use crate::build::{Builder, BuiltSides, Pairing};
@@ -181,32 +181,59 @@ impl Plan {
 
     /// Measures both pairings. Tests that fail on head with base's test code, and have code of their own that differs,
     /// join the second.
-    pub fn measure(self, session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Measured> {
+    pub fn measure(mut self, session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Measured> {
         let elsewhere = self.elsewhere() + session.options.measuring.others;
         let Candidates { chosen, excluded, .. } = self.first.candidates;
         let in_second = self.second.as_ref().map_or(0, |second| second.prepared.candidates.chosen.len());
         let mut measured = run_pairing(session, builder, &self.first.built, chosen, elsewhere + in_second)?;
         let mut failed = take_failed(&mut measured.outcomes, &session.names);
         measured.outcomes.extend(excluded);
-        let mut second = Second::with_targets_of(session, builder, self.second, &failed)?;
-        if let Some(second) = &mut second {
+        // Whatever goes wrong from here on, what was measured is not lost.
+        let widened = Second::with_targets_of(session, builder, &mut self.second, &failed);
+        measured.warnings.extend(widened.as_ref().err().and_then(|error| not_made(session, error)));
+        if let Some(second) = &mut self.second {
             second.take_failed(&mut failed, &session.names);
         }
+        let built = self.second.as_ref().map(|second| &second.prepared.built.targets);
+        let is_built = |outcome: &Outcome| built.is_some_and(|targets| targets.contains(&outcome.test.target));
+        let unbuilt =
+            |outcome| if is_built(&outcome) { outcome } else { unbuilt(session, outcome, widened.as_ref().err()) };
+        let failed: Vec<Outcome> = failed.into_iter().map(unbuilt).collect();
         for outcome in &failed {
             session.news.announce(outcome);
         }
-        if let Some(second) = second {
-            let Second { prepared: Prepared { built, candidates }, otherwise, .. } = second;
-            measured.outcomes.extend(candidates.excluded);
-            if !candidates.chosen.is_empty() {
-                let done = measured.outcomes.iter().filter(|outcome| outcome.measured.is_some()).count();
-                let mut more = run_pairing(session, builder, &built, candidates.chosen, elsewhere + done)?;
-                more.outcomes = more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)).collect();
-                measured.add(more);
-            }
+        if let Some(second) = self.second {
+            let done = measured.outcomes.iter().filter(|outcome| outcome.measured.is_some()).count();
+            measure_second(session, builder, second, elsewhere + done, &mut measured);
         }
         measured.outcomes.extend(failed);
         Ok(measured)
+    }
+}
+
+/// Adds what the second pairing says, or why it says nothing; `others` are the tests that are measured besides its own.
+fn measure_second(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    second: Second,
+    others: usize,
+    measured: &mut Measured,
+) {
+    let Second { prepared: Prepared { built, candidates }, otherwise, .. } = second;
+    measured.outcomes.extend(candidates.excluded);
+    if candidates.chosen.is_empty() {
+        return;
+    }
+    match run_pairing(session, builder, &built, candidates.chosen.clone(), others) {
+        Ok(mut more) => {
+            more.outcomes = more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)).collect();
+            measured.add(more);
+        }
+        Err(error) => {
+            measured.warnings.extend(not_made(session, &error));
+            let left = candidates.chosen.into_iter().map(|candidate| left(session, candidate, &otherwise));
+            measured.outcomes.extend(left);
+        }
     }
 }
 

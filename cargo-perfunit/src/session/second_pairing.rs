@@ -3,11 +3,11 @@
 use super::prepared::Prepared;
 use super::shared::Session;
 use crate::build::{Builder, Pairing};
-use crate::error::Result;
-use crate::model::{ChangeKind, Outcome, Reason, Side, TargetId, TargetKind, TestId, Verdict};
+use crate::error::{Error, Result};
+use crate::model::{ChangeKind, Outcome, Reason, Side, TargetId, TargetKind, TestId, Verdict, Warning};
 use crate::select::reach::Files;
 use crate::select::source::{ChangedItem, ItemKind};
-use crate::select::{Candidate, Candidates, Names};
+use crate::select::{Candidate, Candidates, Names, not_measured};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pairing with head's test code.
@@ -44,27 +44,29 @@ impl Second {
         Self { prepared, spare, otherwise }
     }
 
-    /// The second pairing with the targets of tests that failed in the first, built for these if it lacks them.
+    /// Gives the second pairing the targets of tests that failed in the first, built for these if it lacks them. If that
+    /// fails it stays as it is.
     pub fn with_targets_of(
         session: &Session<'_>,
         builder: &mut Builder<'_>,
-        second: Option<Self>,
+        second: &mut Option<Self>,
         failed: &[Outcome],
-    ) -> Result<Option<Self>> {
+    ) -> Result<()> {
         let has = second.as_ref().map(|second| second.prepared.built.targets.clone()).unwrap_or_default();
         let of_failed: BTreeSet<TargetId> = failed.iter().map(|outcome| outcome.test.target.clone()).collect();
         if of_failed.is_subset(&has) || session.is_over() {
-            return Ok(second);
+            return Ok(());
         }
         let pairing = session.selected.pairing(session.versions, Side::Head);
         let (wider, _) = Prepared::new(session, builder, pairing, &has.union(&of_failed).cloned().collect())?;
         let Prepared { built, candidates: found } = wider;
-        let (candidates, mut spare, otherwise) = match second {
+        let (candidates, mut spare, otherwise) = match second.take() {
             Some(Second { prepared, spare, otherwise }) => (prepared.candidates, spare, otherwise),
             None => Default::default(),
         };
         spare.extend(found.chosen.into_iter().filter(|candidate| !has.contains(&candidate.test.target)));
-        Ok(Some(Self { prepared: Prepared { built, candidates }, spare, otherwise }))
+        *second = Some(Self { prepared: Prepared { built, candidates }, spare, otherwise });
+        Ok(())
     }
 
     /// Chooses those of the failed tests that this pairing has.
@@ -90,6 +92,36 @@ pub fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Ou
         outcome.reason = Some(reason.clone());
     }
     outcome
+}
+
+/// A failed test that was to join this pairing, in a target that is not built for it.
+pub fn unbuilt(session: &Session<'_>, outcome: Outcome, error: Option<&Error>) -> Outcome {
+    let is_of_base = error.and_then(Error::as_broken).is_some_and(|broken| broken.side == Side::Base);
+    let reason = match session.names.changed_code(&outcome.test) {
+        // It may pass with its own code: that it fails is not known.
+        _ if session.is_over() => Session::stopped(),
+        Some(item) if is_of_base => Reason::TestChanged { item },
+        _ => return outcome,
+    };
+    not_measured(outcome.test, reason, outcome.capture, outcome.selected_because)
+}
+
+/// A test of this pairing if it was not measured.
+pub fn left(session: &Session<'_>, candidate: Candidate, otherwise: &BTreeMap<TestId, Reason>) -> Outcome {
+    let reason = match otherwise.get(&candidate.test) {
+        Some(reason) if !session.is_over() => reason.clone(),
+        _ => Session::stopped(),
+    };
+    not_measured(candidate.test, reason, candidate.capture, Some(candidate.because))
+}
+
+/// That this pairing ended with an error; whoever stopped the run knows why.
+pub fn not_made(session: &Session<'_>, error: &Error) -> Option<Warning> {
+    let said = || match error.as_broken() {
+        Some(broken) => format!("{}: {}", error.message(), broken.first_error()),
+        None => error.message().to_owned(),
+    };
+    (!session.is_over()).then(|| Warning::NoSecondPairing { why: said() })
 }
 
 /// True for tests that other test code might make measurable.
@@ -153,7 +185,6 @@ fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::{FailedOn, Failure};
-    use crate::select::not_measured;
 
     #[test]
     fn a_test_is_known_by_its_name_or_by_its_cases() {

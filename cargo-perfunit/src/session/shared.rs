@@ -7,6 +7,7 @@ use crate::build::BuiltSides;
 use crate::cargo::Context;
 use crate::explain::Inquiry;
 use crate::git::Versions;
+use crate::model::Reason;
 use crate::select::{Names, Selected, Tracing};
 use crate::system::interrupt;
 use std::time::Instant;
@@ -60,6 +61,11 @@ impl<'a> Session<'a> {
     /// True if nothing more is to be started.
     pub fn is_over(&self) -> bool {
         interrupt::requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Why nothing more is started.
+    pub fn stopped() -> Reason {
+        if interrupt::requested() { Reason::Interrupted } else { Reason::BudgetUsedUp }
     }
 
     pub fn tracing(&self) -> Tracing {

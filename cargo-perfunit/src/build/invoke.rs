@@ -236,7 +236,7 @@ impl Call<'_> {
         let workspace = self.request.manifest.parent().unwrap_or(Path::new("/"));
         let deadline = self.request.deadline;
         let attempt =
-            |form, artifacts| run(&mut self.command(flags, rustdoc, form), deadline, workspace, progress, artifacts);
+            |form, artifacts| run(&mut self.command(flags, rustdoc, form)?, deadline, workspace, progress, artifacts);
         match attempt(RunnerForm::Text, artifacts.clone()) {
             Err(Stop::Because(failure)) if failure.output.contains("failed to merge key `runner`") => {
                 attempt(RunnerForm::List, artifacts)
@@ -263,7 +263,7 @@ impl Call<'_> {
         Ok(role)
     }
 
-    fn command(&self, flags: &[String], rustdoc: Option<(&Path, &Path)>, runner: RunnerForm) -> Command {
+    fn command(&self, flags: &[String], rustdoc: Option<(&Path, &Path)>, runner: RunnerForm) -> Result<Command> {
         let Self { cargo, toolchain, request, notes } = self;
         let options = request.options;
         let mut command = cargo.command();
@@ -273,7 +273,7 @@ impl Call<'_> {
         command.args(["--profile", &options.profile]);
         // Its progress bar says how many crates are left; not in the environment, which tests would see.
         command.args(["--config", "term.progress.when='always'", "--config", "term.progress.width=100"]);
-        request.configure(&mut command);
+        request.configure(&mut command)?;
         command.arg("--target-dir").arg(request.target_dir);
         // Last, so that a runner of the project does not run the tests now.
         let triple = target_triple(options)
@@ -292,7 +292,7 @@ impl Call<'_> {
             command.env(INSTA_ROOT, root);
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        Ok(command)
     }
 }
 

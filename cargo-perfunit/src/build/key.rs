@@ -1,5 +1,6 @@
 //! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
 
+use super::configuration::Configuration;
 use super::doctests;
 use super::request::{Options, Request};
 use super::toolchain::Toolchain;
@@ -7,12 +8,11 @@ use crate::cargo::user_folder;
 use crate::error::{Error, Result};
 use crate::model::TargetId;
 use crate::system::cache::KeyBuilder;
-use crate::system::fs;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use toml::{Table, Value};
+use toml::Value;
 
 /// What cargo's configuration says that no build depends on; some of it is secret.
 const UNBUILT: [&str; 11] = [
@@ -28,8 +28,6 @@ const UNBUILT: [&str; 11] = [
     "registry",
     "term",
 ];
-/// Deeper than this nobody includes configuration files, unless in circles.
-const DEEPEST: usize = 8;
 
 /// Settings of cargo and of what its build scripts commonly run: the build script need not say that it reads them.
 const PREFIXES: [&str; 9] = [
@@ -43,7 +41,7 @@ const PREFIXES: [&str; 9] = [
     "CMAKE",
     "PKG_CONFIG",
 ];
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 18] = [
     "CARGO_INCREMENTAL",
     "CLANG_PATH",
     "COMPILER_PATH",
@@ -53,11 +51,13 @@ const NAMES: [&str; 16] = [
     "C_INCLUDE_PATH",
     "GCC_EXEC_PREFIX",
     "LIBCLANG_PATH",
+    "LD_LIBRARY_PATH",
     "LIBRARY_PATH",
     "LLVM_CONFIG_PATH",
     "RUSTC",
     "RUSTC_BOOTSTRAP",
     "RUSTC_WRAPPER",
+    "RUSTDOCFLAGS",
     "RUSTFLAGS",
     "SDKROOT",
 ];
@@ -108,7 +108,7 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
         request.options.arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]));
     let files = implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given);
     for file in files {
-        key = configuration(key, &file, DEEPEST)?;
+        key = configuration(key, &file)?;
     }
     let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_build(name)).collect();
     variables.sort();
@@ -127,32 +127,25 @@ fn implicit_configuration() -> Vec<PathBuf> {
     folders.into_iter().flatten().filter_map(file).collect()
 }
 
-/// Adds what a configuration file, and those that it includes, say about builds.
-fn configuration(key: KeyBuilder, file: &Path, depth: usize) -> Result<KeyBuilder> {
-    if !file.is_file() {
-        return Ok(key);
-    }
-    let content = fs::read(file)?;
-    let table = std::str::from_utf8(&content).ok().and_then(|text| text.parse::<Table>().ok());
-    let Some(mut table) = table else { return Ok(key.with(content)) };
-    table.retain(|name, _| !UNBUILT.contains(&name));
-    // A table is sorted by its keys.
-    let mut key = key.with(table.to_string());
-    let folder = file.parent().unwrap_or(Path::new("/"));
-    for included in table.get("include").map(included).unwrap_or_default().into_iter().filter(|_| depth > 0) {
-        key = configuration(key, &folder.join(included), depth - 1)?;
+/// Adds what a configuration file, and those that it includes, say about builds. Tests run with what cargo's `[env]` says
+/// only of variables that are not set, so these count as they are.
+fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
+    let mut key = key;
+    for Configuration { content, table } in Configuration::read(file)? {
+        let Some(mut table) = table else {
+            key = key.with(content);
+            continue;
+        };
+        table.retain(|name, _| !UNBUILT.contains(&name));
+        // A table is sorted by its keys.
+        key = key.with(table.to_string());
+        for (name, _) in table.get("env").and_then(Value::as_table).into_iter().flatten() {
+            let value = std::env::var_os(name);
+            let value = value.as_deref().map(OsStr::as_encoded_bytes);
+            key = key.with([u8::from(value.is_some())]).with(value.unwrap_or_default());
+        }
     }
     Ok(key)
-}
-
-/// A path, or a list of paths or of tables with a path.
-fn included(include: &Value) -> Vec<&str> {
-    match include {
-        Value::String(path) => vec![path],
-        Value::Table(table) => table.get("path").and_then(Value::as_str).into_iter().collect(),
-        Value::Array(list) => list.iter().flat_map(included).collect(),
-        _ => Vec::new(),
-    }
 }
 
 fn decides_build(variable: &OsStr) -> bool {
@@ -174,6 +167,7 @@ fn is_triple(suffix: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::fs;
 
     #[test]
     fn variables_of_compilers_count_for_host_and_target_and_with_a_triple() {
@@ -195,7 +189,7 @@ mod tests {
         let key = |text: &str| {
             let file = folder.path().join("config.toml");
             fs::write(&file, text).unwrap();
-            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish()
+            configuration(KeyBuilder::default(), &file).unwrap().finish()
         };
         let plain = key("[build]\nrustflags = ['-Cdebuginfo=1']\n");
         assert_eq!(plain, key("# words\n[term]\ncolor = 'never'\n[build]\nrustflags = [ '-Cdebuginfo=1' ]\n"));
@@ -205,13 +199,24 @@ mod tests {
     }
 
     #[test]
+    fn variables_count_that_tests_get_only_where_they_are_not_set() {
+        assert!(decides_build(OsStr::new("LD_LIBRARY_PATH")));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        fs::write(&file, "[env]\nHOME = 'x'\n").unwrap();
+        let with = |home: &[u8]| KeyBuilder::default().with("[env]\nHOME = \"x\"\n").with([1]).with(home).finish();
+        let home = std::env::var_os("HOME").unwrap();
+        assert_eq!(configuration(KeyBuilder::default(), &file).unwrap().finish(), with(home.as_encoded_bytes()));
+    }
+
+    #[test]
     fn included_configuration_counts_even_in_a_circle() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
         fs::write(&file, "include = ['more.toml', { path = 'most.toml', optional = true }]\n").unwrap();
         let key = |text: &str| {
             fs::write(&folder.path().join("more.toml"), text).unwrap();
-            configuration(KeyBuilder::default(), &file, DEEPEST).unwrap().finish()
+            configuration(KeyBuilder::default(), &file).unwrap().finish()
         };
         assert_ne!(key("[env]\nX = '1'\n"), key("[env]\nX = '2'\n"));
         assert_ne!(key("include = 'config.toml'\n"), key("include = 'config.toml'\n[env]\nX = '2'\n"));

@@ -12,6 +12,7 @@ mod bytes;
 mod capture_role;
 mod cargo_output;
 mod compiled;
+mod configuration;
 mod debug_information;
 mod dispatch_role;
 mod doctests;

@@ -1,5 +1,7 @@
 //! What is to be built of one side, and how.
 
+use super::configuration::said_by_variables;
+use crate::error::Result;
 use crate::model::{TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,13 +55,17 @@ impl Request<'_> {
         self.targets.iter().filter(|target| target.kind == TargetKind::Doctest).collect()
     }
 
-    /// Has cargo read the manifest of the tree, and the configuration of the project.
-    pub fn configure(&self, command: &mut Command) {
+    /// Has cargo read the manifest of the tree, and the configuration of the project, below what the environment says.
+    pub fn configure(&self, command: &mut Command) -> Result<()> {
         command.arg("--manifest-path").arg(&self.manifest);
         for config in &self.config_files {
             command.arg("--config").arg(config);
         }
+        for said in said_by_variables(&self.config_files, &|name| std::env::var(name).ok())? {
+            command.arg("--config").arg(said);
+        }
         // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
         command.current_dir("/");
+        Ok(())
     }
 }

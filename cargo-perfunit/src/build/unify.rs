@@ -87,7 +87,7 @@ fn costs(request: &Request<'_>, package: &str) -> bool {
 fn resolved(cargo: &Cargo, request: &Request<'_>, packages: &BTreeSet<&str>) -> Result<Option<Features>> {
     let mut command = cargo.command();
     command.args(["tree", "--color", "never", "--prefix", "none", "--format", "{p}\t{f}"]);
-    request.configure(&mut command);
+    request.configure(&mut command)?;
     let mut arguments = request.options.arguments.iter();
     while let Some(argument) = arguments.next() {
         if argument == "--jobs" {

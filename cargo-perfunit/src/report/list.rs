@@ -11,7 +11,9 @@ use super::text::heading;
 use super::uncovered;
 use super::unmeasured;
 use super::wire::{self, SCHEMA_VERSION, pretty};
-use crate::model::{Capture, ListSeconds, Listed, Listing, Reason, Selection, Sides, TargetId, VersionName, Why};
+use crate::model::{
+    Capture, ListSeconds, Listed, Listing, Reason, Selection, Sides, TargetId, VersionName, Why, variant_name,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -162,37 +164,38 @@ fn explanation(why: &Why) -> Vec<Text> {
 }
 
 /// How a test was captured, as a column.
-fn captured(capture: Option<Capture>) -> &'static str {
-    match capture {
-        Some(Capture::Macro) => "macro   ",
-        Some(Capture::Runner) => "runner  ",
-        Some(Capture::Process) => "process ",
-        Some(Capture::Bench) => "bench   ",
-        Some(Capture::Generated) => "generated",
-        None => "-       ",
-    }
+fn captured(capture: Option<Capture>) -> String {
+    let word = capture.map_or_else(|| "-".to_owned(), variant_name);
+    format!("{word:<9}")
 }
 
 fn summary(listing: &Listing) -> Text {
-    let Selection { found, targets, targets_reached, nothing_because, .. } = &listing.selection;
-    let selected = listing.tests.iter().filter(|listed| listed.selected_because.is_some()).count();
-    let reachable = listing.selection.reachable;
+    let Selection { found, targets, targets_reached, nothing_because, reachable, executed, .. } = &listing.selection;
+    let selected = listing.tests.iter().filter(|listed| listed.selected_because.is_some());
+    // Calls are not among the tests found.
+    let (calls, selected): (Vec<_>, Vec<_>) = selected.partition(|listed| listed.capture == Some(Capture::Generated));
+    let (calls, selected) = (calls.len(), selected.len());
+    let called = count(calls, "generated call");
     // Targets that cannot have changed may not have been built, and then their tests were not counted.
     let subject = if *found > 0 { format!("{selected} of {}", count(*found, "test")) } else { "no test".to_owned() };
     let text = Text::new(STRONG, subject).and(" can have changed");
     match nothing_because {
-        Some(because) if selected == 0 => text.and(format!(": {because}")),
-        _ if *targets > 0 => {
-            let text = text.and(format!(", in {targets_reached} of {}", count(*targets, "target")));
-            let elsewhere = listing.tests.iter().filter(|listed| is_of_other_shard(listed)).count();
-            let text = if elsewhere > 0 { text.and(format!("; {elsewhere} more are for other shards")) } else { text };
-            if reachable > selected {
-                text.and(format!("; {} more can reach the change but do not execute it", reachable - selected))
-            } else {
-                text
-            }
+        Some(because) if selected == 0 => {
+            let text = text.and(format!(": {because}"));
+            return if calls > 0 { text.and(format!("; {called} can")) } else { text };
         }
-        _ => text,
+        _ => {}
+    }
+    let text = if calls > 0 { text.and(format!(", and {called}")) } else { text };
+    if *targets == 0 {
+        return text;
+    }
+    let text = text.and(format!(", in {targets_reached} of {}", count(*targets, "target")));
+    let elsewhere = listing.tests.iter().filter(|listed| is_of_other_shard(listed)).count();
+    let text = if elsewhere > 0 { text.and(format!("; {elsewhere} more are for other shards")) } else { text };
+    match reachable.saturating_sub(*executed) {
+        0 => text,
+        idle => text.and(format!("; {idle} more can reach the change but do not execute it")),
     }
 }
 
@@ -234,7 +237,7 @@ pub struct ListedTest {
     pub selected_because: Option<String>,
     /// Whether a call graph by names leads from it to a changed item.
     pub by_name: bool,
-    /// `macro` or `runner`.
+    /// How its runs are captured: `macro`, `runner`, `process`, `bench` or `generated`.
     pub capture: Option<Capture>,
     /// What of its machine code differs, where that was compared.
     pub why: Option<Why>,

@@ -90,22 +90,22 @@ fn all_shows_every_test_and_how_it_was_captured() {
     check(
         &listing(),
         ListOptions { all: true, unicode: true, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 
 mycrate:
-    macro   parser::tests::long  names changed Parser::line (src/parser.rs:88)
-    macro   all                  names changed Parser::line (src/parser.rs:88)  [ignored (--run-ignored measures it)]
-    macro   lexer::tests::tiny   cannot have changed
-    -       lexer::tests::tokio  [not captured: another macro makes this test, and this toolchain or crate does not take our test runner]
+    macro    parser::tests::long  names changed Parser::line (src/parser.rs:88)
+    macro    all                  names changed Parser::line (src/parser.rs:88)  [ignored (--run-ignored measures it)]
+    macro    lexer::tests::tiny   cannot have changed
+    -        lexer::tests::tokio  [not captured: another macro makes this test, and this toolchain or crate does not take our test runner]
 
 mycrate::api:
-    runner  roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
+    runner   roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
 
 Not measured  doc tests of mycrate: measured on request (--doc)
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
 
-"]],
+"#]],
     );
 }
 

@@ -12,8 +12,8 @@ use std::time::Duration;
 const FOLDED_NS: f64 = 3.0;
 /// From this factor on head's time settles the length of batches.
 const MUCH_SLOWER: f64 = 4.0;
-/// Pairs that the first look needs, and what the calibration, which is not repeated, takes besides them.
-const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64 * 1.3;
+/// Pairs that the first look needs, with some that may be lost, or for the calibration, which is not repeated.
+pub const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64 * 1.3;
 
 /// What to do with a test after its pilot.
 #[derive(Debug, Clone, PartialEq)]

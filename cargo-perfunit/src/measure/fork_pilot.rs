@@ -4,34 +4,60 @@
 //! finds the same memory and caches as the one before. Where that cannot be done a call costs a process.
 
 use super::bench::Config;
+use super::classify::FEWEST_PAIRS;
 use super::lockstep::{self, PairEnd, Task};
 use super::running::Pads;
 use super::settled::Settled;
 use super::trial::Trial;
 use super::work::{Comparison, clock_bias};
-use crate::decide;
-use crate::error::Result;
-use crate::model::{Capture, FirstCallsBecause, ForkObstacle, Note, Sides};
+use crate::error::{Result, Stop, Tried};
+use crate::model::{Capture, FirstCallsBecause, ForkObstacle, Note, Reason, Sides};
+use crate::system::interrupt;
 use perfunit_runtime::page::state;
 
-/// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * decide::FIRST_LOOK as f64;
 /// What a child's call of nothing may take, ns: it finds the caches without the code that it calls.
 const NOTHING_NS: f64 = 1_000.0;
 /// Fewer ns than this are a line of memory that was not in the caches: no threshold below it.
 const LEAST_NS: f64 = 50.0;
 
-/// How a test that cannot be repeated is measured.
+/// How a test that cannot be repeated is measured, or that it takes too long for that.
 pub fn settle(
     trial: &Trial<'_>,
     capture: Capture,
     because: FirstCallsBecause,
     random: &mut fastrand::Rng,
-) -> Result<Settled> {
+) -> Tried<Settled, Reason> {
     let pilot = Pilot::run(trial, capture, random)?;
     let obstacle = pilot.obstacle(trial.config);
-    let task = if obstacle.is_none() { Task::Fork(capture, pilot.end.shape) } else { Task::Cold };
-    Ok(pilot.settled(task, vec![Note::FirstCalls { because, obstacle }]))
+    let is_forked = obstacle.is_none();
+    let notes = vec![Note::FirstCalls { because, obstacle }];
+    if is_forked {
+        return Ok(pilot.settled(Task::Fork(capture, pilot.end.shape), notes));
+    }
+    let cold = Settled { ns: Sides::default(), ..pilot.settled(Task::Cold, notes) };
+    let end = cold.pair(trial, random)?;
+    if interrupt::requested() {
+        return Err(Stop::Because(Reason::Interrupted));
+    }
+    after_cold_pair(cold, &end, trial.config).map_err(Stop::Because)
+}
+
+/// What a pair of cold calls says of how long they take.
+fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result::Result<Settled, Reason> {
+    if let Some(side) = end.timed_out {
+        return Err(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() });
+    }
+    if !end.complete() {
+        // It may have been bad luck: the pairs count how often it fails.
+        return Ok(cold);
+    }
+    let ns = end.sides.as_ref().map(|side| side.first_ns);
+    let needed = FEWEST_PAIRS * end.took.as_secs_f64();
+    if needed > config.per_test_budget.as_secs_f64() {
+        let seconds = ns.base.max(ns.head) / 1e9;
+        return Err(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) });
+    }
+    Ok(Settled { ns, ..cold })
 }
 
 /// How a test is measured whose later calls hold no work, if its first one does.
@@ -85,7 +111,7 @@ impl Pilot {
     /// What keeps a test's first calls from being made in forked children.
     pub fn obstacle(&self, config: &Config) -> Option<ForkObstacle> {
         let states = [self.end.sides.base.state, self.end.sides.head.state];
-        let needed = NEEDED * self.end.took.as_secs_f64();
+        let needed = FEWEST_PAIRS * self.end.took.as_secs_f64();
         match () {
             () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
             () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
@@ -100,16 +126,38 @@ impl Pilot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::bound::tests::{config, settled};
+    use crate::model::{FailedOn, Side};
+    use std::time::Duration;
+
+    fn end(state: u32, took: Duration) -> PairEnd {
+        let done = lockstep::SideEnd { state, first_ns: 1e6, ..lockstep::SideEnd::default() };
+        let sides = Sides { base: done.clone(), head: lockstep::SideEnd { first_ns: 8e7, ..done } };
+        let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
+        PairEnd { sides, shape, starter: Side::Base, timed_out: None, took }
+    }
+
+    #[test]
+    fn a_cold_call_that_became_much_slower_is_too_long_and_not_noisy() {
+        let config = config();
+        let after = |end: &PairEnd| after_cold_pair(settled(0.0, 0.0), end, &config);
+        let budget = config.per_test_budget;
+        let ns = Sides { base: 1e6, head: 8e7 };
+        assert_eq!(after(&end(state::DONE, budget / 20)).map(|settled| settled.ns), Ok(ns));
+        let long = after(&end(state::DONE, budget / 10)).map(|settled| settled.ns);
+        assert!(matches!(&long, Err(Reason::TooLong { ns: Some(told), .. }) if *told == ns), "{long:?}");
+        let late = PairEnd { timed_out: Some(Side::Head), ..end(state::FIRST_CALL, budget) };
+        let late = after(&late).map(|settled| settled.ns);
+        assert!(matches!(&late, Err(Reason::TimedOut { side: FailedOn::Head, .. })), "{late:?}");
+        // How often it fails is counted later.
+        assert_eq!(after(&end(state::FAILED_FIRST, budget)).map(|settled| settled.ns), Ok(Sides::default()));
+    }
 
     #[test]
     fn each_obstacle_to_forked_children_is_told() {
-        let config = crate::measure::bound::tests::config();
+        let config = config();
         let told = |change: &dyn Fn(&mut PairEnd)| {
-            let done = lockstep::SideEnd { state: state::DONE, ..lockstep::SideEnd::default() };
-            let sides = Sides { base: done.clone(), head: done };
-            let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
-            let took = std::time::Duration::from_millis(1);
-            let mut end = PairEnd { sides, shape, starter: crate::model::Side::Base, timed_out: None, took };
+            let mut end = end(state::DONE, Duration::from_millis(1));
             change(&mut end);
             Pilot { end, capture: Capture::Macro, equal_seeds: true }.obstacle(&config)
         };

@@ -42,7 +42,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             })
         }
-        Class::NotRepeatable(why) => Ok(fork_pilot::settle(trial, capture, why, random)?),
+        Class::NotRepeatable(why) => fork_pilot::settle(trial, capture, why, random),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
             let held = fork_pilot::if_they_hold_work(trial, capture, random)?;
             held.ok_or(Stop::Because(reason))
@@ -52,7 +52,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
             if let Some(reason) = suspects(trial, random)? {
                 return Err(Stop::Because(reason));
             }
-            Ok(fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, random)?)
+            fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, random)
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Start and harness are in both processes of a pair and hide small differences, so they are timed by processes that are
 //! asked for a test that does not exist.
 
-use super::classify::first_failure;
+use super::classify::{FEWEST_PAIRS, first_failure};
 use super::inheritance::Inheritance;
 use super::lockstep::{SideEnd, Task};
 use super::process_pair::{Asked, command, ended, run};
@@ -11,7 +11,6 @@ use super::running::Pads;
 use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::trial::Trial;
 use super::work::Comparison;
-use crate::decide;
 use crate::error::{Error, Result, Stop, Tried};
 use crate::model::{Capture, FailedOn, Failure, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
@@ -21,8 +20,6 @@ use std::time::Instant;
 
 /// Pairs that tell what a start takes, or about what a test does.
 const PILOTS: usize = 5;
-/// Pairs that the first look needs, with some that may be lost.
-const NEEDED: f64 = 1.3 * decide::FIRST_LOOK as f64;
 /// From this share of a process on its start is worth a note.
 const MUCH: f64 = 0.5;
 /// What starting and ending a process takes, ns, by target.
@@ -48,7 +45,7 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
         }
         ns => ns?,
     };
-    let needed = NEEDED * (ns.base + ns.head) / 1e9;
+    let needed = FEWEST_PAIRS * (ns.base + ns.head) / 1e9;
     if needed > config.per_test_budget.as_secs_f64() {
         let seconds = ns.base.max(ns.head) / 1e9;
         return Err(Stop::Because(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) }));
@@ -123,8 +120,9 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
         bench.clean_temporary()?;
         let mut command = command(bench, programs, side, Asked::Test, Pads::default());
         let inheritance = Inheritance::prepare(bench, None)?;
+        let entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let output = process::output_within(&mut command, Streams::Both, config.timeout)?;
-        drop(inheritance);
+        drop((inheritance, entered));
         if interrupt::requested() {
             return Ok(Reason::Interrupted);
         }

@@ -168,7 +168,7 @@ impl PairEnd {
     }
 }
 
-/// Runs a pair to its end or its time limit.
+/// Runs a pair to its end or its time limit, which is that of each side's turns.
 pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
     let started = Instant::now();
     bench.clean_temporary()?;
@@ -198,7 +198,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         processes.push(Running::start(bench, programs, *side, start)?);
     }
     drop(inheritance);
-    let timed_out = running::wait(bench, &mut processes, started + limit);
+    let timed_out = running::wait(bench, &mut processes, limit);
     let mut status = Sides { base: None, head: None };
     for process in processes {
         *status.get_mut(process.side) = process.status;

@@ -155,9 +155,17 @@ fn room(environment: &BTreeMap<OsString, OsString>) -> usize {
     bytes.sum::<usize>() + environment.len() * size_of::<*const u8>()
 }
 
-/// Waits for all; kills the rest as soon as one has failed or the time is over. Returns the side that used it up.
-pub fn wait(bench: &Bench, running: &mut [Running], deadline: Instant) -> Option<Side> {
+/// Waits for all; kills the rest as soon as one has failed, or a turn or twice the pair has taken longer than the limit.
+/// Returns the side whose turn it was then.
+pub fn wait(bench: &Bench, running: &mut [Running], limit: Duration) -> Option<Side> {
+    let started = Instant::now();
+    let (mut turn, mut turn_began) = (0, started);
     loop {
+        let turn_now = bench.page.turn.load(Acquire);
+        if turn_now != turn {
+            (turn, turn_began) = (turn_now, Instant::now());
+        }
+        let deadline = (turn_began + limit).min(started + 2 * limit);
         let mut failed = false;
         for process in running.iter_mut() {
             let over = process.look();

@@ -137,7 +137,7 @@ impl Confirmation<'_, '_> {
             let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
             if is_flagged || places != Placed::Matched {
                 ask(Question::Pairs(places), settled, figures);
-            } else if is_small(&screened.end) {
+            } else if settled.matched && is_small(&screened.end) {
                 ask(Question::Small, &Settled { least_ns: LEAST_NS_BY_INSTRUCTIONS, ..settled.clone() }, figures);
             }
             if let Some(flagged) = &screened.first_call {
@@ -226,6 +226,10 @@ impl Confirmation<'_, '_> {
 
     /// How the instructions of a test changed, if by this fraction or more.
     fn instructions(&mut self, open: &Open, least: f64) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
+        // Those of what is accepted are among them, and do not tell what came on top of it.
+        if open.config.accepted.as_ref().is_some_and(|accepted| accepted.log_ratio(open.settled.task.mode()) != 0.0) {
+            return Ok(Err(NotMetered::OfAcceptedLoss));
+        }
         let subject = &self.subjects[open.subject];
         let mut programs = subject.programs(self.sides);
         programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);

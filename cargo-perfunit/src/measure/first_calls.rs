@@ -67,11 +67,14 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     let judged = judged(config);
     let trial = Trial { config: &judged, ..*trial };
     let measurement = Measurement::new(&judged, settled.clone(), Unit::Pair, config.alpha);
-    Ok(match measurement.run(&trial, None, random)?.result {
+    let Ended { result, reason: open, .. } = measurement.run(&trial, None, random)?;
+    Ok(match result {
         Ok(figures) if is_changed(config.threshold, &figures, later) => {
             Look::Flagged(Box::new(Flagged { settled, figures }))
         }
-        Ok(_) | Err(Reason::Interrupted) => Look::Nothing,
+        Err(Reason::Interrupted) => Look::Nothing,
+        Ok(Figures { verdict, .. }) if verdict != Verdict::Inconclusive => Look::Nothing,
+        Ok(_) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why: open.unwrap_or(Reason::TooNoisy) }),
         Err(why) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why }),
     })
 }
@@ -93,7 +96,9 @@ pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut E
     }
     let (first, rest) = (&fresh.measured, &figures.measured);
     let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
-    if figures.verdict.is_change() {
+    // That the first call got faster says nothing of later ones that may have got slower.
+    let is_open = figures.verdict == Verdict::Inconclusive && fresh.verdict == Verdict::Faster;
+    if figures.verdict.is_change() || is_open {
         figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
         return;
     }
@@ -152,6 +157,21 @@ mod tests {
         let figures = joined(Ok(first_calls(Verdict::Slower, 0.4))).result.unwrap();
         assert_eq!(figures.verdict, Verdict::Slower);
         assert!(matches!(figures.notes[0], Note::FirstCallOnly { .. }), "{figures:?}");
+    }
+
+    #[test]
+    fn a_faster_first_call_is_no_verdict_on_later_calls_that_are_open() {
+        let settled = crate::measure::bound::tests::settled(1e5, 0.5e5);
+        let flagged = Flagged { settled, figures: first_calls(Verdict::Faster, -0.5) };
+        let joined = |later: Verdict| {
+            let reason = (later == Verdict::Inconclusive).then_some(Reason::TooNoisy);
+            let mut later = Ended { result: Ok(figures(later, 0.0)), reason, capture: None };
+            let fresh = Ended { result: Ok(first_calls(Verdict::Faster, -0.5)), reason: None, capture: None };
+            join(&flagged, fresh, Threshold::default(), &mut later);
+            (later.result.unwrap().verdict, later.reason)
+        };
+        assert_eq!(joined(Verdict::Inconclusive), (Verdict::Inconclusive, Some(Reason::TooNoisy)));
+        assert_eq!(joined(Verdict::Same), (Verdict::Faster, None));
     }
 
     #[test]

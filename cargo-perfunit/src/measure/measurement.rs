@@ -202,7 +202,7 @@ impl Measurement {
         let least = self.settled.least_change(self.pairs.fastest());
         let sequential = self.pairs.sequential.judged_at(self.asked.fraction().max(least));
         let is_clear = sequential.conclude().is_some_and(|decision| decision.verdict.is_change());
-        self.end = self.end.filter(|end| is_clear || *end != End::Done);
+        self.end = self.end.filter(|end| is_clear || matches!(end, End::Not(_)));
         self.pairs.sequential = sequential;
         self.settled.matched.then_some(self)
     }

@@ -86,6 +86,9 @@ pub fn instructions(
     least: f64,
     random: &mut fastrand::Rng,
 ) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
+    if settled.task == Task::Process {
+        return Ok(Err(NotMetered::WholeProcess));
+    }
     let rule = ExactRule { threshold: least.max(COUNTER_RESOLUTION), least: 1.0, resolution: COUNTER_RESOLUTION };
     let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
     let pass = Pass { trial, settled, later };

@@ -32,7 +32,7 @@ pub enum Asked {
 pub fn alone(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads, limit: Duration) -> Result<PairEnd> {
     let begun = Instant::now();
     bench.clean_temporary()?;
-    let end = one(bench, &mut command(bench, programs, side, Asked::Test, pads), limit)?;
+    let end = one(bench, side, &mut command(bench, programs, side, Asked::Test, pads), limit)?;
     process::kill_leftovers();
     let timed_out = (end.status.is_none() && !interrupt::requested()).then_some(side);
     let mut sides = Sides::<SideEnd>::default();
@@ -49,9 +49,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, lim
     let mut sides = Sides::<SideEnd>::default();
     let mut timed_out = None;
     for side in [starter, starter.other()] {
-        let entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-        let end = one(bench, &mut command(bench, programs, side, asked, pads), limit)?;
-        drop(entered);
+        let end = one(bench, side, &mut command(bench, programs, side, asked, pads), limit)?;
         process::kill_leftovers();
         if end.status.is_none() {
             timed_out = Some(side).filter(|_| !interrupt::requested());
@@ -75,8 +73,9 @@ pub fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked,
 }
 
 /// One process, from before its start until its end is known.
-fn one(bench: &Bench, command: &mut Command, limit: Duration) -> Result<SideEnd> {
+fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Result<SideEnd> {
     process::mark(command)?;
+    let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
     let inheritance = Inheritance::prepare(bench, None)?;
     let own_delay = kernel::RunDelay::of("thread-self");
     let visit = bench.visit_core();

@@ -1,8 +1,8 @@
 //! What pairs tell besides wall time: CPU time, the first call, memory in use. Pure.
 //!
-//! The same pairs and rule as for wall time, and the same units but for first calls: who makes the first one of a pair finds
-//! another machine than who comes behind it, so that two pairs, one begun by each side, make a value. Nobody confirms what does not decide, so that is judged at the level of
-//! confirmations from the start.
+//! The same pairs, units and rule as for wall time, but for first calls: who makes the first one of a pair finds another
+//! machine than who comes behind it, so that two pairs, one begun by each side, make one. Nobody confirms what does not
+//! decide, so that is judged at the level of confirmations from the start.
 
 use super::lockstep::{PairEnd, SideEnd};
 use super::work::Comparison;
@@ -122,7 +122,7 @@ impl Beside {
 impl Column {
     fn add_first_calls(&mut self, log_ratio: f64, starter: Side) {
         match self.waiting.get_mut(starter.other()).pop_front() {
-            Some(other) => self.log_ratios.push(f64::midpoint(log_ratio, other)),
+            Some(other) => self.unit.push(f64::midpoint(log_ratio, other)),
             None => self.waiting.get_mut(starter).push_back(log_ratio),
         }
     }

@@ -207,6 +207,8 @@ pub enum NotMetered {
     NoCounts,
     /// It read nothing.
     ReadNothing,
+    /// Part of what differs is accepted, and its share is not known.
+    OfAcceptedLoss,
 }
 
 /// Why instructions cannot be counted by the processor.
@@ -246,6 +248,7 @@ impl NotMetered {
             Self::TooLong => "too-long",
             Self::BudgetUsedUp => "budget-used-up",
             Self::Interrupted => "interrupted",
+            Self::OfAcceptedLoss => "of-accepted-loss",
             Self::Failed(_) | Self::TimedOut { .. } | Self::NoCounts | Self::ReadNothing => "failed",
         }
     }

@@ -19,6 +19,9 @@ impl fmt::Display for NotMetered {
             Self::Failed(how) => write!(f, "the process that should count failed: {how}"),
             Self::TimedOut { seconds } => write!(f, "the process that should count did not end within {seconds} s"),
             Self::NoCounts => f.write_str("callgrind did not write its counts"),
+            Self::OfAcceptedLoss => {
+                f.write_str("it may be that of the loss that the ratchet accepts: not counted for what came on top")
+            }
             Self::ReadNothing => f.write_str("the process that should count read nothing"),
         }
     }

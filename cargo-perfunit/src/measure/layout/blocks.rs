@@ -65,7 +65,7 @@ pub(super) struct Changed {
 
 impl Changed {
     /// Whether all of its loops can lie where base's do.
-    fn is_anchored(&self) -> bool {
+    pub(super) fn is_anchored(&self) -> bool {
         self.anchor.shift.is_some() && self.anchor.left == 0
     }
 

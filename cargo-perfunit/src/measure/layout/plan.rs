@@ -122,11 +122,13 @@ fn add_single(
 fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> {
     let mut drawn = Sides { base: 0, head: 0 };
     if let Some(random) = random {
-        // Without an anchor the place of the loops is part of the answer: it has to vary on each side by itself.
         if changed.anchor.shift.is_some() {
-            drawn.base = drawn_offset(ALIGNMENT, random);
+            // Loops that the anchor does not hold have to be everywhere.
+            let step = if changed.is_anchored() { ALIGNMENT } else { changed.step };
+            drawn.base = drawn_offset(step, random);
             drawn.head = drawn.base;
         } else {
+            // Without an anchor the place of the loops is part of the answer: it has to vary on each side by itself.
             drawn.base = drawn_offset(changed.step, random);
             drawn.head = drawn_offset(changed.step, random);
         }

@@ -7,6 +7,8 @@ use super::recording::Recorded;
 use crate::decide;
 use crate::measure::RecordedPair;
 use crate::model::{Cell, Compared, DecisionRule, Processes, Share, Sides, Tally, Terms};
+use statrs::stats_tests::Alternative;
+use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
 /// No rule can do with fewer processes a side.
 const FEWEST: usize = 8;
@@ -96,8 +98,11 @@ fn stretches(pairs: &[RecordedPair], seconds: f64) -> Vec<&[RecordedPair]> {
 }
 
 fn by_ranks(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
-    let ranks = decide::mann_whitney(&times.base, &times.head)?;
-    (ranks.p_value <= alpha).then(|| direction(ranks.superiority - 0.5))
+    let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
+    let (of_base, p_value) = mannwhitneyu(&times.base, &times.head, method, Alternative::TwoSided).ok()?;
+    // The pairs of a value of each side in which base's is the larger one.
+    let without_change = (times.base.len() * times.head.len()) as f64 / 2.0;
+    (p_value <= alpha).then(|| direction(without_change - of_base))
 }
 
 fn by_means(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {

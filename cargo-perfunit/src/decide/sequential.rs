@@ -49,8 +49,9 @@ pub struct Decision {
     pub change: Change,
     /// The smallest slowdown, as a fraction of base, that this look would have shown with probability [`POWER`].
     pub detectable: f64,
-    /// Two-sided p value of "no change", times the number of looks and of estimates that may claim one: it may be compared
-    /// with the level of the interval, and is at most that exactly when the interval excludes 0. It knows of pairs only, not of a bias.
+    /// Two-sided p value of "no change", times the number of looks and, from the threshold on, of estimates that may claim
+    /// one: it may be compared with the level of the interval, and is at most that exactly when the interval excludes 0. It
+    /// knows of pairs only, not of a bias.
     pub p_value: f64,
     pub values: usize,
 }
@@ -265,6 +266,11 @@ impl<'a> Found<'a> {
         estimate.abs() >= self.rule.threshold && estimate != 0.0
     }
 
+    /// How often the interval that matters is looked at.
+    fn tries(&self) -> f64 {
+        if self.is_beyond() { tries(self.rule) } else { self.rule.looks.count() as f64 }
+    }
+
     /// The level of the interval that matters.
     fn level(&self) -> f64 {
         if self.is_beyond() { level_of_change(self.rule) } else { level_of_equality(self.rule) }
@@ -279,7 +285,7 @@ impl<'a> Found<'a> {
             verdict,
             change: self.change(),
             detectable: (self.estimate.detectable(level_of_change(self.rule), POWER) + self.rule.bias).exp_m1(),
-            p_value: (self.estimate.p_value() * tries(self.rule)).min(1.0),
+            p_value: (self.estimate.p_value() * self.tries()).min(1.0),
             values: self.log_ratios.len(),
         }
     }

@@ -90,7 +90,7 @@ fn all_shows_every_test_and_how_it_was_captured() {
     check(
         &listing(),
         ListOptions { all: true, unicode: true, ..WIDE },
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 
 mycrate:
@@ -105,7 +105,7 @@ mycrate::api:
 Not measured  doc tests of mycrate: measured on request (--doc)
      Summary  3 of 412 tests can have changed, in 3 of 12 targets
 
-"#]],
+"]],
     );
 }
 

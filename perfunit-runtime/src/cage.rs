@@ -14,6 +14,7 @@ const BLOCKS: usize = 32;
 
 extern "C" {
     fn prctl(option: c_int, ...) -> c_int;
+    fn getrlimit(resource: c_int, limits: *mut [u64; 2]) -> c_int;
     fn setrlimit(resource: c_int, limits: *const [u64; 2]) -> c_int;
     fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
@@ -168,8 +169,15 @@ fn settle_allocator() {
 
 fn limit(time: Time) -> bool {
     let set = |resource, most: u64| {
-        // SAFETY: the limits are only read.
-        unsafe { setrlimit(resource, &[most, most]) == 0 }
+        let mut now = [0; 2];
+        // SAFETY: the kernel fills in the limits that it is given, and only reads the new ones.
+        unsafe {
+            getrlimit(resource, &mut now) == 0 && {
+                // Nobody may raise the second one.
+                let most = most.min(now[1]);
+                setrlimit(resource, &[most, most]) == 0
+            }
+        }
     };
     let in_time = match time {
         Time::Open => true,

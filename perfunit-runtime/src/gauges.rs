@@ -3,21 +3,18 @@
 //! By system calls of our own and without allocating: reading must not show in what is read.
 
 use crate::preloaded::Counters;
-use crate::sys::STATUS;
+use crate::sys::{IO, STATUS};
 use std::arch::asm;
-use std::ffi::{c_char, c_int, c_long, c_ulong, c_void, CStr};
+use std::ffi::{c_int, c_long, c_ulong, c_void};
 use std::io::Error;
 
 extern "C" {
-    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
-    fn close(fd: c_int) -> c_int;
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn getrusage(who: c_int, usage: *mut [c_long; USAGE]) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
 }
 
-const O_CLOEXEC: c_int = 0o2_000_000;
 const RUSAGE_SELF: c_int = 0;
 /// `struct rusage` on the 64-bit platforms that we serve, as words.
 const USAGE: usize = 18;
@@ -53,7 +50,7 @@ pub struct Io {
 /// The kernel's count of bytes; `None` where it keeps none.
 pub fn io() -> Option<Io> {
     let mut text = [0; 256];
-    io_in(contents(c"/proc/self/io", &mut text)?)
+    io_in(IO.read(&mut text)?)
 }
 
 fn io_in(text: &[u8]) -> Option<Io> {
@@ -70,21 +67,6 @@ fn field(text: &[u8], name: &str) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     value.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// The beginning of a file, as much as one reading gives.
-fn contents<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    // SAFETY: the path ends in a zero byte, the buffer is as long as we say, and the descriptor is ours.
-    let length = unsafe {
-        let file = open(path.as_ptr(), O_CLOEXEC);
-        if file < 0 {
-            return None;
-        }
-        let length = read(file, buffer.as_mut_ptr().cast(), buffer.len());
-        close(file);
-        length
-    };
-    buffer.get(..usize::try_from(length).ok()?)
 }
 
 /// A counter of the instructions that this thread, and those that it starts, executes outside of the kernel.
@@ -107,7 +89,6 @@ const EVENT: u64 = 1;
 const FLAGS: u64 = 1 | 1 << 1 | 1 << 5 | 1 << 6;
 const ENABLE: c_ulong = 0x2400;
 const DISABLE: c_ulong = 0x2401;
-const RESET: c_ulong = 0x2403;
 
 impl Instructions {
     /// A counter for this thread, or the system's error number.
@@ -125,10 +106,11 @@ impl Instructions {
         }
     }
 
-    /// Counts from 0.
-    pub fn start(&self) {
-        self.ask(RESET);
+    /// Counts on; returns the count before. (A reset would leave what threads that have ended counted.)
+    pub fn start(&self) -> u64 {
+        let before = self.count();
         self.resume();
+        before
     }
 
     pub fn pause(&self) {
@@ -139,9 +121,13 @@ impl Instructions {
         self.ask(ENABLE);
     }
 
-    /// Stops and reads.
-    pub fn stop(&self) -> u64 {
+    /// Stops; returns what was counted since then.
+    pub fn stop(&self, before: u64) -> u64 {
         self.pause();
+        self.count() - before
+    }
+
+    fn count(&self) -> u64 {
         let mut count = 0_u64;
         // SAFETY: our descriptor, which gives one number of eight bytes.
         unsafe { read(self.descriptor, std::ptr::from_mut(&mut count).cast(), 8) };

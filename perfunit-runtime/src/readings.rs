@@ -18,8 +18,8 @@ pub struct Gauges {
     heap: Option<&'static Counters>,
     instructions: Option<Instructions>,
     callgrind: bool,
-    /// Allocations and bytes of what is not to count.
-    left_out: [AtomicU64; 2],
+    /// Allocations and bytes of what is not to count, and by how much it changed the memory in use (wrapping).
+    left_out: [AtomicU64; 3],
 }
 
 /// The kernel's figures at a moment.
@@ -74,7 +74,7 @@ impl Gauges {
         let counted = self.count_instructions(run);
         let heap = heap.map(|(heap, before)| before.until_now(heap)).unwrap_or_default();
         let after = Moment::after();
-        let [allocations, bytes] = &self.left_out;
+        let [allocations, bytes, live] = &self.left_out;
         let (read, written) = match (before.io, after.io) {
             (Some(before), Some(after)) => (after.read - before.read - before.own, after.written - before.written),
             _ => (0, 0),
@@ -83,7 +83,7 @@ impl Gauges {
         for (index, value) in [
             (reading::ALLOCATIONS, heap.allocations - allocations.load(Relaxed)),
             (reading::ALLOCATED_BYTES, heap.bytes - bytes.load(Relaxed)),
-            (reading::PEAK_HEAP, heap.peak),
+            (reading::PEAK_HEAP, heap.peak.wrapping_sub(live.load(Relaxed))),
             (reading::PAGE_FAULTS, after.faults - before.faults),
             (reading::CONTEXT_SWITCHES, after.switches - before.switches),
             (reading::READ_BYTES, read),
@@ -96,9 +96,18 @@ impl Gauges {
         counted.0
     }
 
+    /// Whether reading takes system calls that are not allowed in the cage.
+    pub fn leave_the_cage(&self) -> bool {
+        self.instructions.is_some() || self.callgrind
+    }
+
     /// Runs what is not to count, in the midst of a reading. What the kernel counts is not told apart.
     pub fn leave_out<T>(&self, work: impl FnOnce() -> T) -> T {
-        let counts = || self.heap.map_or([0, 0], |heap| [heap.allocations.load(Relaxed), heap.bytes.load(Relaxed)]);
+        let counts = || {
+            self.heap
+                .map_or([0; 3], |heap| [&heap.allocations, &heap.bytes, &heap.live].map(|count| count.load(Relaxed)))
+        };
+        let peak = self.heap.map_or(0, |heap| heap.peak.load(Relaxed));
         if self.callgrind {
             gauges::callgrind_toggle();
         }
@@ -115,7 +124,11 @@ impl Gauges {
             gauges::callgrind_toggle();
         }
         for (count, (before, after)) in self.left_out.iter().zip(before.into_iter().zip(after)) {
-            count.fetch_add(after - before, Relaxed);
+            count.fetch_add(after.wrapping_sub(before), Relaxed);
+        }
+        if let Some(heap) = self.heap {
+            // As if what is in use now had been so all along.
+            heap.peak.store(peak.wrapping_add(after[2].wrapping_sub(before[2])), Relaxed);
         }
         result
     }
@@ -128,9 +141,9 @@ impl Gauges {
             return (passed, 0);
         }
         let Some(counter) = &self.instructions else { return (run(), 0) };
-        counter.start();
+        let before = counter.start();
         let passed = run();
-        (passed, counter.stop())
+        (passed, counter.stop(before))
     }
 }
 

@@ -149,13 +149,14 @@ pub struct KernelFile {
 static DELAY: KernelFile = KernelFile { path: c"/proc/thread-self/schedstat", kept: AtomicI32::new(-1) };
 /// What this process uses.
 pub static STATUS: KernelFile = KernelFile { path: c"/proc/self/status", kept: AtomicI32::new(-1) };
-
+/// What this process reads and writes.
+pub static IO: KernelFile = KernelFile { path: c"/proc/self/io", kept: AtomicI32::new(-1) };
 /// Where pages are.
 static PAGE_MAP: KernelFile = KernelFile { path: c"/proc/self/pagemap", kept: AtomicI32::new(-1) };
 
 /// Opens the files that are read while a test is measured, for this thread and for good.
 pub fn keep_files_open() {
-    for file in [&DELAY, &STATUS, &PAGE_MAP] {
+    for file in [&DELAY, &STATUS, &IO, &PAGE_MAP] {
         file.kept.store(file.open_anew(), Relaxed);
     }
 }

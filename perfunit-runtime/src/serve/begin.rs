@@ -47,10 +47,10 @@ pub fn begin(seat: &'static Seat) {
     area.state.store(state::FIRST_CALL, Release);
 }
 
-/// Before the body's first call: locks it in, if it belongs into the cage. Not where calls are counted, for which files of
-/// the kernel are read around each.
+/// Before the body's first call: locks it in, if it belongs into the cage. Not where its instructions are counted, for which
+/// the kernel or callgrind is asked around each call.
 pub fn lock_in(seat: &Seat) {
-    if !CAGED.load(Relaxed) || seat.page.flags.load(Relaxed) & METER != 0 {
+    if !CAGED.load(Relaxed) || seat.gauges.get().is_some_and(Gauges::leave_the_cage) {
         return;
     }
     sys::keep_files_open();

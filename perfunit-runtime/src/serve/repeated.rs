@@ -31,10 +31,10 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) ->
         tree.measure_costs();
     }
     seat.end_turn();
-    let repetitions = page.repetitions.load(Relaxed);
     let mut done = 0;
     while seat.wait_turn() {
-        let warm = u64::from(page.warm.load(Relaxed));
+        // A much slower head settles them, after base has prepared.
+        let (repetitions, warm) = (page.repetitions.load(Relaxed), u64::from(page.warm.load(Relaxed)));
         if done == 0 && is_one_call(page) && !seat.tree.is_some_and(Tree::is_empty) {
             // The first call was the measurement.
             area.times[0].store(first_ns, Relaxed);

@@ -1,7 +1,7 @@
 //! Turns unit tests into performance tests while they are compiled.
 //!
 //! Input: the items a user marked `#[test]`, which resolves to [`macro@test`] because the shadow tree adds
-//! `#[cfg(test)] #[macro_use] extern crate perfunit_macros;` to every crate root. Output: the same test for libtest,
+//! `#[cfg(test)] #[macro_use(test, ...)] extern crate perfunit_macros;` to every crate root. Output: the same test for libtest,
 //! whose body is handed to `perfunit_runtime::__private::run` as a function that can be called again and again.
 //! The runtime goes by the name `__perfunit_runtime` there: a crate may have the published one among its dependencies,
 //! whose attributes [`macro@skip`] and [`macro@threshold`] tell the tool about a test and do nothing to it.

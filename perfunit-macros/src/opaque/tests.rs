@@ -113,6 +113,7 @@ fn thrown_away_results() {
     check("x.f();", "bb(x.f());");
     check("let _ = f(x);", "let _ = bb(f(x));");
     check("let _y = x.f();", "let _y = bb(x.f());");
+    check("let _: u8 = x.f();", "let _: u8 = bb(x.f());");
     check("#[cfg(a)] f(x);", "#[cfg(a)] bb(f(x));");
     check_unchanged("f(x)");
     check_unchanged("f(x)?;");

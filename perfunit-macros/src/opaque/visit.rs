@@ -246,6 +246,7 @@ fn is_unused(pat: &Pat) -> bool {
     match pat {
         Pat::Wild(_) => true,
         Pat::Ident(pat) => pat.ident.to_string().starts_with('_'),
+        Pat::Type(pat) => is_unused(&pat.pat),
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! The crate that doc tests become: a module for each, so that no name of one is seen by another.
 
 use super::extracted::{Code, Main};
+use crate::build::shadow::MACROS;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -40,7 +41,8 @@ impl Bundle {
     /// `library` is the crate whose doc tests these are.
     pub fn new(parts: &[Part<'_>], library: &str, edition: &str) -> Self {
         let (mut text, root) = root(parts);
-        text.push_str("#[macro_use] extern crate perfunit_macros;\n");
+        text.push_str(MACROS);
+        text.push('\n');
         if edition == "2015" {
             // There `use` begins at the root of the crate.
             let _ = writeln!(text, "extern crate r#{library};");

@@ -9,13 +9,16 @@ use std::path::{Component, Path, PathBuf};
 /// Name of the cfg by which the rustc wrapper tells a file which crate root is being compiled.
 pub const ROOT_CFG: &str = "perfunit_root";
 
+/// Gives a crate our `#[test]`, and none of the names that the project may have macros of.
+pub const MACROS: &str = "#[macro_use(test, perfunit_executed)] extern crate perfunit_macros;";
+
 /// What is appended to the crate root at `place`, a path from the root of the tree. The first line break ends a last line
 /// that has none; a second one is harmless.
 ///
 /// The condition is for files that are the root of one crate and a module of another, where `#[macro_use]` is an error.
 pub fn injected_text(place: &Path) -> String {
     let root = root_key(place);
-    format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] #[macro_use] extern crate perfunit_macros;\n")
+    format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] {MACROS}\n")
 }
 
 /// Name of the cfg under which functions carry probes.

@@ -1,8 +1,9 @@
 //! A run in parts: each machine measures a shard of the tests, and the parts are joined again.
 
-use super::{Environment, Stages, TestId};
+use super::{Environment, Function, Stages, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -82,6 +83,9 @@ pub struct Sharding {
     pub candidates: Vec<TestId>,
     /// The shards of this run, by number: one, or after `merge` all.
     pub parts: Vec<Part>,
+    /// Changed functions to which only these tests lead, of which some could not be measured: whether any could, all shards
+    /// together know.
+    pub led_to: BTreeSet<(Function, BTreeSet<TestId>)>,
 }
 
 impl Sharding {

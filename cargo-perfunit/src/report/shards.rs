@@ -55,6 +55,7 @@ mod tests {
     use crate::model::samples::{run, test};
     use crate::model::{Environment, PartitionKind};
     use crate::report::format::{Glyphs, without_escapes};
+    use std::collections::BTreeSet;
 
     #[track_caller]
     fn check(shards: usize, cpus: &[&str], expected: &str) {
@@ -68,7 +69,8 @@ mod tests {
         };
         let parts = cpus.iter().enumerate().map(part).collect();
         let candidates = ["a", "b", "c", "d", "e", "f"].map(test).to_vec();
-        run.sharding = Some(Sharding { kind: PartitionKind::Slice, shards, candidates, parts });
+        run.sharding =
+            Some(Sharding { kind: PartitionKind::Slice, shards, candidates, parts, led_to: BTreeSet::new() });
         let mut screen = Screen::new(0, Glyphs::Ascii);
         write(&run, &mut screen);
         assert_eq!(without_escapes(&screen.finish()), expected);

@@ -39,7 +39,7 @@ pub use functions::functions;
 pub use names::Names;
 pub use selected::{Selected, select};
 pub use selection_cache::file as selection_file;
-pub use uncovered::{Unseen, unseen};
+pub use uncovered::{LedTo, Unseen, hidden, unseen};
 pub use units::Units;
 pub use unused_filters::unused_filters;
 pub use wanted::{Filter, Scope, Wanted};

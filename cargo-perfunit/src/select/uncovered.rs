@@ -25,7 +25,18 @@ pub struct Unseen {
     /// A condition leaves them out of the build.
     pub not_compiled: Vec<Function>,
     /// Few tests lead to these, which base has, too: if none of them can be measured, nothing is known of the function.
-    pub led_to: Vec<(Function, BTreeSet<TestId>)>,
+    pub led_to: LedTo,
+}
+
+/// Functions with all tests that lead to them.
+pub type LedTo = Vec<(Function, BTreeSet<TestId>)>;
+
+/// The tests whose outcomes say nothing of the code that they would execute.
+pub fn hidden<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> BTreeSet<&'a TestId> {
+    let hides_code = |outcome: &&Outcome| outcome.reason.as_ref().is_some_and(Reason::hides_code);
+    let (hidden, others): (Vec<_>, Vec<_>) = outcomes.partition(hides_code);
+    let others: BTreeSet<&TestId> = others.iter().map(|outcome| &outcome.test).collect();
+    hidden.iter().map(|outcome| &outcome.test).filter(|test| !others.contains(test)).collect()
 }
 
 /// More tests than these are not looked at one by one: some of them can be measured.
@@ -44,11 +55,7 @@ enum Leads {
 impl Unseen {
     /// The functions that no test executes, or none that can be measured, as far as outcomes say so.
     pub fn uncovered_after<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Uncovered> {
-        let hides_code = |outcome: &&Outcome| outcome.reason.as_ref().is_some_and(Reason::hides_code);
-        let (hidden, others): (Vec<_>, Vec<_>) = outcomes.partition(hides_code);
-        let tests = |outcomes: Vec<&'a Outcome>| outcomes.into_iter().map(|outcome| &outcome.test);
-        let others: BTreeSet<&TestId> = tests(others).collect();
-        let hidden: BTreeSet<&TestId> = tests(hidden).filter(|test| !others.contains(test)).collect();
+        let hidden = hidden(outcomes);
         let is_hidden = |tests: &BTreeSet<TestId>| tests.iter().all(|test| hidden.contains(test));
         let not_measured = self.led_to.iter().filter(|(_, tests)| is_hidden(tests));
         let because = UncoveredBecause::NotMeasured;

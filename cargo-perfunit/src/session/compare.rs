@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::explain::parameters;
 use crate::git::Versions;
 use crate::model::{Generated, Run, Selection, Sides, Stages, Warning};
-use crate::select::{Names, Selected, Unseen, select, unseen, unused_filters};
+use crate::select::{LedTo, Names, Selected, Unseen, select, unseen, unused_filters};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
@@ -59,26 +59,27 @@ pub fn compare_opened(opened: Opened, options: &Options, started: Instant, annou
     run.warnings = warnings;
     run.warnings.append(&mut selected.warnings);
     run.stages.prepare = started.elapsed();
-    let mut dealt = None;
+    let (mut dealt, mut led_to) = (None, Vec::new());
     if !selected.targets.is_empty() {
         builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let deadline = options.measuring.budget.map(|budget| started + budget);
         let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
         let session = session.announcing(announce);
-        dealt = measure_all(&session, &mut builder, &mut run, started)?;
+        (dealt, led_to) = measure_all(&session, &mut builder, &mut run, started)?;
         run.interrupted = interrupt::requested();
     }
-    run.sharding = partition::sharding(options.partition, dealt, &run);
+    run.sharding = partition::sharding(options.partition, dealt, led_to, &run);
     Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
 }
 
-/// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them.
+/// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them, and the functions to
+/// which few tests lead.
 fn measure_all(
     session: &Session<'_>,
     builder: &mut Builder<'_>,
     run: &mut Run,
     started: Instant,
-) -> Result<Option<partition::Dealt>> {
+) -> Result<(Option<partition::Dealt>, LedTo)> {
     let plan = pairings::prepare(session, builder)?;
     run.stages.select = plan.selecting();
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
@@ -102,7 +103,7 @@ fn measure_all(
     run.stages.explain = measured.explaining;
     let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
     run.stages.measure = started.elapsed().saturating_sub(others);
-    Ok(dealt)
+    Ok((dealt, unseen.led_to))
 }
 
 /// What selection did before anything is built; of a change that reaches no target no test executes anything.

@@ -4,7 +4,7 @@
 //! compiler made of the sources does not. All shards see the same candidates, so that each test is in one of them.
 
 use crate::model::{Part, Partition, PartitionKind, Reason, Run, Sharding, TestId};
-use crate::select::{Candidate, Candidates, not_measured};
+use crate::select::{Candidate, Candidates, LedTo, hidden, not_measured};
 use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
@@ -37,7 +37,7 @@ pub fn deal(partition: Partition, rounds: &mut [&mut Candidates]) -> Dealt {
 }
 
 /// What is known of a run's shard when it ends; nothing for a run in one piece.
-pub fn sharding(partition: Option<Partition>, dealt: Option<Dealt>, run: &Run) -> Option<Sharding> {
+pub fn sharding(partition: Option<Partition>, dealt: Option<Dealt>, led_to: LedTo, run: &Run) -> Option<Sharding> {
     let Partition { kind, shard, shards } = partition?;
     let candidates = dealt.unwrap_or_default();
     let elsewhere = run.outcomes.iter().filter(|outcome| outcome.is_of_other_shard()).count();
@@ -48,7 +48,9 @@ pub fn sharding(partition: Option<Partition>, dealt: Option<Dealt>, run: &Run) -
         stages: run.stages,
         interrupted: run.interrupted,
     };
-    Some(Sharding { kind, shards, candidates, parts: vec![part] })
+    let hidden = hidden(run.outcomes.iter());
+    let led_to = led_to.into_iter().filter(|(_, tests)| tests.iter().any(|test| hidden.contains(test))).collect();
+    Some(Sharding { kind, shards, candidates, parts: vec![part], led_to })
 }
 
 /// The shard of a test, from 1; `position` is that among all candidates, sorted.

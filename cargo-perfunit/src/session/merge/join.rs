@@ -6,6 +6,7 @@ use crate::model::{
     Environment, Growth, LayoutMatch, NoLayout, NotCompared, Outcome, Partition, Ratchet, Reason, Run, Selection,
     Sharding, Shards, Stages, TargetId, TestId, Verdict, Warning,
 };
+use crate::select::Unseen;
 use crate::session::summary;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,6 +74,7 @@ fn sharding(runs: &[&Run]) -> Option<Sharding> {
     Some(Sharding {
         candidates: all.into_iter().cloned().collect(),
         parts: known().flat_map(|sharding| &sharding.parts).cloned().collect(),
+        led_to: known().flat_map(|sharding| &sharding.led_to).cloned().collect(),
         ..known().next()?.clone()
     })
 }
@@ -89,6 +91,12 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
     let fewest = runs.iter().map(|run| &run.selection).min_by_key(|selection| selection.effects.len());
     let mut selection = fewest.cloned().unwrap_or_default();
     selection.left_out.clear();
+    let unseen = Unseen {
+        uncovered: runs.iter().flat_map(|run| &run.selection.uncovered).cloned().collect(),
+        led_to: sharding.iter().flat_map(|sharding| &sharding.led_to).cloned().collect(),
+        not_compiled: Vec::new(),
+    };
+    selection.uncovered = unseen.uncovered_after(outcomes.iter());
     if outcomes.is_empty() {
         return selection;
     }

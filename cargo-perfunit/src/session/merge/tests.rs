@@ -1,9 +1,11 @@
 use super::*;
 use crate::model::samples;
 use crate::model::{
-    Environment, NotCompared, Outcome, Part, Partition, PartitionKind, Ratchet, Reason, Sharding, Shards, Sides,
-    TestId, Verdict, VersionName, Warning,
+    Environment, Function, NotCompared, Outcome, Part, Partition, PartitionKind, Ratchet, Reason, Sharding, Shards,
+    Sides, TestId, Uncovered, UncoveredBecause, Verdict, VersionName, Warning,
 };
+
+use std::collections::BTreeSet;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -30,7 +32,8 @@ fn shard(number: usize, shards: usize) -> Shard {
     let candidates: Vec<TestId> = NAMES.map(samples::test).to_vec();
     run.selection.executed = tests;
     run.selection.left_out = [("other-shard".to_owned(), NAMES.len() - tests), ("ignored".to_owned(), 1)].into();
-    run.sharding = Some(Sharding { kind: PartitionKind::Slice, shards, candidates, parts: vec![part] });
+    run.sharding =
+        Some(Sharding { kind: PartitionKind::Slice, shards, candidates, parts: vec![part], led_to: BTreeSet::new() });
     let contents = Sides { base: "1".to_owned(), head: "2".to_owned() };
     let options = Options {
         partition: Some(Partition { kind: PartitionKind::Slice, shard: number, shards }),
@@ -66,6 +69,32 @@ fn shards_in_any_order_are_one_run() {
         [(1, 2), (2, 2), (3, 1)]
     );
     assert!(run.warnings.is_empty(), "{:?}", run.warnings);
+}
+
+#[test]
+fn a_function_is_uncovered_if_no_shard_could_measure_a_test_of_it() {
+    let function =
+        |line| Function { package: "demo".to_owned(), file: "src/lib.rs".to_owned(), line, name: "f".to_owned() };
+    let uncovered = |failing: &[(usize, &str)]| {
+        let mut shards = [shard(1, 2), shard(2, 2)];
+        for (number, name) in failing {
+            let run = &mut shards[number - 1].record.run;
+            let at = run.outcomes.iter().position(|outcome| outcome.test.name == *name).unwrap();
+            run.outcomes[at] = not_measured(name, Reason::Ignored);
+            let reason = run.outcomes[at].reason.as_ref().unwrap();
+            assert!(reason.hides_code());
+            let tests = ["a", "b"].map(samples::test).into();
+            run.sharding.as_mut().unwrap().led_to.insert((function(1), tests));
+        }
+        let because = UncoveredBecause::NotMeasured;
+        shards[1].record.run.selection.uncovered = vec![Uncovered { function: function(9), because }];
+        let run = merged(shards.into()).unwrap();
+        run.selection.uncovered.iter().map(|uncovered| uncovered.function.line).collect::<Vec<_>>()
+    };
+    // `a` is of the first shard, `b` of the second.
+    assert_eq!(uncovered(&[]), [9]);
+    assert_eq!(uncovered(&[(1, "a")]), [9]);
+    assert_eq!(uncovered(&[(1, "a"), (2, "b")]), [1, 9]);
 }
 
 #[test]

@@ -41,6 +41,11 @@ impl Measured {
     /// Adds the tests of another pairing.
     pub fn add(&mut self, more: Self) {
         self.explaining += more.explaining;
+        if let Some(growth) = &mut self.growth {
+            // They were moved to the second pairing, whose answer holds.
+            let anew: BTreeSet<&TestId> = more.outcomes.iter().map(|outcome| &outcome.test).collect();
+            growth.not_counted.retain(|(test, _)| !anew.contains(test));
+        }
         if let Some(more) = more.growth {
             self.growth.get_or_insert_default().add(more);
         }

@@ -77,9 +77,10 @@ impl Recipe {
         })
     }
 
-    /// Whether it is that of a pairing.
-    pub fn is_of(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> bool {
-        self.tests_of == tests_of && self.targets == *targets
+    /// The recipe for these targets of a pairing, if it has them: a filter may need fewer than there are.
+    pub fn narrowed(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Option<Self> {
+        let has_them = self.tests_of == tests_of && self.targets.is_superset(targets);
+        has_them.then(|| Self { targets: targets.clone(), ..self.clone() })
     }
 
     /// The folders below `sides` that it needs.

@@ -22,8 +22,8 @@ impl Archive {
     /// The recipe for a pairing; none if builds are made. An archive without it is an error.
     pub fn recipe(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Result<Option<Recipe>> {
         let Self::Using { file, recipes } = self else { return Ok(None) };
-        let found = recipes.iter().find(|recipe| recipe.is_of(tests_of, targets));
-        found.cloned().map(Some).ok_or_else(|| missing(file, targets))
+        let found = recipes.iter().find_map(|recipe| recipe.narrowed(tests_of, targets));
+        found.map(Some).ok_or_else(|| missing(file, targets))
     }
 
     /// True if both pairings are to be ready before anything is measured.
@@ -34,6 +34,6 @@ impl Archive {
 
 fn missing(file: &Path, targets: &BTreeSet<TargetId>) -> Error {
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
-    Error::setup(format!("{} holds no build of exactly {}", file.display(), names.join(", ")))
+    Error::setup(format!("{} holds no build of {}", file.display(), names.join(", ")))
         .hint("leave out --use-archive to build here, or make the archive anew with the same options")
 }

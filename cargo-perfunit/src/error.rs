@@ -87,7 +87,22 @@ pub struct Broken {
     pub output: String,
 }
 
+/// What is said where the network, the disk or the machine failed, and not the code.
+const PASSING: [&str; 6] = [
+    "failed to download",
+    "failed to fetch",
+    "download of ",
+    "spurious network error",
+    "No space left on device",
+    "(signal: 9, SIGKILL",
+];
+
 impl Broken {
+    /// Whether another try may end otherwise.
+    pub fn may_pass(&self) -> bool {
+        PASSING.iter().any(|sign| self.output.contains(sign))
+    }
+
     /// Cargo's first error, in a line.
     pub fn first_error(&self) -> &str {
         let lines = || self.output.lines();

@@ -10,7 +10,7 @@ use crate::model::TargetId;
 use crate::system::cache::KeyBuilder;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use toml::Value;
 
@@ -104,10 +104,7 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
     };
     let recipe = serde_json::to_vec(&recipe).map_err(|error| Error::setup(error.to_string()))?;
     let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(recipe);
-    let given =
-        request.options.arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]));
-    let files = implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given);
-    for file in files {
+    for file in configuration_files(request) {
         key = configuration(key, &file)?;
     }
     let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_build(name)).collect();
@@ -116,6 +113,13 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
         key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
     }
     Ok(key.finish())
+}
+
+/// All files that cargo reads for its configuration, that with the highest rank last.
+pub(super) fn configuration_files(request: &Request<'_>) -> Vec<PathBuf> {
+    let arguments = &request.options.arguments;
+    let given = arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]));
+    implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given).collect()
 }
 
 /// The files that cargo reads without being told: it is started from `/`.
@@ -146,6 +150,20 @@ fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
         }
     }
     Ok(key)
+}
+
+/// The variables by which the environment has code compiled otherwise, whatever the machine, sorted.
+pub fn code_variables() -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_code(name)).collect();
+    variables.sort();
+    variables
+}
+
+fn decides_code(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name.ends_with("RUSTFLAGS")
+        || name.starts_with("CARGO_PROFILE_")
+        || ["CARGO_BUILD_TARGET", "CFLAGS", "CXXFLAGS", "RUSTC_BOOTSTRAP"].contains(&&*name)
 }
 
 fn decides_build(variable: &OsStr) -> bool {
@@ -196,6 +214,23 @@ mod tests {
         assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=2']\n"));
         assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=1']\n[env]\nX = '1'\n"));
         assert_ne!(key("not TOML"), key("not TOML either"));
+    }
+
+    #[test]
+    fn flags_and_profiles_decide_code_and_places_do_not() {
+        let check = |name: &str, expected| assert_eq!(decides_code(OsStr::new(name)), expected, "{name}");
+        for name in [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+            "CARGO_PROFILE_BENCH_LTO",
+            "CFLAGS",
+        ] {
+            check(name, true);
+        }
+        for name in ["CARGO_HOME", "CARGO_TARGET_DIR", "LIBRARY_PATH", "RUSTDOCFLAGS"] {
+            check(name, false);
+        }
     }
 
     #[test]

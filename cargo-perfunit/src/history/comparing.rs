@@ -2,6 +2,7 @@
 
 use super::rows::Key;
 use super::store::Store;
+use crate::build::code_variables;
 use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
@@ -12,6 +13,7 @@ use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -202,7 +204,7 @@ impl Comparing {
                 Ok(self.settled(base, head)?.unwrap_or(Compared::Step(step)))
             }
             Err(_) if interrupt::requested() => Ok(Compared::Interrupted),
-            Err(error) => match error.as_broken() {
+            Err(error) => match error.as_broken().filter(|broken| !broken.may_pass()) {
                 Some(broken) => {
                     let why = Skipped::DoesNotBuild { error: broken.first_error().to_owned() };
                     let commit = if broken.side == Side::Base { base } else { head };
@@ -235,7 +237,8 @@ fn family_of(comparisons: usize) -> usize {
     if comparisons <= 1 { 1 } else { comparisons.next_power_of_two().max(LEAST_FAMILY) }
 }
 
-/// Everything but commits and machine that a verdict depends on.
+/// Everything but commits and machine that a verdict depends on: what was asked, the toolchain, this tool, and what the
+/// environment says of builds.
 fn terms(options: &Options, toolchain: &str) -> Result<String> {
     let measuring = &options.measuring;
     let asked = (
@@ -245,7 +248,11 @@ fn terms(options: &Options, toolchain: &str) -> Result<String> {
     );
     let asked =
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
-    Ok(KeyBuilder::default().with(asked).with(toolchain).finish())
+    let key = KeyBuilder::default().with(asked).with(toolchain).with(env!("CARGO_PKG_VERSION"));
+    let add = |key: KeyBuilder, (name, value): (OsString, OsString)| {
+        key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes())
+    };
+    Ok(code_variables().into_iter().fold(key, add).finish())
 }
 
 /// True if not all that was to be measured was.

@@ -250,8 +250,11 @@ impl<'a> Builder<'a> {
         let tree = &*self.tree(attempt.place())?;
         let content_key = injections.add_to(KeyBuilder::default().with(files.key())).finish();
         let packages_of_all = &job.workspace.packages;
-        let package_folders = packages_of_all
-            .iter()
+        // Of equal names that of a member is the last.
+        let (members, others): (Vec<_>, Vec<_>) = packages_of_all.iter().partition(|package| package.member);
+        let package_folders = others
+            .into_iter()
+            .chain(members)
             .map(|package| (package.name.clone(), tree.path(&package.dir).components().collect()))
             .collect();
         let built: BTreeSet<&str> = wanted.iter().map(|target| target.package.as_str()).collect();
@@ -262,7 +265,7 @@ impl<'a> Builder<'a> {
             options: job.options,
             content_key: &content_key,
             manifest: tree.path(Path::new(&job.workspace.root).join("Cargo.toml")),
-            config_files: config_files(location, repository.root(), tree, files),
+            config_files: config_files(location, repository.root(), tree, [files, attempt.files(side.other())]),
             targets: &there,
             package_folders: &package_folders,
             packages: &packages(files, job),
@@ -304,7 +307,8 @@ fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
 /// refuses to build others, and new tests and packages are no reason to give up the old ones.
 fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSet<TargetId> {
     let has = |path: &Path| files.entries.contains_key(path);
-    let packages = job.workspace.packages.iter().filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
+    let members = job.workspace.packages.iter().filter(|package| package.member);
+    let packages = members.filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
     let found: BTreeSet<TargetId> = packages
         .flat_map(|package| &package.targets)
         .filter(|target| has(Path::new(&target.root)))
@@ -316,7 +320,8 @@ fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSe
 /// The packages that the user asked for, as far as a version has them.
 fn packages(files: &FileSet, job: &Job<'_>) -> BTreeMap<String, BTreeSet<TargetId>> {
     let has = |package: &&Package| files.entries.contains_key(&Path::new(&package.dir).join("Cargo.toml"));
-    let asked = job.workspace.packages.iter().filter(|package| job.packages.contains(&package.name));
+    let members = job.workspace.packages.iter().filter(|package| package.member);
+    let asked = members.filter(|package| job.packages.contains(&package.name));
     asked
         .filter(has)
         .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
@@ -328,8 +333,8 @@ fn tested(package: &Package) -> impl Iterator<Item = &Target> {
 }
 
 /// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
-/// in the version being built. Those of `/` and of `CARGO_HOME` cargo finds by itself.
-fn config_files(location: &Location, root: &Path, tree: &Tree, files: &FileSet) -> Vec<PathBuf> {
+/// in the version being built, which is the first of the two. Those of `/` and of `CARGO_HOME` cargo finds by itself.
+fn config_files(location: &Location, root: &Path, tree: &Tree, [own, other]: [&FileSet; 2]) -> Vec<PathBuf> {
     let home = cargo::user_folder();
     let start = location.manifest.parent().unwrap_or(root);
     let mut found = Vec::new();
@@ -341,12 +346,14 @@ fn config_files(location: &Location, root: &Path, tree: &Tree, files: &FileSet) 
         // The name without extension is the older one and wins if both exist.
         for name in ["config", "config.toml"] {
             let live = folder.join(name);
-            let tracked = live.strip_prefix(root).ok().filter(|relative| files.entries.contains_key(*relative));
-            let path = match tracked {
-                Some(relative) => tree.path(relative),
+            let relative = live.strip_prefix(root).ok();
+            let has = |files: &FileSet| relative.is_some_and(|relative| files.entries.contains_key(relative));
+            let path = match relative {
+                Some(relative) if has(own) => tree.path(relative),
+                _ if has(other) => continue,
                 // Ignored by git, or outside of the repository: the same for both sides.
-                None if live.is_file() => live,
-                None => continue,
+                _ if live.is_file() => live,
+                _ => continue,
             };
             found.push(path);
             break;

@@ -3,6 +3,7 @@
 use crate::cargo::anchored;
 use crate::error::Result;
 use crate::system::fs;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -58,6 +59,25 @@ fn included(include: &Value) -> Vec<&str> {
     }
 }
 
+/// The triples that files have builds be for.
+pub(super) fn configured_targets(files: &[PathBuf]) -> Result<BTreeSet<String>> {
+    let mut triples = BTreeSet::new();
+    for file in files {
+        for table in Configuration::read(file)?.into_iter().filter_map(|read| read.table) {
+            let target = table.get("build").and_then(|build| build.get("target"));
+            let several = target.and_then(Value::as_array).into_iter().flatten();
+            let named = target.into_iter().chain(several).filter_map(Value::as_str);
+            // Of a description in a file the name is the triple.
+            triples.extend(
+                named.filter_map(|name| {
+                    Some(Path::new(name).file_name()?.to_str()?.trim_end_matches(".json").to_owned())
+                }),
+            );
+        }
+    }
+    Ok(triples)
+}
+
 /// What the environment says otherwise than files, as `--config` has it. Cargo ranks variables above the files that it
 /// finds, but below those that it is given.
 pub(super) fn said_by_variables(files: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>> {
@@ -102,6 +122,20 @@ fn say_again(path: &[&str], value: &Value, variable: &dyn Fn(&str) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn targets_are_triples_or_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        let check = |text: &str, expected: &[&str]| {
+            fs::write(&file, text).unwrap();
+            let found = configured_targets(std::slice::from_ref(&file)).unwrap();
+            assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
+        };
+        check("[build]\ntarget = 'x86_64-unknown-linux-musl'\n", &["x86_64-unknown-linux-musl"]);
+        check("[build]\ntarget = ['a', 'b/c.json']\n", &["a", "c"]);
+        check("[build]\njobs = 2\n", &[]);
+    }
 
     #[test]
     fn variables_are_said_again_where_a_file_says_otherwise() {

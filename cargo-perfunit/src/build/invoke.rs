@@ -2,12 +2,13 @@
 
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
 use super::cargo_output::{follow, only_tests};
+use super::configuration::configured_targets;
 use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
 use super::in_place;
 use super::kept::{self, Artifacts, SideBuild};
-use super::key::side_key;
-use super::request::{Options, Request};
+use super::key::{self, side_key};
+use super::request::Request;
 use super::toolchain::Toolchain;
 use super::unify::{self, Flags};
 use crate::cargo;
@@ -22,7 +23,7 @@ use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -141,6 +142,7 @@ fn run(
     progress: &Progress,
     artifacts: Artifacts,
 ) -> Tried<Artifacts, BuildFailure> {
+    interrupt::check()?;
     let mut child = process::spawn(command)?;
     let stderr = child.stderr.take();
     let id = child.id();
@@ -202,6 +204,9 @@ impl RunnerForm {
     }
 }
 
+/// From this release on cargo has a folder for what is not final.
+const BUILD_FOLDER_MINOR: u32 = 91;
+
 /// What all calls of cargo for one side have in common.
 struct Call<'a> {
     cargo: &'a Cargo,
@@ -212,6 +217,15 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// What may be built for: this machine, and what is asked for by option, variable or configuration.
+    fn triples(&self) -> Result<BTreeSet<String>> {
+        let arguments = &self.request.options.arguments;
+        let given = arguments.windows(2).filter(|pair| pair[0] == "--target").map(|pair| pair[1].clone());
+        let mut triples = configured_targets(&key::configuration_files(self.request))?;
+        triples.extend(given.chain(std::env::var("CARGO_BUILD_TARGET").ok()).chain([self.cargo.host.clone()]));
+        Ok(triples)
+    }
+
     /// Runs cargo for the tests that are targets, then for doc tests.
     fn both(&self, flags: &Flags, answers: &Path, progress: &Progress) -> Tried<Artifacts, BuildFailure> {
         let mut artifacts = Artifacts::default();
@@ -276,11 +290,15 @@ impl Call<'_> {
         request.configure(&mut command)?;
         command.arg("--target-dir").arg(request.target_dir);
         // Last, so that a runner of the project does not run the tests now.
-        let triple = target_triple(options)
-            .or_else(|| std::env::var("CARGO_BUILD_TARGET").ok())
-            .unwrap_or_else(|| cargo.host.clone());
         command.args(&options.arguments);
-        command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
+        for triple in self.triples()? {
+            command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
+        }
+        if cargo.minor() >= BUILD_FOLDER_MINOR {
+            // Also what is not final belongs below our folder, whatever the configuration says.
+            let folder = toml::Value::String(request.target_dir.display().to_string());
+            command.arg("--config").arg(format!("build.build-dir={folder}"));
+        }
         command.args(flags);
         command.env("RUSTC_WORKSPACE_WRAPPER", &toolchain.wrapper).env(FOLDER_VARIABLE, notes);
         if let Some((rustdoc, answers)) = rustdoc {
@@ -299,11 +317,6 @@ impl Call<'_> {
 /// None in insta's own workspace: its tests start `cargo insta`, which inherits it, on projects that lie elsewhere.
 fn insta_root<'a>(manifest: &'a Path, packages: &BTreeMap<String, PathBuf>) -> Option<&'a Path> {
     if packages.contains_key("insta") { None } else { manifest.parent() }
-}
-
-fn target_triple(options: &Options) -> Option<String> {
-    let position = options.arguments.iter().position(|argument| argument == "--target")?;
-    options.arguments.get(position + 1).cloned()
 }
 
 /// What cargo says on stdout.

@@ -8,6 +8,7 @@ use crate::cargo::{Cargo, anchored};
 use crate::error::{Error, Result};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
+use crate::system::interrupt;
 use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;
@@ -113,7 +114,8 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
             // Without it targets that use that harness keep their own.
             let _ = make_stand_in(cargo, draft, name, sources);
         }
-        Ok(())
+        // Ctrl-C ended what may be missing, too.
+        interrupt::check()
     })
 }
 

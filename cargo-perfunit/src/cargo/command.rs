@@ -74,6 +74,11 @@ impl Cargo {
         self.version.lines().next().unwrap_or_default()
     }
 
+    /// The second number of the release.
+    pub fn minor(&self) -> u32 {
+        release(&self.version).1.1
+    }
+
     /// A cargo command that runs this toolchain wherever it is started.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.cargo);
@@ -104,11 +109,16 @@ pub fn anchored(program: &Path) -> PathBuf {
     if is_path { std::path::absolute(program).unwrap_or_else(|_| program.to_owned()) } else { program.to_owned() }
 }
 
-fn check_version(version: &str) -> Result<()> {
+/// What `rustc -vV` says is the release, and its first two numbers.
+fn release(version: &str) -> (&str, (u32, u32)) {
     let release = version.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
     let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
-    let (major, minor) = (numbers.next().unwrap_or(1), numbers.next().unwrap_or(0));
-    if (major, minor) >= (1, OLDEST_MINOR) {
+    (release, (numbers.next().unwrap_or(1), numbers.next().unwrap_or(0)))
+}
+
+fn check_version(version: &str) -> Result<()> {
+    let (release, numbers) = release(version);
+    if numbers >= (1, OLDEST_MINOR) {
         return Ok(());
     }
     Err(Error::setup(format!("the toolchain is too old: rustc {release}, and at least 1.{OLDEST_MINOR} is needed"))

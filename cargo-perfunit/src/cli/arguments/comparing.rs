@@ -286,7 +286,12 @@ fn cargo_arguments(cargo: &CargoArguments, features: &[String]) -> Vec<String> {
         with_value("--features", features);
     }
     cargo.jobs.iter().for_each(|jobs| with_value("--jobs", jobs));
-    cargo.config.iter().for_each(|config| with_value("--config", config));
+    // A file is named from here, and cargo is run elsewhere.
+    let from_here = |config: &String| match std::path::absolute(config) {
+        Ok(file) if file.is_file() => file.display().to_string(),
+        _ => config.clone(),
+    };
+    cargo.config.iter().for_each(|config| with_value("--config", &from_here(config)));
     let switches = [
         (cargo.all_features, "--all-features"),
         (cargo.no_default_features, "--no-default-features"),

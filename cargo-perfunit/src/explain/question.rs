@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::select::Selected;
 use crate::select::reach::{self, TestSource};
-use crate::select::source::{self, ChangedItem};
+use crate::select::source::{self, ChangedItem, ItemKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -98,7 +98,11 @@ impl Inquiry<'_> {
 
     /// What happened to a function's source.
     pub fn changed(&self, function: &Function) -> Option<ChangeKind> {
-        let is = |item: &&ChangedItem| item.path == function.file && function.is_named(&item.name);
+        // Both lines are those of the name. Other items may be called alike: `use std::fmt`, and methods of other types.
+        let is = |item: &&ChangedItem| {
+            let is_function = matches!(item.kind, ItemKind::Function | ItemKind::Method);
+            is_function && item.path == function.file && item.line == function.line && function.is_named(&item.name)
+        };
         self.selected.diff.items.iter().find(is).map(|item| item.change)
     }
 

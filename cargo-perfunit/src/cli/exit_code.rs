@@ -110,12 +110,17 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
             term::error("interrupted before anything was measured");
             return ExitCode::Interrupted;
         }
-        if let Some(broken) = error.as_broken() {
-            term::eprint(&broken.output);
-        }
-        term::error(&error.to_string());
-        error.code()
+        told(&error)
     })
+}
+
+/// Prints what failed; the exit code that goes with it.
+pub fn told(error: &Error) -> ExitCode {
+    if let Some(broken) = error.as_broken() {
+        term::eprint(&broken.output);
+    }
+    term::error(&error.to_string());
+    error.code()
 }
 
 #[cfg(test)]

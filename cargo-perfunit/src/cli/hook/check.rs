@@ -5,7 +5,8 @@ use crate::config::{self, Deny, Limit, Time, Value as _};
 use crate::error::{Error, Result};
 use crate::git::PushedPair;
 use crate::hook::{OnFailure, Stored, manifests};
-use clap::{Args, FromArgMatches as _};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, FromArgMatches as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ pub struct CheckArguments {
     /// Longest check of everything that is pushed, builds included [default: the profile's; 60s].
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
-    /// Profile of the configuration [default: hook].
-    #[arg(long, short = 'P', value_name = "NAME", env = "PERFUNIT_PROFILE")]
+    /// Profile of the configuration [default: PERFUNIT_PROFILE, or hook].
+    #[arg(long, short = 'P', value_name = "NAME")]
     pub profile: Option<String>,
     /// Compare with the merge base with this revision instead of what the remote has.
     #[arg(long, value_name = "REV")]
@@ -87,14 +88,17 @@ impl CheckArguments {
         let command = DiffArguments::augment_args(clap::Command::new("diff").bin_name("cargo perfunit diff"));
         // The first word is the base, which is set later.
         let words = ["diff", "HEAD"].into_iter().chain(self.diff.iter().map(String::as_str));
-        let typed = command.try_get_matches_from(words).and_then(|typed| DiffArguments::from_arg_matches(&typed));
-        let mut diff = typed.map_err(|error| {
+        let typed = command.try_get_matches_from(words);
+        let typed = typed.and_then(|typed| Ok((DiffArguments::from_arg_matches(&typed)?, is_typed(&typed, "profile"))));
+        let (mut diff, has_profile) = typed.map_err(|error| {
             let text = error.to_string();
             let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
             Error::usage(format!("invalid options of `diff` after `--`: {text}"))
         })?;
         let profile = &mut diff.common.configuration.profile;
-        *profile = either("--profile", self.profile.clone(), profile.take())?.or_else(|| Some(PROFILE.to_owned()));
+        let (of_diff, of_environment) = if has_profile { (profile.take(), None) } else { (None, profile.take()) };
+        *profile = either("--profile", self.profile.clone(), of_diff)?.or(of_environment);
+        profile.get_or_insert_with(|| PROFILE.to_owned());
         let budget = self.budget.map(|time| Limit(Some(time)));
         diff.measuring.budget = either("--budget", budget, diff.measuring.budget)?;
         let manifest = &mut diff.common.cargo.manifest_path;
@@ -102,6 +106,11 @@ impl CheckArguments {
         diff.reporting.deny.extend(&self.deny);
         Ok(diff)
     }
+}
+
+/// Whether an option was given, and not by the environment.
+fn is_typed(matches: &ArgMatches, name: &str) -> bool {
+    matches.value_source(name) == Some(ValueSource::CommandLine)
 }
 
 /// An option that may be given before or after `--`.

@@ -80,9 +80,11 @@ impl RunArguments {
         let mut budget = None;
         let mut codes = Vec::new();
         for (names, pair) in &pairs {
-            codes.push(match push.compare(names, pair, &mut budget) {
-                Ok(code) => code,
-                Err(error) => push.not_checked(names, error)?,
+            // What goes wrong with one branch takes nothing back of what is known of the others.
+            let checked = push.compare(names, pair, &mut budget).or_else(|error| push.not_checked(names, error));
+            codes.push(match checked {
+                Err(error) if error.code() == ExitCode::Interrupted => return Err(error),
+                checked => checked.unwrap_or_else(|error| exit_code::told(&error)),
             });
         }
         let code = exit_code::worst(codes);

@@ -207,3 +207,27 @@ fn a_report_opens_in_the_browser() {
     says(&open(&folder).expect(102), &["`xdg-open` opened no browser: exit status: 3", "the report is written: "]);
     says(&project.perfunit(["report", "--open", "--format", "json"]).expect(2), &["--open is for HTML, not for json"]);
 }
+
+#[test]
+fn what_a_history_has_no_use_for_is_refused() {
+    let project = Project::empty();
+    for command in ["log", "bisect"] {
+        for option in [["--head", "HEAD"], ["--partition", "slice:1/2"]] {
+            let run = project.perfunit([command, "x"].into_iter().chain(option)).expect(2);
+            says(&run, &[option[0], "this command compares whole steps of a history"]);
+        }
+    }
+}
+
+#[test]
+fn a_hook_has_the_profile_that_it_was_given_whatever_the_environment_says() {
+    let project = project();
+    let hook = ["hook", "run", "--branch", "--strict", "--base", "HEAD~1", "--profile", "mine"];
+    let run = |arguments: &[&str]| {
+        let mut command = Project::tool(project.path());
+        command.args(arguments).env("PERFUNIT_PROFILE", "other");
+        Run::of(command)
+    };
+    says(&run(&hook).expect(2), &["`mine`"]);
+    says(&run(&hook[..6]).expect(2), &["`other`"]);
+}

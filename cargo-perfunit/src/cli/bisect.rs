@@ -1,9 +1,9 @@
 //! `cargo perfunit bisect`.
 
-use super::arguments::{CommonArguments, MeasuringArguments, text_options};
+use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options};
 use crate::error::{Error, ExitCode, Result};
 use crate::history::{self, BisectRequest, Steps, Subject};
-use crate::model::{Bisection, Direction, Unsearched};
+use crate::model::{Bisection, Direction, Partition, Unsearched};
 use crate::report;
 use crate::system::interrupt;
 use crate::system::term;
@@ -15,8 +15,8 @@ use std::path::PathBuf;
 #[command(
     mut_arg("base", |arg| arg.value_name("TEST").required_unless_present("function").help("Test that got slower: its name, or a part that no other slower test has").long_help(None::<&str>)),
     mut_arg("filter", |arg| arg.hide(true)),
-    mut_arg("head", |arg| arg.hide(true)),
-    mut_arg("partition", |arg| arg.hide(true)),
+    mut_arg("head", |arg| arg.hide(true).value_parser(refuse::<String>)),
+    mut_arg("partition", |arg| arg.hide(true).value_parser(refuse::<Partition>)),
     after_long_help = "\
 Examples:
   cargo perfunit bisect parser::long                  among the commits since the last tag

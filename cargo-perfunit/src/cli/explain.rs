@@ -146,6 +146,10 @@ fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
 
 /// Draws where the time of the only test that is meant goes, all functions timed.
 fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()> {
+    let is_picture = path.extension().is_some_and(|extension| extension == "svg");
+    if is_picture {
+        flamegraph::can_draw()?;
+    }
     let found = session::profiles(request, terminal)?;
     let [explanation] = &found.tests[..] else {
         let error = Error::usage(format!("--flamegraph draws one test, not {}", found.tests.len()));
@@ -153,7 +157,6 @@ fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()>
         let whole = || "name it: `cargo perfunit explain TEST --exact --flamegraph FILE`".to_owned();
         return Err(error.hint(hint.unwrap_or_else(whole)));
     };
-    let is_picture = path.extension().is_some_and(|extension| extension == "svg");
     let text = if is_picture { flamegraph::svg(explanation)? } else { flamegraph::folded(explanation) };
     fs::write(path, text)?;
     terminal.status("Wrote", &path.display().to_string());

@@ -1,10 +1,11 @@
 //! `cargo perfunit log`.
 
-use super::arguments::{CommonArguments, MeasuringArguments, text_options};
+use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options};
 use super::report_files::{self, ReportFile};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{Steps, Walk};
 use crate::history::{self, LogRequest, Progress};
+use crate::model::Partition;
 use crate::report;
 use crate::report::history::HistoryFormat;
 use crate::system::date;
@@ -18,8 +19,8 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug, Args)]
 #[command(
     mut_arg("base", |arg| arg.value_name("RANGE").help("Commits to compare: BASE..HEAD, or BASE for all since then [default: since the last tag]").long_help(None::<&str>)),
-    mut_arg("head", |arg| arg.hide(true)),
-    mut_arg("partition", |arg| arg.hide(true)),
+    mut_arg("head", |arg| arg.hide(true).value_parser(refuse::<String>)),
+    mut_arg("partition", |arg| arg.hide(true).value_parser(refuse::<Partition>)),
     after_long_help = "\
 Examples:
   cargo perfunit log                       what each commit since the last tag changed

@@ -192,11 +192,11 @@ fn counters(counters: &Result<(), NoCounter>) -> Finding {
         Err(refused @ NoCounter::Refused) => format!("not for us: {refused}"),
         Err(why) => format!("none: {why}"),
     };
-    finding("performance-counters", value, Level::Ok, "not needed: times are compared")
+    finding("performance-counters", value, Level::Ok, "as by valgrind, and sooner; not needed where that is")
 }
 
 fn valgrind(version: Option<&str>) -> Finding {
-    let why = "not needed: only the tool's own benchmarks use it";
+    let why = "by instructions small changes are settled and functions named sooner; without, time alone decides";
     finding("valgrind", version.unwrap_or("not installed"), Level::Ok, why)
 }
 

@@ -1,7 +1,7 @@
 //! The differential flamegraph of an explanation (Gregg): as wide as head's time, red where a function itself takes
 //! longer than on base, blue where it takes less. What only base does has no width in it.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Engine, Explanation, Sides};
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const LONG_NS: f64 = 1e5;
 /// A self-contained SVG, with the script that zooms and searches.
 #[cfg(feature = "flamegraph")]
 pub fn svg(explanation: &Explanation) -> Result<String> {
-    use crate::error::{Error, ExitCode};
+    use crate::error::ExitCode;
     use inferno::flamegraph::{self, Options};
 
     let failed = |error: String| Error::new(ExitCode::Internal, format!("cannot draw a flamegraph: {error}"));
@@ -37,11 +37,17 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
     String::from_utf8(image).map_err(|error| failed(error.to_string()))
 }
 
-/// Says how to get a tool that can draw.
+/// Nothing, where nothing can be drawn.
 #[cfg(not(feature = "flamegraph"))]
 pub fn svg(_: &Explanation) -> Result<String> {
-    use crate::error::Error;
+    can_draw().map(|()| String::new())
+}
 
+/// Says how to get a tool that can draw, if this one cannot.
+pub fn can_draw() -> Result<()> {
+    if cfg!(feature = "flamegraph") {
+        return Ok(());
+    }
     Err(Error::usage("this cargo-perfunit was built without flamegraphs").hint(concat!(
         "`cargo install --locked --git ",
         env!("CARGO_PKG_REPOSITORY"),

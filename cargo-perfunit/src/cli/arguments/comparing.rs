@@ -278,6 +278,11 @@ fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
     }
 }
 
+/// Takes no value of an option that `diff` has, and that would mean nothing here.
+pub fn refuse<T>(_: &str) -> std::result::Result<T, &'static str> {
+    Err("this command compares whole steps of a history")
+}
+
 /// The flags that go to cargo as they are.
 fn cargo_arguments(cargo: &CargoArguments, features: &[String]) -> Vec<String> {
     let mut arguments = Vec::new();

@@ -1,6 +1,6 @@
 //! Functions that call a function which must not be called directly.
 
-use super::functions::{Callable, relies_on_invariants};
+use super::functions::Callable;
 use super::maker::Maker;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -27,7 +27,7 @@ pub fn callers<'m>(maker: &'m Maker<'_>, callable: &Callable) -> Vec<&'m Callabl
         seen.extend(&next);
         for id in &next {
             let caller = &maker.callables[*id];
-            if !caller.is_unsafe && !relies_on_invariants(maker.names, caller) {
+            if !caller.is_unsafe && !maker.invariants.may_break(caller) {
                 found.push(caller);
             }
         }

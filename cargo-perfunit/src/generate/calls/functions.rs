@@ -4,7 +4,6 @@ use super::index::{FunctionDef, FunctionId, Index, Owner, Visible};
 use super::kinds::{Bound, Kind};
 use super::literals::snake_case;
 use super::names::{Definition, Names};
-use super::syntax::has_unsafe;
 use super::types::{Place, parameter_names, segments};
 use crate::select::source::bare;
 use std::collections::BTreeMap;
@@ -176,22 +175,13 @@ pub fn is_public(names: &Names<'_>, callable: &Callable) -> bool {
     if function.visible != Visible::Everywhere {
         return false;
     }
-    match (&callable.of_trait, &callable.self_kind) {
-        (Some(bound), _) if matches!(bound.of, Definition::Trait(_)) => names.path(&bound.of, None).is_some(),
-        (_, Some(Kind::Local { id, .. })) => names.path(&Definition::Type(*id), None).is_some(),
-        (_, Some(_)) => true,
-        (_, None) => names.path(&Definition::Function(callable.id), None).is_some(),
-    }
-}
-
-/// Whether a call with arbitrary arguments may be unsound although the function is safe by name.
-pub fn relies_on_invariants(names: &Names<'_>, callable: &Callable) -> bool {
-    let function = &names.index.functions[callable.id];
-    if is_public(names, callable) {
-        return false;
-    }
-    let signature = &function.signature;
-    let types = quote::quote!(#signature).to_string();
-    let is_raw = ["* const", "* mut", "NonNull", "MaybeUninit"].iter().any(|word| types.contains(word));
-    is_raw || function.body.as_ref().is_some_and(has_unsafe)
+    let has_path = |definition| names.path(definition, None).is_some();
+    let is_of_public_trait =
+        callable.of_trait.as_ref().is_none_or(|bound| !matches!(bound.of, Definition::Trait(_)) || has_path(&bound.of));
+    is_of_public_trait
+        && match &callable.self_kind {
+            Some(Kind::Local { id, .. }) => has_path(&Definition::Type(*id)),
+            Some(_) => true,
+            None => has_path(&Definition::Function(callable.id)),
+        }
 }

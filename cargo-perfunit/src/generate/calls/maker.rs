@@ -3,7 +3,8 @@
 use super::bounds::{choices, for_bounds};
 use super::callee::callee;
 use super::functions::Callable;
-use super::index::{AliasDef, ModuleId};
+use super::index::{AliasDef, ModuleId, TypeId};
+use super::invariants::Invariants;
 use super::kinds::{Chosen, Kind};
 use super::literals::{Literal, Literals};
 use super::names::{Definition, Names};
@@ -30,6 +31,7 @@ const MOST_PRODUCERS: usize = 14;
 pub struct Maker<'a> {
     pub names: &'a Names<'a>,
     pub callables: &'a [Callable],
+    pub invariants: Invariants,
     literals: &'a Literals,
     producers: Producers,
     /// Names of the crate's functions.
@@ -44,10 +46,12 @@ pub struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     pub fn new(names: &'a Names<'a>, callables: &'a [Callable], literals: &'a Literals) -> Self {
-        let producers = Producers::new(names, callables);
+        let invariants = Invariants::of(names, callables);
+        let producers = Producers::new(names, callables, &invariants);
         Self {
             names,
             callables,
+            invariants,
             literals,
             producers,
             functions: names.index.functions.iter().map(|function| function.ident.as_str()).collect(),
@@ -380,6 +384,10 @@ impl Make for Maker<'_> {
 
     fn names(&self) -> &Names<'_> {
         self.names
+    }
+
+    fn may_shape(&self, id: TypeId) -> bool {
+        !self.invariants.relies_on_shape(self.names, id)
     }
 
     fn from(&self) -> ModuleId {

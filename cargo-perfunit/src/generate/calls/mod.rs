@@ -15,6 +15,7 @@ mod constructed;
 mod functions;
 mod implements;
 mod index;
+mod invariants;
 mod kinds;
 mod literals;
 mod maker;
@@ -31,7 +32,7 @@ use crate::select::source::modules;
 use callers::callers;
 use candidates::candidates;
 use conditions::Conditions;
-use functions::{callables, relies_on_invariants};
+use functions::callables;
 use index::Index;
 use literals::Literals;
 use maker::Maker;
@@ -86,7 +87,7 @@ fn of_function(maker: &Maker<'_>, wanted: &Function) -> Result<Vec<GeneratedCall
     if callable.is_unsafe {
         return Err(NotGenerated::Unsafe);
     }
-    let is_fragile = relies_on_invariants(maker.names, callable);
+    let is_fragile = maker.invariants.may_break(callable);
     let mut calls = Vec::new();
     let direct = if is_fragile { Err(NotGenerated::ReliesOnInvariants) } else { candidates(maker, callable, wanted) };
     let reason = match direct {

@@ -1,7 +1,8 @@
 //! Which functions make a value of a type, and which methods fill one.
 
-use super::functions::{Callable, relies_on_invariants};
+use super::functions::Callable;
 use super::index::TypeId;
+use super::invariants::Invariants;
 use super::kinds::Kind;
 use super::names::Names;
 use std::collections::BTreeMap;
@@ -47,15 +48,19 @@ pub struct Producers {
 }
 
 impl Producers {
-    pub fn new(names: &Names<'_>, callables: &[Callable]) -> Self {
+    pub fn new(names: &Names<'_>, callables: &[Callable], invariants: &Invariants) -> Self {
         let mut making: BTreeMap<Product, Vec<usize>> = BTreeMap::new();
         let mut filling: BTreeMap<TypeId, Vec<usize>> = BTreeMap::new();
         for callable in callables {
             let function = &names.index.functions[callable.id];
-            if callable.is_unsafe || callable.is_async || function.is_test || relies_on_invariants(names, callable) {
+            if callable.is_unsafe || callable.is_async || function.is_test || invariants.may_break(callable) {
                 continue;
             }
-            if let Some((product, _)) = made(&callable.output) {
+            let is_relied_on = |product: &Product| match product {
+                Product::Local(id) => invariants.relies_on_makers(names.index, callable, *id),
+                Product::Foreign(_) => false,
+            };
+            if let Some((product, _)) = made(&callable.output).filter(|(product, _)| !is_relied_on(product)) {
                 making.entry(product).or_default().push(callable.id);
             }
             if let Some(Kind::Reference { is_mutable: true, to, .. }) = callable.inputs.first().map(|input| &input.kind)

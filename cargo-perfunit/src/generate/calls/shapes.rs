@@ -17,6 +17,9 @@ pub enum Reach {
 /// A struct literal or variants of an enum, where nothing can rely on what its fields are.
 pub fn shaped(make: &dyn Make, kind: &Kind, reach: Reach, wish: &Wish<'_>) -> Vec<Value> {
     let Kind::Local { id, arguments } = kind else { return Vec::new() };
+    if !make.may_shape(*id) {
+        return Vec::new();
+    }
     let definition = &make.names().index.types[*id];
     let Some(path) = make.names().path(&Definition::Type(*id), Some(make.from())) else { return Vec::new() };
     let mut place = Place::new(make.names(), definition.module, &definition.generics);

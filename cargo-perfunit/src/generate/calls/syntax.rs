@@ -3,6 +3,7 @@
 use crate::select::source::bare;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
+use std::collections::BTreeSet;
 use syn::{Attribute, Item, UseTree};
 
 /// The attributes of an item.
@@ -35,6 +36,22 @@ pub fn has_unsafe(code: &impl ToTokens) -> bool {
         })
     }
     search(code.to_token_stream())
+}
+
+/// All names in the code.
+pub fn idents(code: &impl ToTokens) -> BTreeSet<String> {
+    fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
+        for token in tokens {
+            match token {
+                TokenTree::Ident(word) => drop(found.insert(bare(&word))),
+                TokenTree::Group(group) => collect(group.stream(), found),
+                _ => {}
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    collect(code.to_token_stream(), &mut found);
+    found
 }
 
 /// The names that a `use` brings in, each with its path.

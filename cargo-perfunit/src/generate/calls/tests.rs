@@ -103,6 +103,41 @@ impl Index {
 }
 
 #[test]
+fn what_only_the_crate_can_call_is_not_called_if_it_leads_to_unsafe_code() {
+    let text = "fn at(texts: &[u8], at: usize) -> u8 { unsafe { *texts.get_unchecked(at) } }
+fn last(texts: &[u8], length: usize) -> u8 { at(texts, length - 1) }
+pub fn first(texts: &[u8]) -> u8 { if texts.is_empty() { 0 } else { last(texts, 1) } }";
+    check(
+        &[("src/lib.rs", text)],
+        "last",
+        &[
+            "{ ((), (std::string::String::from(\"the quick brown fox\").repeat(n / 19 + 1).into_bytes(),)) } => super::first(lent.0.as_slice())",
+            "{ ((), ((0..n).map(|i| (i % 251) as u8).collect::<std::vec::Vec<u8>>(),)) } => super::first(lent.0.as_slice())",
+        ],
+    );
+    let of_hidden = "struct Raw { start: usize }
+impl Read for Raw { fn read(&self, at: usize) -> u8 { unsafe { *((self.start + at) as *const u8) } } }
+pub trait Read { fn read(&self, at: usize) -> u8; }";
+    check(&[("src/lib.rs", of_hidden)], "read", &["ReliesOnInvariants"]);
+}
+
+#[test]
+fn what_unsafe_code_relies_on_is_not_made_up() {
+    let text = |body: &str| {
+        format!(
+            "pub mod cursor {{
+    pub(crate) enum Place {{ At(usize) }}
+    impl Place {{ pub(crate) fn next(&self) -> u8 {{ 0 }} }}
+}}
+fn read(place: &cursor::Place) -> u8 {{ {body} }}"
+        )
+    };
+    check(&[("src/lib.rs", &text("0"))], "next", &["{ ((), (Place::At((n as usize)),)) } => Place::next(&lent.0)"]);
+    let of_unsafe = text("match place { cursor::Place::At(at) => unsafe { *DATA.as_ptr().add(*at) } }");
+    check(&[("src/lib.rs", &of_unsafe)], "next", &["NoValue { of: \"&Place\" }"]);
+}
+
+#[test]
 fn formatting_goes_through_a_string() {
     let text = "pub struct Name(pub &'static str);
 impl std::fmt::Display for Name {

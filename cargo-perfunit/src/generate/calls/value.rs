@@ -1,6 +1,6 @@
 //! Source that makes a value.
 
-use super::index::ModuleId;
+use super::index::{ModuleId, TypeId};
 use super::kinds::Kind;
 use super::names::Names;
 use std::cell::Cell;
@@ -158,6 +158,9 @@ pub trait Make {
     fn fresh(&self) -> &Fresh;
 
     fn names(&self) -> &Names<'_>;
+
+    /// Whether a value of a type may be made up of its fields, as far as they can be set.
+    fn may_shape(&self, id: TypeId) -> bool;
 
     /// The module that they are made for.
     fn from(&self) -> ModuleId;

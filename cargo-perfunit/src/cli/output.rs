@@ -17,7 +17,8 @@ use crate::system::term::{self, Terminal};
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let glyphs = text_options(false).glyphs();
     session::diff(options, terminal, &|outcome| {
-        let Line { tone, word, text } = live::line(outcome, &options.measuring.gates, glyphs);
+        let gates = outcome.gates.as_ref().unwrap_or(&options.measuring.gates);
+        let Line { tone, word, text } = live::line(outcome, gates, glyphs);
         terminal.line(tone, word, &text);
     })
 }

@@ -4,7 +4,7 @@
 //! runner reads them from stderr as well as from stdout.
 
 use super::by_cause::{self, Responsible};
-use super::figures::{phrase, sorted};
+use super::figures::{self, Words, phrase, sorted};
 use super::format::{Glyphs, count, one_line};
 use super::{failing, growth as grown, ratchet, responsible, uncovered};
 use crate::model::{Function, Outcome, Run, Side, Verdict};
@@ -22,16 +22,17 @@ pub fn github(run: &Run) -> String {
     // Those with a place are worth more than those without.
     groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. }));
     let mut text = String::new();
+    let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     for group in groups.iter().take(MOST) {
         let tests = count(group.tests.len(), "test");
         let (place, title) = match &group.responsible {
             Responsible::Function { function, .. } => (
                 format!("file={},line={},", property(&function.file), function.line),
-                format!("{} makes {tests} slower", function.name),
+                format!("{} makes {tests} {slower}", function.name),
             ),
-            Responsible::Unknown => (String::new(), format!("{tests} slower")),
+            Responsible::Unknown => (String::new(), format!("{tests} {slower}")),
             Responsible::Other(_) | Responsible::Code(_) => {
-                (String::new(), format!("{} makes {tests} slower", group.name()))
+                (String::new(), format!("{} makes {tests} {slower}", group.name()))
             }
         };
         let _ = writeln!(text, "::error {place}title={}::{}", property(&title), data(&message(&group.tests)));

@@ -28,7 +28,7 @@ struct Figure {
 
 /// The document; empty without figures.
 pub fn render(run: &Run) -> String {
-    let known = run.outcomes.iter().map(|outcome| (outcome.test.to_string(), measures(outcome, &run.gates)));
+    let known = run.outcomes.iter().map(|outcome| (outcome.test.to_string(), measures(outcome, run.gates_of(outcome))));
     pretty(&known.filter(|(_, measures)| !measures.is_empty()).collect::<Document>())
 }
 

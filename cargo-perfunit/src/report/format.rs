@@ -176,6 +176,11 @@ pub fn seconds(time: Duration) -> String {
     format!("{} min {} s", whole / 60, whole % 60)
 }
 
+/// A limit in seconds, as it is typed: `10 s`, `0.5 s`.
+pub fn limit(seconds: f64) -> String {
+    format!("{} s", (seconds * 100.0).round() / 100.0)
+}
+
 /// A count with its noun, which takes a plain `s`: `1 test`, `31 tests`.
 pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })

@@ -75,7 +75,10 @@ pub fn headline(run: &Run) -> Option<String> {
     let measured = caveats::measured(compared);
     Some(match (slower, measured) {
         (0, 0) => "no generated call was measured".to_owned(),
-        (0, measured) => format!("no generated call {word} ({measured} measured)"),
+        (0, measured) => match compared.count(Verdict::Inconclusive) {
+            0 => format!("no generated call {word} ({measured} measured)"),
+            open => format!("no generated call {word} ({measured} measured, {open} inconclusive)"),
+        },
         (slower, measured) => format!("{slower} of {} {word}", count(measured, "generated call")),
     })
 }

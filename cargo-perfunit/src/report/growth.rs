@@ -1,7 +1,7 @@
 //! How the work of functions grows with the length of their input: findings beside the verdicts, and what is not known.
 
 use super::figures::Detail;
-use super::format::{count, one_line};
+use super::format::{count, limit, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, STRONG, Text, WARN};
 use super::wire::{Test, finite};
@@ -173,7 +173,7 @@ impl Display for NotCounted {
         match self {
             Self::OwnHarness => f.write_str("its harness is its own"),
             Self::Fails { side, how } => write!(f, "it fails on {side} when work is counted: {how}"),
-            Self::TimedOut { seconds } => write!(f, "it did not end within {seconds:.0} s when work is counted"),
+            Self::TimedOut { seconds } => write!(f, "it did not end within {} when work is counted", limit(*seconds)),
             Self::Because(why) => why.fmt(f),
             Self::Ended { why } => write!(f, "counting ended with an error: {why}"),
         }

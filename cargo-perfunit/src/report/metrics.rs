@@ -1,16 +1,18 @@
 //! What a test costs besides time, in words.
 
 use super::format::{self, Glyphs};
-use crate::model::{Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Unit};
+use crate::model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics that changed by the threshold or more, and otherwise than time did: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`.
 /// Time stands in the row.
 pub fn changed(outcome: &Outcome, glyphs: Glyphs) -> Option<String> {
+    // Where work changed and time did not, each says something.
+    let is_work_alone = matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
     let changed = besides_time(outcome).filter_map(|(metric, metered)| {
         let metered = metered.as_ref().ok()?;
         let is_changed = matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less);
-        (is_changed && !follows_time(outcome, metered)).then(|| phrase(metric, metered, glyphs))
+        (is_changed && (is_work_alone || !follows_time(outcome, metered))).then(|| phrase(metric, metered, glyphs))
     });
     join(&changed.collect::<Vec<_>>())
 }

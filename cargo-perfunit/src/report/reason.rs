@@ -1,5 +1,6 @@
 //! Why a test has no verdict, or less of one, in words.
 
+use super::format::limit;
 use crate::model::{FailedOn, MetricVerdict, NotCaptured, NotMetered, Reason, Sides, Verdict};
 use std::fmt;
 
@@ -28,7 +29,7 @@ impl fmt::Display for Reason {
                 write!(f, "too long: one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
             }
             Reason::TimedOut { side, seconds } => {
-                write!(f, "did not end within {seconds:.0} s on {} (--timeout)", failed_on(*side, false))
+                write!(f, "did not end within {} on {} (--timeout)", limit(*seconds), failed_on(*side, false))
             }
             Reason::Fails { side, how, intermittent } => {
                 write!(f, "fails on {}: {how}", failed_on(*side, *intermittent))

@@ -2,7 +2,7 @@
 
 use super::failing::is_failing;
 use super::figures::Detail;
-use super::format::{count, first, one_line};
+use super::format::{count, first, limit, one_line};
 use super::reason::failed_on;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, test_id};
@@ -183,7 +183,9 @@ fn particulars(reason: Option<&Reason>) -> String {
         Some(Reason::Fails { side, how, intermittent } | Reason::Crashes { side, how, intermittent }) => {
             one_line(&format!("on {}: {how}", failed_on(*side, *intermittent)))
         }
-        Some(Reason::TimedOut { side, seconds }) => format!("on {}, within {seconds:.0} s", failed_on(*side, false)),
+        Some(Reason::TimedOut { side, seconds }) => {
+            format!("on {}, within {}", failed_on(*side, false), limit(*seconds))
+        }
         Some(reason @ Reason::TooLong { .. }) => one_line(&reason.to_string()).replace("too long: ", ""),
         Some(Reason::NotCaptured { why }) => one_line(&why.to_string()),
         Some(Reason::TestChanged { item }) => one_line(&item.to_string()),

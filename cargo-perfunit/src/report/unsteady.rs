@@ -1,5 +1,6 @@
 //! Why later calls of a test cannot be had, in words.
 
+use super::format::limit;
 use crate::model::Unsteady;
 use std::fmt;
 
@@ -11,7 +12,7 @@ impl fmt::Display for Unsteady {
                 f.write_str(&notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
             }
             Self::Interrupted => f.write_str("interrupted"),
-            Self::TooLongInCallgrind { seconds } => write!(f, "in callgrind it did not end within {seconds:.0} s"),
+            Self::TooLongInCallgrind { seconds } => write!(f, "in callgrind it did not end within {}", limit(*seconds)),
             Self::FailsInCallgrind { how } => write!(f, "in callgrind: {how}"),
             Self::NoCounts { why } => write!(f, "callgrind did not write its counts: {why}"),
         }

@@ -33,7 +33,7 @@ pub fn section(run: &Run, outcome: &Outcome) -> Markup {
                         }
                         tbody {
                             @for (metric, metered) in known {
-                                (row(run, metric, metered))
+                                (row(run.gates_of(outcome), metric, metered))
                             }
                         }
                     }
@@ -46,7 +46,7 @@ pub fn section(run: &Run, outcome: &Outcome) -> Markup {
     }
 }
 
-fn row(run: &Run, metric: Metric, metered: &Metered) -> Markup {
+fn row(gates: &[Metric], metric: Metric, metered: &Metered) -> Markup {
     let figure = |readings: &Readings| {
         let [low, high, value] =
             [readings.low, readings.high, readings.value].map(|value| amount(metric.unit(), value, Glyphs::Unicode));
@@ -68,7 +68,7 @@ fn row(run: &Run, metric: Metric, metered: &Metered) -> Markup {
             td class=[class] { (change) }
             td.words title=(basis(metered.basis)) {
                 (word)
-                @if run.gates.contains(&metric) { "; decides" }
+                @if gates.contains(&metric) { "; decides" }
             }
         }
     }

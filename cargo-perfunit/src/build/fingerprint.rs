@@ -9,10 +9,11 @@ use crate::error::Result;
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
 use crate::system::json;
+use crate::system::os::unix::ffi::OsStringExt;
 use crate::system::os::unix::fs::MetadataExt;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,8 +56,21 @@ impl Traces {
     /// Adds a build script, with cargo's name of its package.
     pub fn add_script(&mut self, out_dir: PathBuf, package: &str) {
         let folder = package.strip_prefix("path+file://").and_then(|url| url.split('#').next());
-        self.scripts.insert(out_dir, folder.map(PathBuf::from));
+        self.scripts.insert(out_dir, folder.map(decoded));
     }
+}
+
+/// The path in a URL, whose unusual bytes are written as `%20`.
+fn decoded(path: &str) -> PathBuf {
+    let mut parts = path.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => bytes.extend(std::iter::once(byte).chain(part[2..].bytes())),
+            None => bytes.extend(b"%".iter().copied().chain(part.bytes())),
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// What is no input of its own, though outside of the version.
@@ -117,17 +131,23 @@ impl Fingerprint {
             if let Some(variable) = line.strip_prefix("# env-dep:") {
                 self.add_variable(variable.split('=').next().unwrap_or(variable));
             } else if let Some(file) = line.strip_suffix(':') {
-                files.insert(workspace.join(file.replace("\\ ", " ")));
+                let file = workspace.join(file.replace("\\ ", " "));
+                // Of a package outside of the tree the manifest counts as well.
+                let manifests = file.ancestors().skip(1).map(|folder| folder.join("Cargo.toml"));
+                files.extend(manifests.into_iter().find(|manifest| manifest.is_file()));
+                files.insert(file);
             }
         }
     }
 
     /// What a build script printed.
     fn add_script(&mut self, output: &str, package: Option<&Path>, files: &mut BTreeSet<PathBuf>) {
+        let mut says_what_it_reads = false;
         for line in output.lines() {
             let Some(directive) = line.strip_prefix("cargo::").or_else(|| line.strip_prefix("cargo:")) else {
                 continue;
             };
+            says_what_it_reads |= directive.starts_with("rerun-if-");
             match directive.split_once('=') {
                 Some(("rerun-if-env-changed", name)) => self.add_variable(name),
                 Some(("rerun-if-changed", path)) => {
@@ -136,6 +156,10 @@ impl Fingerprint {
                 }
                 _ => {}
             }
+        }
+        if !says_what_it_reads {
+            // As cargo does: anything in its package.
+            files.extend(package.map(Path::to_owned));
         }
     }
 
@@ -193,8 +217,17 @@ mod tests {
         let output = "words\ncargo:rerun-if-env-changed=C\ncargo::rerun-if-env-changed=D\ncargo:rerun-if-changed=../x\ncargo::rerun-if-changed=/y\n";
         inputs.add_script(output, Some(Path::new("/p")), &mut files);
         inputs.add_script("cargo:rerun-if-changed=unknown\n", None, &mut files);
+        inputs.add_script("cargo:rustc-cfg=x\n", Some(Path::new("/silent")), &mut files);
         assert_eq!(inputs.variables, ["A", "B", "C", "D"].map(str::to_owned).into());
-        assert_eq!(files, ["/a b/c", "/p/../x", "/w/src/lib.rs", "/y"].map(PathBuf::from).into());
+        assert_eq!(files, ["/a b/c", "/p/../x", "/silent", "/w/src/lib.rs", "/y"].map(PathBuf::from).into());
+    }
+
+    #[test]
+    fn paths_in_urls_are_decoded() {
+        let check = |url: &str, path: &str| assert_eq!(decoded(url), Path::new(path));
+        check("/a/b", "/a/b");
+        check("/a%20b/%C3%A4%", "/a b/ä%");
+        check("/50%/x", "/50%/x");
     }
 
     #[test]

@@ -169,7 +169,7 @@ fn add_packages(
 fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, workspace: &mut Workspace) -> Result<()> {
     for folder in folders {
         let Some(dir) = relative(git_root, &folder) else {
-            workspace.outside.insert(folder);
+            add_outside(cargo, git_root, folder, workspace)?;
             continue;
         };
         let manifest = folder.join("Cargo.toml");
@@ -193,6 +193,25 @@ fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, worksp
         add_packages(cargo, git_root, &other, false, workspace)?;
     }
     Ok(())
+}
+
+/// Adds a package outside of the repository: its folder, or that of the workspace from which it may inherit, and what it
+/// depends on by path in turn.
+fn add_outside(cargo: &Cargo, git_root: &Path, folder: PathBuf, workspace: &mut Workspace) -> Result<()> {
+    if workspace.outside.iter().any(|known| folder.starts_with(known)) {
+        return Ok(());
+    }
+    let manifest = folder.join("Cargo.toml");
+    let said = manifest.exists().then(|| metadata(cargo, &folder, Some(&manifest), true)).and_then(Result::ok);
+    let root = said.as_ref().map(|said| said.workspace_root.clone().into_std_path_buf());
+    // A workspace around the repository cannot be linked into a copy of it.
+    let root = root.filter(|root| folder.starts_with(root) && !git_root.starts_with(root)).unwrap_or(folder);
+    workspace.outside.retain(|known| !known.starts_with(&root));
+    workspace.outside.insert(root);
+    let own = said.iter().flat_map(|said| &said.packages).find(|package| package.manifest_path == manifest);
+    let beyond = own.iter().flat_map(|package| &package.dependencies);
+    let beyond = beyond.filter_map(|dependency| dependency.path.as_ref());
+    add_beyond(cargo, git_root, beyond.map(|path| path.as_std_path().to_owned()).collect(), workspace)
 }
 
 /// The kind of a target that can hold tests; every sort of library is a `Lib`.

@@ -76,6 +76,12 @@ pub struct FileSet {
 }
 
 impl FileSet {
+    /// Whether a file is here, or may be: what lies behind a link to a folder is known by another path.
+    pub fn may_have(&self, path: &Path) -> bool {
+        let is_link = |folder: &Path| self.entries.get(folder).is_some_and(|entry| entry.mode == Mode::Symlink);
+        self.entries.contains_key(path) || path.ancestors().skip(1).any(is_link)
+    }
+
     /// A hash of all paths, kinds and contents: equal keys mean equal versions.
     pub fn key(&self) -> String {
         let mut listing = Vec::new();

@@ -64,9 +64,8 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
 /// The targets that base can have.
 fn targets_of_first(selected: &Selected, pairing: &Pairing) -> BTreeSet<TargetId> {
     // A target without a root on base is new: old tests around it may be all that keeps it from compiling.
-    let has_root = |target: &&TargetId| {
-        selected.root(target).is_some_and(|root| pairing.data().entries.contains_key(Path::new(root)))
-    };
+    let has_root =
+        |target: &&TargetId| selected.root(target).is_some_and(|root| pairing.data().may_have(Path::new(root)));
     selected.targets.keys().filter(|target| pairing.is_plain() || has_root(target)).cloned().collect()
 }
 

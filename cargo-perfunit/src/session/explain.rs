@@ -150,11 +150,7 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     check(request.explaining)?;
     let ours = home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     let (path, mut saved) = runs::last(&ours)?;
-    let mut record = match request.against {
-        Against::Base => saved.clone(),
-        Against::Ratchet => of_ratchet(&saved)?,
-        Against::Generated => of_generated(&saved)?,
-    };
+    let mut record = compared_as(&saved, request.against)?;
     let chosen = choose(&record, request, goal)?;
     let engine = request.profiled_by();
     let is_known = |outcome: &&Outcome| match goal {
@@ -171,8 +167,11 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
     options.measuring.budget = request.budget;
     let compared = Compared { contents: &record.contents, calls: calls_of(&saved, request.against) };
-    let answers = answer(&options, &compared, &open, deadline, terminal)?;
+    let mut answers = answer(&options, &compared, &open, deadline, terminal)?;
     if !answers.tests.is_empty() {
+        // Another `explain` may have kept something meanwhile.
+        saved = runs::read(&path).unwrap_or(saved);
+        record = compared_as(&saved, request.against)?;
         remember(&mut record, goal, &answers);
         match (request.against, &mut saved.run) {
             (Against::Ratchet, Run { ratchet: Some(ratchet), .. }) => {
@@ -183,9 +182,20 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
             }
             _ => saved = record.clone(),
         }
-        runs::save(&path, &saved)?;
+        if let Err(error) = runs::save(&path, &saved) {
+            answers.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
+        }
     }
     Ok((record, chosen, answers))
+}
+
+/// The comparison that is meant, as a run of its own.
+fn compared_as(saved: &Record, against: Against) -> Result<Record> {
+    match against {
+        Against::Base => Ok(saved.clone()),
+        Against::Ratchet => of_ratchet(saved),
+        Against::Generated => of_generated(saved),
+    }
 }
 
 /// The comparison with the ratchet's version, as a run of its own. Profiles are those of the other comparison.

@@ -19,7 +19,7 @@ pub struct CheckArguments {
     /// Longest check of everything that is pushed, builds included [default: the profile's; 60s].
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
-    /// Profile of the configuration [default: PERFUNIT_PROFILE, or hook].
+    /// Profile of the configuration [default: that of the environment, or hook].
     #[arg(long, short = 'P', value_name = "NAME")]
     pub profile: Option<String>,
     /// Compare with the merge base with this revision instead of what the remote has.

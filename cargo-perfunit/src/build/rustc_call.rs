@@ -85,7 +85,8 @@ impl Call {
     }
 
     pub fn is_build_script(&self) -> bool {
-        self.crate_name.starts_with("build_script_")
+        // A library of such a name is one all the same.
+        self.crate_name.starts_with("build_script_") && self.is("bin")
     }
 
     pub fn may_have_doc_tests(&self) -> bool {

@@ -107,8 +107,9 @@ impl<'a> Names<'a> {
         let mut names = Self { index, crate_name, bindings: Vec::new() };
         let mut bindings = Vec::new();
         for module in 0..index.modules.len() {
-            let mut idents: Vec<(String, Visible)> =
-                index.modules[module].names.iter().map(|name| (name.ident.clone(), name.visible)).collect();
+            let own = index.modules[module].names.iter().map(|name| (name.ident.clone(), name.visible));
+            // What is imported `as _` is used by no name.
+            let mut idents: Vec<(String, Visible)> = own.filter(|(ident, _)| ident != "_").collect();
             for (path, visible) in &index.modules[module].globs {
                 for definition in names.resolve(module, path) {
                     let Definition::Module(inner) = definition else { continue };

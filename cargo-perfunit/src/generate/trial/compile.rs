@@ -189,7 +189,8 @@ impl Attempt for Compiling<'_> {
             self.lay_out(side);
             return Ok(Next::SameSide);
         }
-        if !self.counting.is_empty() {
+        // Counters are in head alone.
+        if side == Side::Head && !self.counting.is_empty() {
             self.counting.clear();
             self.counted.clear();
             self.lay_out(Side::Head);

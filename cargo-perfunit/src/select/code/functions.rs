@@ -21,15 +21,36 @@ pub struct SourceName<'a> {
 }
 
 impl SourceName<'_> {
-    /// Whether code with this symbol may be the function's, or of a closure in it.
-    fn may_be(&self, symbol: &str) -> bool {
-        // Names stand in symbols as they are, however these are made.
-        if !symbol.contains(self.ident) {
-            return false;
+    /// Whether code whose symbol has these words, the function's name among them, may be the function's, or of a closure in
+    /// it.
+    fn may_be(&self, words: &BTreeSet<&str>) -> bool {
+        self.around.is_empty() || self.around.iter().any(|name| words.contains(name))
+    }
+}
+
+/// Finds the functions that a symbol may be of.
+struct Finder<'a> {
+    wanted: &'a [SourceName<'a>],
+    by_ident: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(wanted: &'a [SourceName<'a>]) -> Self {
+        let mut by_ident: HashMap<&str, Vec<usize>> = HashMap::new();
+        wanted.iter().enumerate().for_each(|(index, name)| by_ident.entry(name.ident).or_default().push(index));
+        Self { wanted, by_ident }
+    }
+
+    fn of(&self, symbol: &str) -> Vec<usize> {
+        // Names stand in symbols as they are, however these are made. To look for a few is quicker than to read them.
+        const FEW: usize = 16;
+        if self.by_ident.len() <= FEW && !self.by_ident.keys().any(|ident| symbol.contains(ident)) {
+            return Vec::new();
         }
         let readable = names::stable(symbol);
         let words: BTreeSet<&str> = readable.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-        words.contains(self.ident) && (self.around.is_empty() || self.around.iter().any(|name| words.contains(name)))
+        let named = words.iter().filter_map(|word| self.by_ident.get(word)).flatten().copied();
+        named.filter(|index| self.wanted[*index].may_be(&words)).collect()
     }
 }
 
@@ -59,14 +80,14 @@ pub fn functions(
     for (place, symbols) in places.iter().enumerate() {
         symbols.iter().for_each(|symbol| by_symbol.entry(symbol).or_default().push(place));
     }
-    let mut atoms = vec![Vec::new(); wanted.len()];
+    let finder = Finder::new(wanted);
+    let mut atoms: Vec<Vec<u32>> = vec![Vec::new(); wanted.len()];
     let mut begins = vec![Vec::new(); places.len()];
     let reached = Forward::of(program, &program.starts());
     for atom in (0..program.node_count()).filter(|atom| reached.holds(*atom) && program.kind(*atom) == Kind::Code) {
         for symbol in program.symbols(atom) {
             by_symbol.get(symbol).into_iter().flatten().for_each(|place| begins[*place].push(atom));
-            let named = wanted.iter().zip(&mut atoms).filter(|(name, _)| name.may_be(symbol));
-            named.for_each(|(_, atoms): (_, &mut Vec<u32>)| atoms.push(atom));
+            finder.of(symbol).into_iter().for_each(|index| atoms[index].push(atom));
         }
     }
     let sources = sources(program);
@@ -87,11 +108,11 @@ pub fn functions(
 
 /// By function what all code of it is, whether anything leads to it or not.
 fn identities(program: &Program, wanted: &[SourceName<'_>]) -> Vec<BTreeSet<Hash>> {
+    let finder = Finder::new(wanted);
     let mut found = vec![BTreeSet::new(); wanted.len()];
     for atom in (0..program.node_count()).filter(|atom| program.kind(*atom) == Kind::Code) {
         for symbol in program.symbols(atom) {
-            let named = wanted.iter().zip(&mut found).filter(|(name, _)| name.may_be(symbol));
-            named.for_each(|(_, identities)| identities.extend([program.identity(atom).0]));
+            finder.of(symbol).into_iter().for_each(|index| found[index].extend([program.identity(atom).0]));
         }
     }
     found
@@ -143,7 +164,13 @@ mod tests {
     #[test]
     fn a_function_is_known_by_its_name_and_by_what_is_around_it() {
         let check = |ident: &str, around: &[&str], symbol: &str, expected: bool| {
-            assert_eq!(SourceName { ident, around: around.to_vec() }.may_be(symbol), expected, "{ident} {symbol}");
+            let wanted = [SourceName { ident, around: around.to_vec() }];
+            assert_eq!(Finder::new(&wanted).of(symbol) == [0], expected, "{ident} {symbol}");
+            // Where many are wanted symbols are read.
+            let others: Vec<String> = (0..20).map(|n| format!("other{n}")).collect();
+            let others = others.iter().map(|ident| SourceName { ident, around: Vec::new() });
+            let wanted: Vec<SourceName<'_>> = wanted.into_iter().chain(others).collect();
+            assert_eq!(Finder::new(&wanted).of(symbol) == [0], expected, "{ident} {symbol}");
         };
         check("foo", &[], "_RNvCs1234_7mycrate3foo", true);
         check("fo", &[], "_RNvCs1234_7mycrate3foo", false);

@@ -4,11 +4,11 @@ use super::archived::{self, Archive, METER, PARTS, Recipe, SEEDS};
 use super::open::{Opened, open};
 use super::options::Options;
 use super::pairings::{self, Plan};
-use super::shared::Session;
-use crate::build::{Builder, BuiltSides};
+use super::shared::{Session, select_to_build};
+use crate::build::BuiltSides;
 use crate::error::{Error, Result};
 use crate::model::{NothingBecause, Sides, VersionName, Warning};
-use crate::select::{select, selection_file};
+use crate::select::selection_file;
 use crate::system::archive::{self as packed, Entry};
 use crate::system::fs;
 use crate::system::interrupt;
@@ -38,13 +38,11 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
     }
     let Opened { context, mut versions, mut warnings, lock: _lock, .. } = open(options, terminal, None)?;
     let contents = versions.contents();
-    let mut builder = Builder::open(&context, &versions)?;
-    let mut selected = select(&mut builder, &versions, &options.wanted())?;
+    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     warnings.append(&mut selected.warnings);
     let mut selection = selected.summary();
     let mut plan = None;
     if !selected.targets.is_empty() {
-        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let session = Session::new(&context, &versions, &selected, options).archive(&Archive::Making);
         let prepared = pairings::prepare(&session, &mut builder)?;
         selection = prepared.describe(selection, &prepared.unseen(&session), &session);

@@ -8,14 +8,14 @@ use super::options::Options;
 use super::pairings;
 use super::partition;
 use super::repeat;
-use super::shared::Session;
+use super::shared::{Session, select_to_build};
 use crate::build::Builder;
 use crate::cargo::Context;
 use crate::error::Result;
 use crate::explain::parameters;
 use crate::git::Versions;
 use crate::model::{Generated, Run, Selection, Sides, Stages, Warning};
-use crate::select::{LedTo, Names, Selected, Unseen, select, unseen, unused_filters};
+use crate::select::{LedTo, Names, Selected, Unseen, unseen, unused_filters};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
@@ -53,15 +53,13 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, annou
 pub fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
     let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
-    let mut builder = Builder::open(&context, &versions)?;
-    let mut selected = select(&mut builder, &versions, &options.wanted())?;
+    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     let mut run = empty_run(&context, &versions, options, unreached(&versions, &selected));
     run.warnings = warnings;
     run.warnings.append(&mut selected.warnings);
     run.stages.prepare = started.elapsed();
     let (mut dealt, mut led_to) = (None, Vec::new());
     if !selected.targets.is_empty() {
-        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let deadline = options.measuring.budget.map(|budget| started + budget);
         let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
         let session = session.announcing(announce);

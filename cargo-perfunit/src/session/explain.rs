@@ -5,15 +5,13 @@ use super::open::{Opened, home, open};
 use super::options::Options;
 use super::pairings;
 use super::runs::{self, Record};
-use super::shared::Session;
-use crate::build::Builder;
+use super::shared::{Session, select_to_build};
 use crate::error::{Error, Result};
 use crate::explain::{Answers, Explaining, Goal, Question, check};
 use crate::model::{
     Engine, Explain, Explanation, Explanations, GeneratedCalls, GeneratedWorkload, Outcome, Run, Side, Sides,
     TestExplained, TestId, Unexplained, VersionName, Warning,
 };
-use crate::select::select;
 use crate::system::suggest;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
@@ -335,9 +333,7 @@ fn answer(
         }
     }
     generated::lay_over(&mut versions, &context.live, compared.calls);
-    let mut builder = Builder::open(&context, &versions)?;
-    let selected = select(&mut builder, &versions, &options.wanted())?;
-    builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+    let (mut builder, selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     let session = Session::new(&context, &versions, &selected, options).until(deadline);
     pairings::prepare(&session, &mut builder)?.explain(&session, &mut builder, questions)
 }

@@ -8,7 +8,7 @@ use super::open::{Lock, Opened, open};
 use super::options::Options;
 use super::pairings;
 use super::second::{self, not_compared};
-use super::shared::Session;
+use super::shared::{Session, select_to_build};
 use crate::build::Builder;
 use crate::config::Rules;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::model::{
     Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
     Side, Sides, TargetKind, TestId, Uncovered, Unused, Warning, WithoutWorkload,
 };
-use crate::select::{Filter, Names, Scope, Selected, Wanted, select, unseen};
+use crate::select::{Filter, Names, Scope, Selected, Wanted, unseen};
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
@@ -157,12 +157,10 @@ fn is_filtered(options: &Options) -> bool {
 pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Function>> {
     let Opened { context, versions, .. } = opened;
     let mut versions = versions.clone();
-    let mut builder = Builder::open(context, &versions)?;
-    let selected = select(&mut builder, &versions, &options.wanted())?;
+    let (mut builder, selected) = select_to_build(context, &mut versions, &options.wanted())?;
     let found = if selected.targets.is_empty() {
         unseen(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
     } else {
-        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
         let session = Session::new(context, &versions, &selected, options);
         let plan = pairings::prepare(&session, &mut builder)?;
         plan.describe(selected.summary(), &plan.unseen(&session), &session).uncovered
@@ -231,11 +229,9 @@ impl Ground {
             return Ok(known);
         }
         let mut versions = versions.clone();
-        let mut builder = Builder::open(context, &versions)?;
         // Functions may be called where nothing has changed.
         let wanted = Wanted { all_tests: true, ..self.options.wanted() };
-        let selected = select(&mut builder, &versions, &wanted)?;
-        builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
+        let (mut builder, selected) = select_to_build(context, &mut versions, &wanted)?;
         let generation = self.generate(&mut builder, &versions, &selected, functions)?;
         if !interrupt::requested() && !generation.is_cut_short() {
             store.save(&key, &generation)?;

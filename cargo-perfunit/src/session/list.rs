@@ -4,11 +4,10 @@ use super::compare::{show, unreached};
 use super::open::{Lock, Opened};
 use super::options::Options;
 use super::pairings;
-use super::shared::Session;
-use crate::build::Builder;
+use super::shared::{Session, select_to_build};
 use crate::error::Result;
 use crate::model::{ListSeconds, Listing, Sides, Warning};
-use crate::select::{select, unused_filters};
+use crate::select::unused_filters;
 use std::time::Instant;
 
 /// The tests of two versions.
@@ -27,8 +26,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     let Opened { context, mut versions, archive, mut warnings, lock } = opened;
     let contents = versions.contents();
     let terminal = context.terminal;
-    let mut builder = Builder::open(&context, &versions)?;
-    let mut selected = select(&mut builder, &versions, &options.wanted())?;
+    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     warnings.append(&mut selected.warnings);
     show(&warnings, terminal);
     let Sides { base, head } = versions.names();
@@ -45,7 +43,6 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     if selected.targets.is_empty() {
         return Ok(ListOfTests { listing, contents, unused: Vec::new(), lock });
     }
-    builder.settle_lock_file(&mut versions, &selected.workspace.root)?;
     let session = Session::new(&context, &versions, &selected, options).archive(&archive);
     let plan = pairings::prepare(&session, &mut builder)?;
     let unused = unused_filters(&selected, &options.scope, &plan.tests(), options.generated);

@@ -3,12 +3,13 @@
 use super::archived::Archive;
 use super::news::{Announce, News};
 use super::options::Options;
-use crate::build::BuiltSides;
+use crate::build::{Builder, BuiltSides};
 use crate::cargo::Context;
+use crate::error::Result;
 use crate::explain::Inquiry;
 use crate::git::Versions;
 use crate::model::Reason;
-use crate::select::{Names, Selected, Tracing};
+use crate::select::{Names, Selected, Tracing, Wanted, select};
 use crate::system::interrupt;
 use std::time::Instant;
 
@@ -25,6 +26,20 @@ pub struct Session<'a> {
     /// Whether builds go into an archive or come out of one.
     pub archive: &'a Archive,
     pub news: News<'a>,
+}
+
+/// What to compare of two versions, and what builds it: their lock files are settled if anything is to be built.
+pub fn select_to_build<'a>(
+    context: &'a Context,
+    versions: &mut Versions,
+    wanted: &Wanted<'_>,
+) -> Result<(Builder<'a>, Selected)> {
+    let mut builder = Builder::open(context, versions)?;
+    let selected = select(&mut builder, versions, wanted)?;
+    if !selected.targets.is_empty() {
+        builder.settle_lock_file(versions, &selected.workspace.root)?;
+    }
+    Ok((builder, selected))
 }
 
 impl<'a> Session<'a> {

@@ -60,7 +60,7 @@ fn line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs
     let Sides { base, head } = node.total_cost.map(|cost| format::cost(cost, explanation.engine, glyphs));
     let change = change(explanation, node, glyphs).unwrap_or_default();
     let name = match node.function {
-        None => if depth == 0 { "(the test)" } else { "(a thread)" }.to_owned(),
+        None => if depth == 0 { "(the test)" } else { "(threads)" }.to_owned(),
         Some(function) => {
             let Sides { base, head } = node.calls.map(format::calls);
             let calls = if base == head { format!("x{head}") } else { format!("x{head} for {base}") };

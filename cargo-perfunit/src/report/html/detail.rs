@@ -24,7 +24,7 @@ pub fn of(run: &Run, outcome: &Outcome) -> Markup {
             (pictures(run, outcome, measured))
         }
         @if let Some(explanation) = &outcome.explanation {
-            (explained::section(explanation))
+            (explained::section(explanation, outcome.verdict))
         }
         @if let Some(text) = unexplained(outcome) {
             p.note { (sentence(&text)) }

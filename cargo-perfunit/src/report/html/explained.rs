@@ -1,7 +1,7 @@
 //! Why a test got slower or faster: the responsible functions, what else changed, and the calls that show it.
 
 use super::{calls, flame};
-use crate::model::{Engine, Explanation, ResponsibleFunction, Strategy};
+use crate::model::{Engine, Explanation, ResponsibleFunction, Strategy, Verdict};
 use crate::report::format::{self, Glyphs, one_line, sentence};
 use crate::report::{causes, responsible};
 use maud::{Markup, html};
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 const NAMED: usize = 12;
 
 /// The whole explanation.
-pub fn section(explanation: &Explanation) -> Markup {
+pub fn section(explanation: &Explanation, verdict: Verdict) -> Markup {
     let causes = html! {
         @for text in causes::lines(explanation, Glyphs::Unicode) {
             p { (sentence(&text)) }
@@ -17,7 +17,7 @@ pub fn section(explanation: &Explanation) -> Markup {
     };
     let is_outer = explanation.outer_cause().is_some();
     html! {
-        h4 { "Why it got " (if explanation.change.estimate < 0.0 { "faster" } else { "slower" }) }
+        h4 { (title(explanation, verdict)) }
         p { (found(explanation)) }
         @if is_outer { (causes) }
         (responsible(explanation))
@@ -28,6 +28,15 @@ pub fn section(explanation: &Explanation) -> Markup {
         (flame::picture(explanation))
         (calls::tree(explanation))
         p.note { (how(explanation)) }
+    }
+}
+
+/// Who asks has any test explained.
+fn title(explanation: &Explanation, verdict: Verdict) -> &'static str {
+    match verdict {
+        _ if !verdict.is_change() => "What differs",
+        _ if explanation.change.estimate < 0.0 => "Why it got faster",
+        _ => "Why it got slower",
     }
 }
 
@@ -109,7 +118,7 @@ mod tests {
     use crate::model::{Cause, ChangeKind, Changed, Difference, Responsibility, Sides};
 
     fn written(explanation: &Explanation) -> String {
-        section(explanation).0
+        section(explanation, Verdict::Slower).0
     }
 
     fn responsible() -> Explanation {

@@ -3,7 +3,7 @@
 use super::course::Courses;
 use super::page::{HtmlOptions, document};
 use super::{commits, rows};
-use crate::model::{Course, History, Verdict};
+use crate::model::{Course, History, Span, Verdict};
 use crate::report::format::{count, one_line, sentence};
 use crate::report::history::{Counts, error_rate, name, notes};
 use maud::{Markup, html};
@@ -51,7 +51,7 @@ pub fn render(history: &History, courses: &[Course], options: &HtmlOptions) -> S
 
 fn title(history: &History, counts: &Counts) -> String {
     let (first, last) = ends(history);
-    format!("{}: {first} → {last} – cargo-perfunit", headline(counts))
+    format!("{}: {first} → {last} – cargo-perfunit", headline(history, counts))
 }
 
 fn ends(history: &History) -> (String, String) {
@@ -59,8 +59,12 @@ fn ends(history: &History) -> (String, String) {
     (one_line(name(&history.base)), one_line(name(last)))
 }
 
-fn headline(counts: &Counts) -> String {
+fn headline(history: &History, counts: &Counts) -> String {
+    let is_slower = |span: &Span| span.step.with(Verdict::Slower).next().is_some();
     match counts.slower {
+        0 if history.spans.iter().any(is_slower) => {
+            "Several commits together made tests slower, and none of them by itself".to_owned()
+        }
         0 => format!("No test got slower in {}", count(counts.commits - counts.open, "commit")),
         slower => format!("{} of {} made tests slower", slower, count(counts.commits, "commit")),
     }
@@ -73,7 +77,7 @@ fn header(history: &History, counts: &Counts) -> Markup {
     html! {
         header {
             p.tool { "cargo-perfunit" }
-            h1 class=[(counts.slower > 0).then_some("slower")] { (headline(counts)) }
+            h1 class=[(counts.slower > 0).then_some("slower")] { (headline(history, counts)) }
             p { b { (first) } " → " b { (last) } }
             ul.counts aria-label="Commits by result" {
                 @for (commits, verdict, word) in with {

@@ -60,6 +60,13 @@ impl Traces {
     }
 }
 
+/// The manifest of the package that a source belongs to, if there is one.
+fn manifest_of(file: &Path) -> Option<PathBuf> {
+    let is_source = file.extension().is_some_and(|extension| extension == "rs");
+    let folders = file.ancestors().skip(1).filter(|_| is_source);
+    folders.map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
+}
+
 /// The path in a URL, whose unusual bytes are written as `%20`.
 fn decoded(path: &str) -> PathBuf {
     let mut parts = path.split('%');
@@ -122,6 +129,8 @@ impl Fingerprint {
         }
         let covered = Covered::new(ours, sysroot);
         inputs.files = files.into_iter().filter_map(|file| covered.outside(&file)).collect();
+        let manifests: Vec<PathBuf> = inputs.files.iter().filter_map(|file| manifest_of(file)).collect();
+        inputs.files.extend(manifests);
         Ok(inputs)
     }
 
@@ -131,11 +140,7 @@ impl Fingerprint {
             if let Some(variable) = line.strip_prefix("# env-dep:") {
                 self.add_variable(variable.split('=').next().unwrap_or(variable));
             } else if let Some(file) = line.strip_suffix(':') {
-                let file = workspace.join(file.replace("\\ ", " "));
-                // Of a package outside of the tree the manifest counts as well.
-                let manifests = file.ancestors().skip(1).map(|folder| folder.join("Cargo.toml"));
-                files.extend(manifests.into_iter().find(|manifest| manifest.is_file()));
-                files.insert(file);
+                files.insert(workspace.join(file.replace("\\ ", " ")));
             }
         }
     }

@@ -41,7 +41,7 @@ const PREFIXES: [&str; 9] = [
     "CMAKE",
     "PKG_CONFIG",
 ];
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 17] = [
     "CARGO_INCREMENTAL",
     "CLANG_PATH",
     "COMPILER_PATH",
@@ -51,7 +51,6 @@ const NAMES: [&str; 18] = [
     "C_INCLUDE_PATH",
     "GCC_EXEC_PREFIX",
     "LIBCLANG_PATH",
-    "LD_LIBRARY_PATH",
     "LIBRARY_PATH",
     "LLVM_CONFIG_PATH",
     "RUSTC",
@@ -112,7 +111,15 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
     for (name, value) in variables {
         key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
     }
+    for folder in std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(|folders| libraries(folders)) {
+        key = key.with(folder.as_os_str().as_encoded_bytes());
+    }
     Ok(key.finish())
+}
+
+/// Where libraries are looked for, without the toolchain's own: rustup adds these, or not, by how we were started.
+fn libraries(folders: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(folders).filter(|folder| !folder.join("rustlib").is_dir()).collect()
 }
 
 /// All files that cargo reads for its configuration, that with the highest rank last.
@@ -235,8 +242,10 @@ mod tests {
 
     #[test]
     fn variables_count_that_tests_get_only_where_they_are_not_set() {
-        assert!(decides_build(OsStr::new("LD_LIBRARY_PATH")));
         let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(&folder.path().join("lib/rustlib")).unwrap();
+        let folders = format!("{}/lib:/a", folder.path().display());
+        assert_eq!(libraries(OsStr::new(&folders)), [Path::new("/a")]);
         let file = folder.path().join("config.toml");
         fs::write(&file, "[env]\nHOME = 'x'\n").unwrap();
         let with = |home: &[u8]| KeyBuilder::default().with("[env]\nHOME = \"x\"\n").with([1]).with(home).finish();

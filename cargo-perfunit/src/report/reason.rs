@@ -20,11 +20,12 @@ impl fmt::Display for Reason {
                 ns / 1e6
             ),
             Reason::TooLong { seconds, needed_seconds, ns } => {
+                let shown = |seconds: f64| if seconds < 1.0 { limit(seconds) } else { format!("{seconds:.1} s") };
                 let takes = match ns {
                     Some(Sides { base, head }) => {
-                        format!("{:.1} s on base and {:.1} s on head", base / 1e9, head / 1e9)
+                        format!("{} on base and {} on head", shown(base / 1e9), shown(head / 1e9))
                     }
-                    None => format!("{seconds:.1} s"),
+                    None => shown(*seconds),
                 };
                 write!(f, "too long: one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
             }

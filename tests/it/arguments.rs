@@ -220,6 +220,15 @@ fn what_a_history_has_no_use_for_is_refused() {
 }
 
 #[test]
+fn what_chooses_tests_chooses_no_functions() {
+    let project = Project::empty();
+    for option in [&["--skip", "x"][..], &["--exact"], &["-E", "all()"]] {
+        let run = project.perfunit(["generate"].iter().chain(option)).expect(2);
+        says(&run, &["chooses tests, and `generate` makes calls of functions"]);
+    }
+}
+
+#[test]
 fn a_hook_has_the_profile_that_it_was_given_whatever_the_environment_says() {
     let project = project();
     let hook = ["hook", "run", "--branch", "--strict", "--base", "HEAD~1", "--profile", "mine"];

@@ -18,6 +18,12 @@ use std::process::Command;
     mut_arg("filter", |argument| argument.value_name("FUNCTION").help("Functions to make calls for, by the end of their path").long_help(
         "Functions to make calls for, by the end of their path.\n\n`next_line` or `Parser::next_line`, whether tests execute them or not."
     )),
+    mut_arg("filterset", |argument| argument.hide(true)),
+    mut_arg("exact", |argument| argument.hide(true)),
+    mut_arg("skip", |argument| argument.hide(true)),
+    mut_arg("partition", |argument| argument.hide(true)),
+    mut_arg("run_ignored", |argument| argument.hide(true)),
+    mut_arg("ignore_default_filter", |argument| argument.hide(true)),
     after_long_help = "\
 Examples:
   cargo perfunit generate                      calls for changed functions that no test executes
@@ -47,9 +53,25 @@ pub struct GenerateArguments {
 }
 
 impl GenerateArguments {
+    /// Refuses what chooses among tests.
+    fn check(&self) -> Result<()> {
+        let CommonArguments { filterset, exact, skip, run_ignored, ignore_default_filter, .. } = &self.common;
+        let given = [
+            ("--filterset", !filterset.is_empty()),
+            ("--exact", *exact),
+            ("--skip", !skip.is_empty()),
+            ("--run-ignored", run_ignored.is_some()),
+            ("--ignore-default-filter", *ignore_default_filter),
+        ];
+        let Some((name, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+        Err(Error::usage(format!("{name} chooses tests, and `generate` makes calls of functions"))
+            .hint("name the functions: `cargo perfunit generate BASE FUNCTION`"))
+    }
+
     /// Generates and prints.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
+        self.check()?;
         let file = self.write.as_ref().map(|path| Ok::<_, Error>(folder()?.join(path))).transpose()?;
         if let Some(file) = file.as_ref().filter(|file| file.exists()) {
             return Err(Error::usage(format!("{} exists already", file.display()))

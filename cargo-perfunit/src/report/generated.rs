@@ -19,9 +19,9 @@ impl fmt::Display for NotGenerated {
                 f.write_str("not in the source of its crate: a macro writes it, or a condition leaves it out")
             }
             Self::Unsafe => f.write_str("unsafe: only its callers know what it relies on"),
-            Self::ReliesOnInvariants => {
-                f.write_str("private, with unsafe code or raw pointers: only its module knows what it relies on")
-            }
+            Self::ReliesOnInvariants => f.write_str(
+                "private, with unsafe code or raw pointers in it or behind it: only its crate knows what they rely on",
+            ),
             Self::NoValue { of } => write!(f, "no value of `{}` could be made", one_line(of)),
             Self::NoTarget => f.write_str("in no library or binary whose unit tests are built"),
             Self::NotOnBase => f.write_str("it is not in base: there is nothing to compare with"),

@@ -4,6 +4,7 @@ use super::archived::{self, Archive, METER, PARTS, Recipe, SEEDS};
 use super::open::{Opened, open};
 use super::options::Options;
 use super::pairings::{self, Plan};
+use super::positionals;
 use super::shared::{Session, select_to_build};
 use crate::build::BuiltSides;
 use crate::error::{Error, Result};
@@ -36,6 +37,7 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
         return Err(Error::usage(format!("--archive-file {} is a folder", file.display()))
             .hint("name a file: `--archive-file target/perfunit.tar.zst`"));
     }
+    let options = &positionals::adopt(options, terminal)?;
     let Opened { context, mut versions, mut warnings, lock: _lock, .. } = open(options, terminal, None)?;
     let contents = versions.contents();
     let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;

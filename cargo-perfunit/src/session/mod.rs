@@ -45,13 +45,11 @@ pub use runs::Record;
 
 use crate::error::Result;
 use crate::model::{Generated, Listing, NotCompared, Ratchet, Run, Warning};
-use crate::system::fs;
 use crate::system::term::Terminal;
 use compare::{check, compare_opened, show};
 use list::{ListOfTests, list_opened};
 use open::open;
 use ratchet::OlderVersion;
-use std::path::Path;
 use std::time::Instant;
 
 /// Compares two versions, and keeps the run for `explain` and `report`.
@@ -62,7 +60,7 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         generated::check(options)?;
     }
     if let Some(output) = &options.output {
-        make_folder_of_results(output)?;
+        runs::make_folder_of_results(output)?;
     }
     let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
     let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_all(options, terminal, announce)?;
@@ -119,15 +117,6 @@ fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -
     first.run.warnings.extend(against.warning);
     first.run.ratchet = Some(Ratchet { version: against.version, comparison });
     Ok(first)
-}
-
-/// A folder of our own is ignored by git: the next shard, run in the same tree, must not find another head.
-fn make_folder_of_results(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    fs::create_dir_all(folder)?;
-    fs::write(&folder.join(".gitignore"), "*\n")
 }
 
 /// `cargo perfunit list`: everything of `diff` but the measuring.

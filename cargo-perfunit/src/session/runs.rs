@@ -84,8 +84,17 @@ pub fn keep(ours: &Path, record: &mut Record) -> Result<PathBuf> {
     }
     let path = folder.join(&record.id).join(FILE);
     save(&path, record)?;
-    prune(ours, moment)?;
+    prune(ours, moment, &record.id)?;
     Ok(path)
+}
+
+/// A folder of our own is ignored by git: the next shard, run in the same tree, must not find another head.
+pub fn make_folder_of_results(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    fs::write(&folder.join(".gitignore"), "*\n")
 }
 
 /// Writes a record, or what became known later.
@@ -187,13 +196,15 @@ fn is_id(name: &str) -> bool {
     name.len() == id(UNIX_EPOCH).len() && name.starts_with(|c: char| c.is_ascii_digit()) && name.contains("Z-")
 }
 
-fn prune(ours: &Path, now: SystemTime) -> Result<()> {
+/// Whatever the clock says, the run with this id stays.
+fn prune(ours: &Path, now: SystemTime, kept: &str) -> Result<()> {
     let folders: Vec<PathBuf> =
         fs::list_dir(&folder(ours))?.into_iter().filter(|folder| is_id(&name(folder))).collect();
     let oldest = now.checked_sub(OLDEST).map(id).unwrap_or_default();
     let surplus = folders.len().saturating_sub(KEPT);
     let earlier = &folders[..folders.len().saturating_sub(1)];
-    let mut gone = earlier.iter().enumerate().filter(|(index, folder)| *index < surplus || name(folder) < oldest);
+    let is_gone = |index: usize, name: String| (index < surplus || name < oldest) && name != kept;
+    let mut gone = earlier.iter().enumerate().filter(|(index, folder)| is_gone(*index, name(folder)));
     gone.try_for_each(|(_, folder)| fs::remove_dir_all(folder))
 }
 

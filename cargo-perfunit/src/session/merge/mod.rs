@@ -31,7 +31,7 @@ pub struct MergeRequest {
 /// Joins the shards and saves the run.
 pub fn merge(request: &MergeRequest) -> Result<Run> {
     if let Some(output) = &request.output {
-        fs::create_dir_all(output)?;
+        runs::make_folder_of_results(output)?;
     }
     let mut shards = Vec::new();
     for path in files(&request.shards)? {

@@ -112,22 +112,26 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
         })?;
         for (name, sources) in STAND_INS {
             // Without it targets that use that harness keep their own.
-            let _ = make_stand_in(cargo, draft, name, sources);
+            optional(make_stand_in(cargo, draft, name, sources))?;
         }
-        // Ctrl-C ended what may be missing, too.
-        interrupt::check()
+        Ok(())
     })
+}
+
+/// What may be missing, but not because Ctrl-C ended it: what is kept is kept for good.
+fn optional(made: Result<()>) -> Result<()> {
+    made.or_else(|_| interrupt::check())
 }
 
 fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
     compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
     // Without it pairs are noisier, and nothing else.
-    let _ = compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS);
+    optional(compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS))?;
     // Without it the allocator's figures are not available, and nothing else.
-    let _ = compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER);
+    optional(compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER))?;
     if variant.runner {
         // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
-        let _ = make_runner(cargo, draft);
+        optional(make_runner(cargo, draft))?;
     }
     make_growth(cargo, draft)
 }

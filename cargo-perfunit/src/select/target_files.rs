@@ -1,7 +1,7 @@
 //! The files of each target in both versions.
 
 use super::reach::Files;
-use super::source;
+use super::source::{self, FileInTarget};
 use crate::git::{FileSet, Versions};
 use crate::model::{Sides, TargetId};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub fn modules(versions: &Versions, files: &FileSet, root: &str) -> Files {
     let mut found = source::modules(root, &read).files;
     let linked = found.iter().filter_map(|(path, file)| {
         let target = versions.resolve(files, path).filter(|target| target != path)?;
-        Some((target, file.clone()))
+        Some((target, FileInTarget { is_behind_link: true, ..file.clone() }))
     });
     for (path, file) in linked.collect::<Vec<_>>() {
         let known = found.entry(path).or_insert_with(|| file.clone());

@@ -259,6 +259,11 @@ impl Coverage<'_> {
         targets.filter(move |(_, sides)| sides.head.contains_key(path)).map(|(target, _)| target)
     }
 
+    fn is_behind_link(&self, path: &str) -> bool {
+        let mut sides = self.selected.target_files.values();
+        sides.any(|sides| sides.head.get(path).is_some_and(|file| file.is_behind_link))
+    }
+
     /// Whether an item is compiled: no if a condition leaves it out, or its file, with the features of its target.
     fn is_compiled(&self, named: &Named) -> Option<bool> {
         let root = &self.selected.graph.root;
@@ -268,7 +273,8 @@ impl Coverage<'_> {
         };
         let is_compiled = |path: &str| self.found.iter().any(|found| found.compiled.holds(&in_workspace(path), 1, 1));
         let roots: Vec<&str> = self.holding(&named.path).filter_map(|target| self.selected.root(target)).collect();
-        if !is_compiled(&named.path) && roots.iter().any(|root| is_compiled(root)) {
+        if !is_compiled(&named.path) && !self.is_behind_link(&named.path) && roots.iter().any(|root| is_compiled(root))
+        {
             return Some(false);
         }
         let condition = &named.item.condition;

@@ -17,6 +17,8 @@ pub struct FileInTarget {
     pub module: String,
     /// True if only test builds hold the file.
     pub test_only: bool,
+    /// True if a link leads to it: the compiler knows it by the link.
+    pub is_behind_link: bool,
 }
 
 /// The files of a target, by path.
@@ -133,6 +135,7 @@ impl Walker<'_> {
         let info = FileInTarget {
             module: join_module(&scope.module, name),
             test_only: scope.test_only || is_test_only(attributes),
+            is_behind_link: false,
         };
         let named = paths(attributes);
         for path in named.iter().filter_map(|path| join(&scope.path_base, path)) {
@@ -154,7 +157,7 @@ impl Walker<'_> {
         let Ok(literal) = syn::parse2::<LitStr>(arguments.stream()) else { return };
         let path = join(parent(&self.place.path), &literal.value());
         let Some(path) = path.filter(|path| mark.as_char() == '!' && is_rust(path)) else { return };
-        let info = FileInTarget { module: scope.module.clone(), test_only: scope.test_only };
+        let info = FileInTarget { module: scope.module.clone(), test_only: scope.test_only, is_behind_link: false };
         self.queue.push_back(Place { children: parent(&path).to_owned(), path, info });
     }
 }

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_file_of_the_library_and_of_a_test_holds_code() {
         let file = |path: &str, test_only| {
-            BTreeMap::from([(path.to_owned(), FileInTarget { module: String::new(), test_only })])
+            BTreeMap::from([(path.to_owned(), FileInTarget { test_only, ..FileInTarget::default() })])
         };
         let (shared, tests) = (file("src/a.rs", false), file("src/tests.rs", true));
         let targets = [(TargetKind::Test, &shared), (TargetKind::Lib, &shared), (TargetKind::Lib, &tests)];

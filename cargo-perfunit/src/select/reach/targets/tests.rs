@@ -7,7 +7,7 @@ use crate::select::source::{FileChange, FileInTarget, diff};
 fn target(package: &str, kind: TargetKind, name: &str, files: &[&str]) -> TargetNode {
     let file = |path: &&str| {
         let plain = path.trim_end_matches('?');
-        (plain.to_owned(), FileInTarget { module: String::new(), test_only: plain != *path })
+        (plain.to_owned(), FileInTarget { test_only: plain != *path, ..FileInTarget::default() })
     };
     TargetNode {
         id: TargetId { package: package.to_owned(), kind, name: name.to_owned() },

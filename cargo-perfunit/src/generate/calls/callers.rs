@@ -2,8 +2,6 @@
 
 use super::functions::Callable;
 use super::maker::Maker;
-use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens;
 use std::collections::BTreeSet;
 
 /// From caller to caller.
@@ -21,7 +19,7 @@ pub fn callers<'m>(maker: &'m Maker<'_>, callable: &Callable) -> Vec<&'m Callabl
         let idents: BTreeSet<&str> = front.iter().map(|id| index.functions[*id].ident.as_str()).collect();
         let mut next: Vec<usize> = (0..index.functions.len())
             .filter(|id| !seen.contains(id) && !index.functions[*id].is_test)
-            .filter(|id| index.functions[*id].body.as_ref().is_some_and(|body| calls(body.to_token_stream(), &idents)))
+            .filter(|id| maker.invariants.is_named_in(*id, &idents))
             .collect();
         next.sort_by_key(|id| index.functions[*id].module != index.functions[callable.id].module);
         seen.extend(&next);
@@ -38,12 +36,4 @@ pub fn callers<'m>(maker: &'m Maker<'_>, callable: &Callable) -> Vec<&'m Callabl
     }
     found.truncate(MOST);
     found
-}
-
-fn calls(tokens: TokenStream, idents: &BTreeSet<&str>) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => idents.contains(ident.to_string().as_str()),
-        TokenTree::Group(group) => calls(group.stream(), idents),
-        _ => false,
-    })
 }

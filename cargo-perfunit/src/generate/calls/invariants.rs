@@ -6,7 +6,7 @@
 use super::functions::{Callable, is_public};
 use super::index::{FunctionDef, FunctionId, Index, TypeId};
 use super::names::{Definition, Names};
-use super::syntax::{has_unsafe, idents};
+use super::syntax::idents;
 use std::collections::BTreeSet;
 
 pub struct Invariants {
@@ -16,6 +16,8 @@ pub struct Invariants {
     public: BTreeSet<FunctionId>,
     /// Names in functions with unsafe code, those of types among them.
     relied_on: BTreeSet<String>,
+    /// By function the names in its body.
+    in_bodies: Vec<BTreeSet<String>>,
 }
 
 impl Invariants {
@@ -23,35 +25,36 @@ impl Invariants {
         let index = names.index;
         let public: BTreeSet<FunctionId> =
             callables.iter().filter(|callable| is_public(names, callable)).map(|callable| callable.id).collect();
-        let is_unsafe = |function: &FunctionDef| function.body.as_ref().is_some_and(has_unsafe);
+        let in_body = |function: &FunctionDef| function.body.as_ref().map(idents).unwrap_or_default();
+        let in_bodies: Vec<BTreeSet<String>> = index.functions.iter().map(in_body).collect();
+        let is_unsafe = |id: FunctionId| in_bodies[id].contains("unsafe");
         let mut relied_on = BTreeSet::new();
-        for function in index.functions.iter().filter(|function| is_unsafe(function)) {
+        for (id, function) in index.functions.iter().enumerate().filter(|(id, _)| is_unsafe(*id)) {
             relied_on.extend(idents(&function.signature));
-            relied_on.extend(function.body.iter().flat_map(idents));
+            relied_on.extend(in_bodies[id].iter().cloned());
             relied_on.insert(function.owner_name(index));
         }
-        let hidden = || callables.iter().filter(|callable| !public.contains(&callable.id));
-        let mut fragile: BTreeSet<FunctionId> = hidden()
-            .map(|callable| callable.id)
-            .filter(|id| is_raw(&index.functions[*id]) || is_unsafe(&index.functions[*id]))
-            .collect();
-        let called: Vec<(FunctionId, BTreeSet<String>)> = hidden()
-            .map(|callable| (callable.id, index.functions[callable.id].body.iter().flat_map(idents).collect()))
-            .collect();
+        let hidden: Vec<FunctionId> =
+            callables.iter().map(|callable| callable.id).filter(|id| !public.contains(id)).collect();
+        let is_fragile = |id: &FunctionId| is_raw(&index.functions[*id]) || is_unsafe(*id);
+        let mut fragile: BTreeSet<FunctionId> = hidden.iter().copied().filter(is_fragile).collect();
         // Around a call of an unsafe function stands `unsafe` itself.
         let is_safe = |id: &FunctionId| !callables[*id].is_unsafe;
         loop {
             let by_name: BTreeSet<&str> =
                 fragile.iter().filter(|id| is_safe(id)).map(|id| index.functions[*id].ident.as_str()).collect();
-            let calls_one = |(id, called): &&(FunctionId, BTreeSet<String>)| {
-                !fragile.contains(id) && called.iter().any(|ident| by_name.contains(ident.as_str()))
-            };
-            let more: Vec<FunctionId> = called.iter().filter(calls_one).map(|(id, _)| *id).collect();
+            let calls_one = |id: &FunctionId| !fragile.contains(id) && names_one(&in_bodies[*id], &by_name);
+            let more: Vec<FunctionId> = hidden.iter().copied().filter(calls_one).collect();
             if more.is_empty() {
-                return Self { fragile, public, relied_on };
+                return Self { fragile, public, relied_on, in_bodies };
             }
             fragile.extend(more);
         }
+    }
+
+    /// Whether the body of a function has one of these names.
+    pub fn is_named_in(&self, id: FunctionId, idents: &BTreeSet<&str>) -> bool {
+        names_one(&self.in_bodies[id], idents)
     }
 
     /// Whether a call with arbitrary arguments may be unsound although the function is safe by name.
@@ -70,6 +73,10 @@ impl Invariants {
         let is_hidden = names.path(&Definition::Type(id), None).is_none();
         is_hidden && self.relied_on.contains(&names.index.types[id].ident)
     }
+}
+
+fn names_one(body: &BTreeSet<String>, idents: &BTreeSet<&str>) -> bool {
+    body.iter().any(|ident| idents.contains(ident.as_str()))
 }
 
 fn is_raw(function: &FunctionDef) -> bool {

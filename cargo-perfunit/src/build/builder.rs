@@ -307,8 +307,7 @@ fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
 /// refuses to build others, and new tests and packages are no reason to give up the old ones.
 fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSet<TargetId> {
     let has = |path: &Path| files.may_have(path);
-    let members = job.workspace.packages.iter().filter(|package| package.member);
-    let packages = members.filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
+    let packages = job.workspace.members().filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
     let found: BTreeSet<TargetId> = packages
         .flat_map(|package| &package.targets)
         .filter(|target| has(Path::new(&target.root)))
@@ -320,8 +319,7 @@ fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSe
 /// The packages that the user asked for, as far as a version has them.
 fn packages(files: &FileSet, job: &Job<'_>) -> BTreeMap<String, BTreeSet<TargetId>> {
     let has = |package: &&Package| files.may_have(&Path::new(&package.dir).join("Cargo.toml"));
-    let members = job.workspace.packages.iter().filter(|package| package.member);
-    let asked = members.filter(|package| job.packages.contains(&package.name));
+    let asked = job.workspace.members().filter(|package| job.packages.contains(&package.name));
     asked
         .filter(has)
         .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))

@@ -61,33 +61,31 @@ fn included(include: &Value) -> Vec<&str> {
 
 /// The triples that files have builds be for.
 pub(super) fn configured_targets(files: &[PathBuf]) -> Result<BTreeSet<String>> {
+    // Of a description in a file the name is the triple.
+    let triple = |name: &str| Some(Path::new(name).file_name()?.to_str()?.trim_end_matches(".json").to_owned());
     let mut triples = BTreeSet::new();
-    for file in files {
-        for table in Configuration::read(file)?.into_iter().filter_map(|read| read.table) {
-            let target = table.get("build").and_then(|build| build.get("target"));
-            let several = target.and_then(Value::as_array).into_iter().flatten();
-            let named = target.into_iter().chain(several).filter_map(Value::as_str);
-            // Of a description in a file the name is the triple.
-            triples.extend(
-                named.filter_map(|name| {
-                    Some(Path::new(name).file_name()?.to_str()?.trim_end_matches(".json").to_owned())
-                }),
-            );
-        }
+    for table in tables(files)? {
+        let target = table.get("build").and_then(|build| build.get("target"));
+        let several = target.and_then(Value::as_array).into_iter().flatten();
+        triples.extend(target.into_iter().chain(several).filter_map(Value::as_str).filter_map(triple));
     }
     Ok(triples)
+}
+
+/// All that these files say, and those that they include, as far as it can be read.
+fn tables(files: &[PathBuf]) -> Result<Vec<Table>> {
+    let read: Vec<Vec<Configuration>> = files.iter().map(|file| Configuration::read(file)).collect::<Result<_>>()?;
+    Ok(read.into_iter().flatten().filter_map(|read| read.table).collect())
 }
 
 /// What the environment says otherwise than files, as `--config` has it. Cargo ranks variables above the files that it
 /// finds, but below those that it is given.
 pub(super) fn said_by_variables(files: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>> {
+    let may_be_said = |name: &&String| *name != "include" && !SECRET.contains(&name.as_str());
     let mut said = Vec::new();
-    for file in files {
-        for table in Configuration::read(file)?.into_iter().filter_map(|read| read.table) {
-            let may_be_said = |name: &&String| *name != "include" && !SECRET.contains(&name.as_str());
-            for (name, value) in table.iter().filter(|(name, _)| may_be_said(name)) {
-                say_again(&[name], value, variable, &mut said);
-            }
+    for table in tables(files)? {
+        for (name, value) in table.iter().filter(|(name, _)| may_be_said(name)) {
+            say_again(&[name], value, variable, &mut said);
         }
     }
     Ok(said)

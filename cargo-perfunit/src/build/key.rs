@@ -10,7 +10,7 @@ use crate::model::TargetId;
 use crate::system::cache::KeyBuilder;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use toml::Value;
 
@@ -106,11 +106,7 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
     for file in configuration_files(request) {
         key = configuration(key, &file)?;
     }
-    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_build(name)).collect();
-    variables.sort();
-    for (name, value) in variables {
-        key = key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes());
-    }
+    key = with_variables(key, decides_build);
     for folder in std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(|folders| libraries(folders)) {
         key = key.with(folder.as_os_str().as_encoded_bytes());
     }
@@ -159,11 +155,17 @@ fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
     Ok(key)
 }
 
-/// The variables by which the environment has code compiled otherwise, whatever the machine, sorted.
-pub fn code_variables() -> Vec<(OsString, OsString)> {
-    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides_code(name)).collect();
+/// Adds the variables by which the environment has code compiled otherwise, whatever the machine.
+pub fn with_code_variables(key: KeyBuilder) -> KeyBuilder {
+    with_variables(key, decides_code)
+}
+
+fn with_variables(key: KeyBuilder, decides: fn(&OsStr) -> bool) -> KeyBuilder {
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides(name)).collect();
     variables.sort();
     variables
+        .into_iter()
+        .fold(key, |key, (name, value)| key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes()))
 }
 
 fn decides_code(variable: &OsStr) -> bool {

@@ -16,6 +16,10 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    pub fn members(&self) -> impl Iterator<Item = &Package> {
+        self.packages.iter().filter(|package| package.member)
+    }
+
     /// Adds the doc tests of the members' libraries as targets of their own.
     pub fn add_doctests(&mut self) {
         for package in self.packages.iter_mut().filter(|package| package.member && package.doctests) {

@@ -36,7 +36,7 @@ pub struct Probed {
 /// Members are apart, because the wrapper is.
 fn has_only_members(inquiry: &Inquiry<'_>) -> bool {
     let Inquiry { versions, selected, .. } = *inquiry;
-    let members = selected.workspace.packages.iter().filter(|package| package.member);
+    let members = selected.workspace.members();
     let members: BTreeSet<&str> = members.map(|package| package.name.as_str()).collect();
     let lock = Path::new(&selected.workspace.root).join("Cargo.lock").to_string_lossy().into_owned();
     Side::BOTH.iter().all(|side| {

@@ -2,7 +2,7 @@
 
 use super::rows::Key;
 use super::store::Store;
-use crate::build::code_variables;
+use crate::build::with_code_variables;
 use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
@@ -13,7 +13,6 @@ use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -249,10 +248,7 @@ fn terms(options: &Options, toolchain: &str) -> Result<String> {
     let asked =
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
     let key = KeyBuilder::default().with(asked).with(toolchain).with(env!("CARGO_PKG_VERSION"));
-    let add = |key: KeyBuilder, (name, value): (OsString, OsString)| {
-        key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes())
-    };
-    Ok(code_variables().into_iter().fold(key, add).finish())
+    Ok(with_code_variables(key).finish())
 }
 
 /// True if not all that was to be measured was.

@@ -18,7 +18,7 @@ pub struct InScope {
 
 /// All of them; an error for a name or pattern that means none.
 pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result<InScope> {
-    let members: Vec<&Package> = workspace.packages.iter().filter(|package| package.member).collect();
+    let members: Vec<&Package> = workspace.members().collect();
     let (chosen, excluded) = (specs(&scope.packages, &members)?, specs(&scope.exclude, &members)?);
     let wanted = |package: &&&Package| {
         if scope.workspace {

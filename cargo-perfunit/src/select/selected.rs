@@ -213,7 +213,7 @@ impl Selected {
         nowhere.retain(is_data);
         self.nowhere = nowhere;
         self.data_files = data::files(&reached, &self.diff);
-        let members = self.workspace.packages.iter().filter(|package| package.member);
+        let members = self.workspace.members();
         let others = members.filter(|package| !self.packages.contains(&package.name));
         let is_reached =
             |package: &&Package| package.targets.iter().any(|target| target.tested && reached.contains_key(&target.id));

@@ -25,7 +25,7 @@ pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&Test
 
 /// True if every target with tests of the workspace was built.
 fn is_built(selected: &Selected) -> bool {
-    let members = selected.workspace.packages.iter().filter(|package| package.member);
+    let members = selected.workspace.members();
     let tested: BTreeSet<&TargetId> =
         members.flat_map(|package| &package.targets).filter(|target| target.tested).map(|target| &target.id).collect();
     tested.iter().all(|target| selected.targets.contains_key(*target))

@@ -54,7 +54,7 @@ fn tests(options: &Options, git_root: &Path) -> Result<BTreeSet<String>> {
 }
 
 fn names(workspace: &Workspace, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<String> {
-    let targets = workspace.packages.iter().filter(|package| package.member).flat_map(|package| &package.targets);
+    let targets = workspace.members().flat_map(|package| &package.targets);
     let files = targets.filter(|target| target.tested).flat_map(|target| modules(&target.root, read).files);
     let names = files.flat_map(|(path, file)| {
         let items = read(&path).and_then(|content| items(&content)).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Where generated calls stand: in a module of their own inside the module that they belong to, in a file of its own, so
-//! that no line of the project's moves. Pure: texts in, texts out.
+//! Where generated calls stand: in a module of their own inside the module that they belong to, with its content in a
+//! file of its own, so that no line of the project's moves. Pure: texts in, texts out.
 
 use crate::build::GENERATED_MARKER;
 use crate::model::{GENERATED_MODULE as MODULE, GeneratedCall, ModulePlace};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod};
 
@@ -43,8 +43,8 @@ pub fn test_name(module: &str, place: &ModulePlace, name: &str) -> String {
     segments.filter(|segment| !segment.is_empty()).collect::<Vec<_>>().join("::")
 }
 
-/// Places calls in a version. `roots` are the root files of all targets; `read` gives a file of the version.
-pub fn place(calls: &[Placing<'_>], roots: &BTreeSet<String>, read: &dyn Fn(&str) -> Option<String>) -> Placed {
+/// Places calls in a version; `read` gives a file of the version.
+pub fn place(calls: &[Placing<'_>], read: &dyn Fn(&str) -> Option<String>) -> Placed {
     let mut by_file: BTreeMap<&str, BTreeMap<&[String], Vec<usize>>> = BTreeMap::new();
     for (index, Placing { call, .. }) in calls.iter().enumerate() {
         let modules = by_file.entry(&call.module.file).or_default();
@@ -58,13 +58,16 @@ pub fn place(calls: &[Placing<'_>], roots: &BTreeSet<String>, read: &dyn Fn(&str
         };
         let mut insertions = Vec::new();
         for (inline, members) in modules {
-            let declared = declarations(&text, inline, file);
-            if declared.is_empty() {
+            let own = own_file(file, inline);
+            let ends = ends(&text, inline);
+            if ends.is_empty() {
                 placed.homeless.extend(members);
                 continue;
             }
-            insertions.extend(declared);
-            let own = own_file(file, inline, roots.contains(file));
+            // The last line of a file may be a comment; nothing before a brace can be one.
+            let space = if inline.is_empty() { "\n" } else { " " };
+            let declaration = format!("{space}{}{space}", declaration(base_name(&own)));
+            insertions.extend(ends.into_iter().map(|end| (end, declaration.clone())));
             let (content, lines) = content(calls, &members, &own);
             placed.files.insert(own, content);
             placed.lines.extend(lines);
@@ -84,16 +87,25 @@ fn inserted(mut text: String, mut insertions: Vec<(usize, String)>) -> String {
     text
 }
 
-/// Where a module gets its declaration, as a place in the text; more than one if conditions choose between several.
-fn declarations(text: &str, inline: &[String], file: &str) -> Vec<(usize, String)> {
+/// Where a module ends, as a place in the text; more than one if conditions choose between several.
+fn ends(text: &str, inline: &[String]) -> Vec<usize> {
     if inline.is_empty() {
-        let name = base_name(file);
-        return vec![(text.len(), format!("\n#[cfg(test)] #[path = \"{MODULE}/of_{name}\"] mod {MODULE};\n"))];
+        return vec![text.len()];
     }
     let Ok(parsed) = syn::parse_str(text) else { return Vec::new() };
     let mut finder = Finder { wanted: inline, path: Vec::new(), ends: Vec::new() };
     finder.visit_file(&parsed);
-    finder.ends.into_iter().map(|end| (end, format!(" #[cfg(test)] mod {MODULE}; "))).collect()
+    finder.ends
+}
+
+/// Includes the file of the calls, because where an inline module has its files depends on who declares it. Names are
+/// found in any edition, and without a prelude; `extern crate std` may not come from a macro.
+fn declaration(own: &str) -> String {
+    format!(
+        "#[cfg(test)] #[allow(warnings)] mod {MODULE} {{ extern crate core as __perfunit_core; extern crate std; \
+         extern crate __perfunit_runtime as __perfunit; \
+         self::__perfunit_core::include! {{ \"{MODULE}/{own}\" }} }}"
+    )
 }
 
 /// Finds the closing braces of an inline module.
@@ -122,29 +134,20 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 }
 
 /// The file of a module's generated calls. Never right below a folder in which cargo looks for targets.
-fn own_file(file: &str, inline: &[String], is_root: bool) -> String {
+fn own_file(file: &str, inline: &[String]) -> String {
     let name = base_name(file);
     let folder = file.strip_suffix(name).unwrap_or_default();
-    if inline.is_empty() {
-        return format!("{folder}{MODULE}/of_{name}");
-    }
-    let stem = if is_root || name == "mod.rs" { "" } else { name.trim_end_matches(".rs") };
-    let parts = [stem].into_iter().chain(inline.iter().map(|name| name.trim_start_matches("r#")));
-    let inner: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-    format!("{folder}{}/{MODULE}.rs", inner.join("/"))
+    let parts = [name.trim_end_matches(".rs")].into_iter().chain(inline.iter().map(|name| name.trim_start_matches("r#")));
+    format!("{folder}{MODULE}/of_{}.rs", parts.collect::<Vec<_>>().join("."))
 }
 
 fn base_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// What all calls of a module share. The names are found in any edition, and without a prelude.
+/// What all calls of a module share.
 const HEAD: &str = "\
-#![allow(warnings)]
 use super::*;
-extern crate core as __perfunit_core;
-extern crate std;
-extern crate __perfunit_runtime as __perfunit;
 use self::__perfunit::__private::generated as __generated;
 ";
 
@@ -197,16 +200,18 @@ mod tests {
     }
 
     fn placed(call: &GeneratedCall, text: &str, n: Option<usize>) -> Placed {
-        let roots = BTreeSet::from(["src/lib.rs".to_owned()]);
         let (file, text) = (call.module.file.clone(), text.to_owned());
-        place(&[Placing { call, name: "twice_0", n }], &roots, &move |path| (path == file).then(|| text.clone()))
+        place(&[Placing { call, name: "twice_0", n }], &move |path| (path == file).then(|| text.clone()))
     }
 
     #[track_caller]
-    fn check(file: &str, inline: &[&str], text: &str, own: &str, declared: &str) {
+    fn check(file: &str, inline: &[&str], text: &str, own: &str, rest: &str) {
         let Placed { files, lines, homeless } = placed(&call(file, inline), text, None);
         assert!(homeless.is_empty());
-        assert_eq!(files[file], declared);
+        let space = if inline.is_empty() { "\n" } else { " " };
+        let declared = format!("{space}{}{space}", declaration(base_name(own)));
+        assert_eq!(files[file].replacen(&declared, "", 1), *text);
+        assert!(files[file].ends_with(&format!("{declared}{rest}")));
         assert_eq!(files[file].lines().position(|line| line.contains("fn f")), Some(text.lines().count() - 1));
         let own = &files[own];
         let Lines { first, last, .. } = lines[0];
@@ -217,20 +222,16 @@ mod tests {
 
     #[test]
     fn a_file_declares_the_module_behind_its_last_line() {
-        let of = |name| {
-            format!("fn f() {{}}\n\n#[cfg(test)] #[path = \"perfunit_generated/of_{name}\"] mod perfunit_generated;\n")
-        };
-        check("src/lib.rs", &[], "fn f() {}\n", "src/perfunit_generated/of_lib.rs", &of("lib.rs"));
-        check("src/bin/x.rs", &[], "fn f() {}\n", "src/bin/perfunit_generated/of_x.rs", &of("x.rs"));
+        check("src/lib.rs", &[], "fn f() {}\n", "src/perfunit_generated/of_lib.rs", "");
+        check("src/bin/x.rs", &[], "fn f() {}\n", "src/bin/perfunit_generated/of_x.rs", "");
     }
 
     #[test]
     fn an_inline_module_declares_it_in_its_last_line() {
-        let (text, declared) =
-            ("mod a { mod b { fn f() {} } }", "mod a { mod b { fn f() {}  #[cfg(test)] mod perfunit_generated; } }");
-        check("src/lib.rs", &["a", "b"], text, "src/a/b/perfunit_generated.rs", declared);
-        check("src/x/mod.rs", &["a", "b"], text, "src/x/a/b/perfunit_generated.rs", declared);
-        check("src/x.rs", &["a", "b"], text, "src/x/a/b/perfunit_generated.rs", declared);
+        let text = "mod a { mod r#b { fn f() {} } }";
+        check("src/lib.rs", &["a", "r#b"], text, "src/perfunit_generated/of_lib.a.b.rs", "} }");
+        check("src/x/mod.rs", &["a", "r#b"], text, "src/x/perfunit_generated/of_mod.a.b.rs", "} }");
+        check("x.rs", &["a", "r#b"], text, "perfunit_generated/of_x.a.b.rs", "} }");
     }
 
     #[test]
@@ -238,7 +239,6 @@ mod tests {
         let check = |file: &str, inline: &[&str]| {
             let placed = place(
                 &[Placing { call: &call(file, inline), name: "twice_0", n: Some(16) }],
-                &BTreeSet::new(),
                 &|path| (path == "src/lib.rs").then(|| "mod other {}".to_owned()),
             );
             assert_eq!((placed.homeless, placed.files.len()), (vec![0], 0));

@@ -332,7 +332,7 @@ fn answer(
                 .hint("run `cargo perfunit diff` again"));
         }
     }
-    generated::lay_over(&mut versions, &context.live, compared.calls);
+    generated::lay_over(&mut versions, compared.calls);
     let (mut builder, selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     let session = Session::new(&context, &versions, &selected, options).until(deadline);
     pairings::prepare(&session, &mut builder)?.explain(&session, &mut builder, questions)

@@ -96,7 +96,7 @@ pub fn list_calls(
     if generation.workloads.is_empty() {
         return Ok((Vec::new(), generation.without));
     }
-    lay_over(&mut ground.opened.versions, &ground.opened.context.live, &generation.workloads);
+    lay_over(&mut ground.opened.versions, &generation.workloads);
     let only = only(ground.options, options);
     let mut calls = list_opened(ground.opened, &only, ground.started)?.listing.tests;
     calls.retain(|listed| generation.workload(&listed.test).is_some());
@@ -263,7 +263,7 @@ impl Ground {
     fn compare(self, asked: &Options, generation: &Generation, announce: Announce<'_>) -> Result<Run> {
         let Self { mut opened, options, started } = self;
         let options = only(options, asked);
-        lay_over(&mut opened.versions, &opened.context.live, &generation.workloads);
+        lay_over(&mut opened.versions, &generation.workloads);
         let mut run = compare_opened(opened, &options, started, announce)?.run;
         run.outcomes.retain(|outcome| generation.workload(&outcome.test).is_some());
         for outcome in &mut run.outcomes {
@@ -295,14 +295,12 @@ fn only(mut options: Options, asked: &Options) -> Options {
 }
 
 /// Places the calls in both versions.
-pub fn lay_over(versions: &mut Versions, workspace: &crate::cargo::Workspace, workloads: &[GeneratedWorkload]) {
-    let roots = workspace.packages.iter().flat_map(|package| &package.targets).map(|target| target.root.clone());
-    let roots: BTreeSet<String> = roots.collect();
+pub fn lay_over(versions: &mut Versions, workloads: &[GeneratedWorkload]) {
     let calls: Vec<Placing<'_>> =
         workloads.iter().map(|GeneratedWorkload { call, name, n, .. }| Placing { call, name, n: Some(*n) }).collect();
     for side in Side::BOTH {
         let read = |path: &str| String::from_utf8(versions.read_file(versions.files.get(side), path)?).ok();
-        let placed = generate::place(&calls, &roots, &read);
+        let placed = generate::place(&calls, &read);
         let entries = &mut versions.files.get_mut(side).entries;
         for (path, text) in placed.files {
             let (path, entry) = (PathBuf::from(path), Entry::snapshot(text.into_bytes()));

@@ -43,7 +43,6 @@ pub fn compile(builder: &mut Builder<'_>, trials: &Trials<'_>, candidates: &[Can
 struct Compiling<'a> {
     trials: &'a Trials<'a>,
     candidates: &'a [Candidate],
-    roots: BTreeSet<String>,
     injections: Injections,
     variant: Variant,
     dropped: BTreeMap<usize, NotGenerated>,
@@ -59,7 +58,6 @@ impl<'a> Compiling<'a> {
         let mut compiling = Self {
             trials,
             candidates,
-            roots: trials.selected.roots(),
             injections: trials.selected.injections(),
             variant: Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt },
             dropped: BTreeMap::new(),
@@ -103,7 +101,7 @@ impl<'a> Compiling<'a> {
             .map(|Candidate { call, name, .. }| Placing { call, name, n: None })
             .collect();
         let counting = |path: &str| self.counting.get(path).filter(|_| side == Side::Head).cloned();
-        let mut placed = place::place(&calls, &self.roots, &|path| counting(path).or_else(|| self.text(side, path)));
+        let mut placed = place::place(&calls, &|path| counting(path).or_else(|| self.text(side, path)));
         let mut files = self.trials.versions.files.get(side).clone();
         if side == Side::Head {
             placed.files = self.counting.clone().into_iter().chain(placed.files).collect();

@@ -45,6 +45,7 @@ impl Compare for Asking<'_> {
         let compared = self.comparing.with_effort(effort).compare(&self.line[base].id, &self.line[head].id)?;
         Ok(match compared {
             Compared::Step(step) => match step.tests.iter().find(|found| found.test == self.test) {
+                None if !step.says_of(&self.test) => self.cannot(head, Skipped::Unlisted),
                 // The base has the test: it is in the step unless its code is equal.
                 None => Answer::Change(LogChange::NONE),
                 Some(StepTest { figures: Some(figures), .. }) => {

@@ -7,7 +7,10 @@ use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
 use crate::measure::kernel;
-use crate::model::{Explain, Joined, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TestId};
+use crate::model::{
+    Explain, Joined, NoTests, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TargetId, TestId,
+    UnmeasuredTarget,
+};
 use crate::session::{self, Options};
 use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;
@@ -271,9 +274,25 @@ fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration
         // What was not measured is not judged.
         alpha: if tests.iter().any(|test| test.figures.is_some()) { alpha } else { 0.0 },
         tests,
+        unlisted: unlisted(&run.selection.unmeasured_targets),
         seconds: elapsed.as_secs_f64(),
         machine,
     }
+}
+
+/// Targets that have tests, of which one version does not say which.
+fn unlisted(targets: &[UnmeasuredTarget]) -> BTreeSet<TargetId> {
+    let unlisted = targets.iter().filter_map(|unmeasured| match unmeasured {
+        UnmeasuredTarget::Target { target, why } => match why {
+            NoTests::NotExtracted { .. }
+            | NoTests::OneVersionOnly
+            | NoTests::Unlisted { .. }
+            | NoTests::NoBenchmarks { .. } => Some(target.clone()),
+            NoTests::LeftOut(_) | NoTests::NotBuilt => None,
+        },
+        UnmeasuredTarget::Doctests { .. } | UnmeasuredTarget::Benches { .. } => None,
+    });
+    unlisted.collect()
 }
 
 fn can_differ(outcome: &Outcome) -> bool {

@@ -56,7 +56,7 @@ impl<'a> Known<'a> {
         let mut points = vec![Point::START];
         let mut anchors = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
-            let mut at = after(points[index], entry, found[index]);
+            let mut at = after(points[index], entry, found[index], test);
             let ending = self.spans.get(&index).into_iter().flatten();
             for (span, start, direct, verdict) in ending.filter_map(|(span, start)| direct(span, *start, test)) {
                 let steps = || entries[start..=index].iter().zip(found[start..=index].iter().copied());
@@ -67,8 +67,9 @@ impl<'a> Known<'a> {
                     entry: index,
                     verdict,
                     direct,
-                    product: product(steps()),
-                    is_complete: self.history.left_out == 0 && steps().all(|(entry, found)| is_known(entry, found)),
+                    product: product(steps(), test),
+                    is_complete: self.history.left_out == 0
+                        && steps().all(|(entry, found)| is_known(entry, found, test)),
                     has_other_test_code: compared.any(|found| found.test_code.is_some()),
                     has_moved: found[start..=index].iter().flatten().any(|found| moved(found).is_some()),
                 });
@@ -88,21 +89,22 @@ fn direct<'a>(span: &'a Span, start: usize, test: &TestId) -> Option<(&'a Span, 
     }
     match span.step.of(test) {
         Some(found) => found.figures.map(|figures| (span, start, figures.change, found.verdict)),
+        None if !span.step.says_of(test) => None,
         // Its code is equal at both ends.
         None => Some((span, start, Change { estimate: 0.0, low: 0.0, high: 0.0 }, Verdict::Same)),
     }
 }
 
 /// The product of steps.
-fn product<'a>(steps: impl Iterator<Item = (&'a Entry, Option<&'a StepTest>)>) -> Change {
-    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, (entry, found)| after(at, entry, found));
+fn product<'a>(steps: impl Iterator<Item = (&'a Entry, Option<&'a StepTest>)>, test: &TestId) -> Change {
+    let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, (entry, found)| after(at, entry, found, test));
     Change { estimate: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
 }
 
 /// Whether the steps say what became of a test at a commit. One that does not build is part of the next step.
-fn is_known(entry: &Entry, found: Option<&StepTest>) -> bool {
+fn is_known(entry: &Entry, found: Option<&StepTest>, test: &TestId) -> bool {
     match &entry.outcome {
-        StepOutcome::Compared(_) => found.is_none_or(|found| found.figures.is_some()),
+        StepOutcome::Compared(step) => found.map_or_else(|| step.says_of(test), |found| found.figures.is_some()),
         StepOutcome::Skipped(why) => matches!(why, Skipped::DoesNotBuild { .. }),
         StepOutcome::Open => false,
     }
@@ -112,13 +114,13 @@ fn moved(found: &StepTest) -> Option<Verdict> {
     Some(found.verdict).filter(|verdict| verdict.is_change())
 }
 
-fn after(at: Point, entry: &Entry, found: Option<&StepTest>) -> Point {
+fn after(at: Point, entry: &Entry, found: Option<&StepTest>, test: &TestId) -> Point {
     let still = Point { moved: None, is_anchored: false, ..at };
     match (&entry.outcome, found) {
         // What the commit did shows in the next one that is compared.
         (StepOutcome::Skipped(_) | StepOutcome::Open, _) => Point { is_known: false, ..still },
         // Nothing that it can execute differs.
-        (StepOutcome::Compared(_), None) => Point { is_known: true, ..still },
+        (StepOutcome::Compared(step), None) => Point { is_known: step.says_of(test), ..still },
         (StepOutcome::Compared(_), Some(found)) => match found.figures {
             None => Point { is_known: false, ..still },
             Some(figures) => Point { moved: moved(found), is_known: true, ..times(still, figures.change) },
@@ -160,6 +162,18 @@ mod tests {
         assert_eq!(points[1].low.to_bits(), points[0].low.to_bits());
         assert!(points[3].low < 0.55 && points[3].high > 0.55);
         assert!((courses[0].total().estimate + 0.45).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_target_that_was_not_listed_does_not_say_that_code_is_equal() {
+        let mut unlisted = samples::step("0", &[]);
+        unlisted.unlisted.insert(samples::test("t", Verdict::Same, 0.0).test.target);
+        let mut history = history(vec![step(&[("t", Verdict::Slower, 0.1)]), StepOutcome::Compared(unlisted.clone())]);
+        let known = |history: &History| courses(history)[0].points.iter().map(|at| at.is_known).collect::<Vec<_>>();
+        assert_eq!(known(&history), [true, false]);
+        let direct = Span { step: unlisted, ..span(0, 2, &[], "t") };
+        history.spans = vec![direct];
+        assert!(courses(&history)[0].anchors.is_empty());
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub fn compare<'a>(comparing: &mut Comparing, line: &'a [Commit], direction: Dir
             let (name, commit) = if side == Side::Base { ("good", good) } else { ("bad", bad) };
             let why = match why {
                 Skipped::DoesNotBuild { error } | Skipped::Failed { error } => error,
-                Skipped::NothingBefore => String::new(),
+                Skipped::NothingBefore | Skipped::Unlisted => String::new(),
             };
             Err(Error::setup(format!("the {name} end {} does not build: {why}", commit.short()))
                 .hint(format!("choose another commit with --{name}")))

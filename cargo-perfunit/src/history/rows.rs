@@ -8,6 +8,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
+use std::collections::BTreeSet;
 
 /// A step's place: a commit, what it is compared with, and everything else that its result depends on.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +66,7 @@ fn step(row: &Row<'_>) -> rusqlite::Result<(i64, Step)> {
         selected: row.get::<_, u32>(3)? as usize,
         nothing_because: nothing_because(row, 4)?,
         tests: Vec::new(),
+        unlisted: BTreeSet::new(),
         alpha: row.get(5)?,
         seconds: row.get(6)?,
         machine: row.get(7)?,
@@ -88,7 +90,7 @@ pub fn find(connection: &Connection, key: Key<'_>) -> rusqlite::Result<Option<St
         )
         .optional()?;
     let Some((id, step)) = found else { return Ok(None) };
-    Ok(Some(Step { tests: tests(connection, id)?, ..step }))
+    with_tests(connection, id, step).map(Some)
 }
 
 /// All that is known, in the order in which it was found out.
@@ -102,8 +104,23 @@ pub fn all_steps(connection: &Connection) -> rusqlite::Result<Vec<(OwnedKey, Ste
         Ok((id, OwnedKey { base, head: row.get(8)?, terms: row.get(9)?, machine }, step))
     })?;
     let found: Vec<(i64, OwnedKey, Step)> = found.collect::<rusqlite::Result<_>>()?;
-    let whole = |(id, key, step)| Ok((key, Step { tests: tests(connection, id)?, ..step }));
-    found.into_iter().map(whole).collect()
+    found.into_iter().map(|(id, key, step)| Ok((key, with_tests(connection, id, step)?))).collect()
+}
+
+/// Adds what stands in other tables.
+fn with_tests(connection: &Connection, id: i64, step: Step) -> rusqlite::Result<Step> {
+    Ok(Step { tests: tests(connection, id)?, unlisted: unlisted(connection, id)?, ..step })
+}
+
+fn unlisted(connection: &Connection, step: i64) -> rusqlite::Result<BTreeSet<TargetId>> {
+    let mut statement =
+        connection.prepare_cached("SELECT package, target_kind, target FROM unlisted WHERE step = ?1")?;
+    statement.query_map([step], target)?.collect()
+}
+
+/// The first three columns.
+fn target(row: &Row<'_>) -> rusqlite::Result<TargetId> {
+    Ok(TargetId { package: row.get(0)?, kind: enumerated::<TargetKind>(row, 1)?, name: row.get(2)? })
 }
 
 pub fn all_skipped(connection: &Connection) -> rusqlite::Result<Vec<SkippedRow>> {
@@ -141,6 +158,10 @@ pub fn insert(connection: &Connection, key: Key<'_>, step: &Step) -> rusqlite::R
         return Ok(false);
     }
     let id = connection.last_insert_rowid();
+    for TargetId { package, kind, name } in &step.unlisted {
+        let words = params![id, package, variant_name(kind), name];
+        connection.execute("INSERT INTO unlisted VALUES (?1, ?2, ?3, ?4)", words)?;
+    }
     let mut statement =
         connection.prepare_cached("INSERT OR IGNORE INTO result VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
     for found in &step.tests {
@@ -218,7 +239,6 @@ fn figure(row: &Row<'_>, column: usize, units: f64) -> rusqlite::Result<f64> {
 }
 
 fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
-    let target = TargetId { package: row.get(0)?, kind: enumerated::<TargetKind>(row, 1)?, name: row.get(2)? };
     let figures = match enumerated_if_any(row, 11)? {
         Some(mode) => Some(StepFigures {
             change: Change {
@@ -236,7 +256,7 @@ fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
     let metrics: String = row.get(15)?;
     let metrics = metrics.split(',').filter(|name| !name.is_empty());
     Ok(StepTest {
-        test: TestId { target, name: row.get(3)? },
+        test: TestId { target: target(row)?, name: row.get(3)? },
         verdict: enumerated(row, 4)?,
         reason: enumerated_if_any(row, 5)?,
         figures,

@@ -5,6 +5,7 @@ use crate::model::{
     Change, Commit, Entry, History, Metric, Mode, Step, StepFigures, StepOutcome, StepTest, TargetId, TargetKind,
     TestId, Verdict,
 };
+use std::collections::BTreeSet;
 
 /// Named by its number.
 pub fn commit(id: usize) -> Commit {
@@ -27,6 +28,7 @@ pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
         selected: tests.len(),
         nothing_because: None,
         tests,
+        unlisted: BTreeSet::new(),
         alpha: 0.001,
         seconds: 2.5,
         machine: "m".to_owned(),

@@ -40,7 +40,16 @@ CREATE TABLE outcome (
 
 CREATE TABLE function_name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
--- A test that can have changed in a step; the code of tests without a row is equal. Figures are whole numbers, which
+-- A target that has tests of which a version does not say which: of them the step says nothing.
+CREATE TABLE unlisted (
+    step INTEGER NOT NULL REFERENCES step ON DELETE CASCADE,
+    package TEXT NOT NULL,
+    target_kind TEXT NOT NULL,
+    target TEXT NOT NULL,
+    PRIMARY KEY (step, package, target_kind, target)
+) WITHOUT ROWID;
+
+-- A test that can have changed in a step; the code of other tests is equal, unless their target is in `unlisted`. Figures are whole numbers, which
 -- take half the room: changes in billionths, times in picoseconds, effect sizes in millionths; NULL where not known.
 CREATE TABLE result (
     step INTEGER NOT NULL REFERENCES step ON DELETE CASCADE,

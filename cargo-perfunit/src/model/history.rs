@@ -1,6 +1,6 @@
 //! Several commits in a row: what each changed, by comparison with the one before it that builds.
 
-use super::{Change, EffectSize, Metric, Mode, NothingBecause, ReasonKind, Side, TestId, Verdict};
+use super::{Change, EffectSize, Metric, Mode, NothingBecause, ReasonKind, Side, TargetId, TestId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -57,8 +57,11 @@ pub struct Step {
     pub selected: usize,
     /// Why nothing was selected.
     pub nothing_because: Option<NothingBecause>,
-    /// Tests that can have changed, with what was found out. The code of all others is equal.
+    /// Tests that can have changed, with what was found out. The code of all others is equal, but for those of targets
+    /// that are not listed.
     pub tests: Vec<StepTest>,
+    /// Targets whose tests one version does not say.
+    pub unlisted: BTreeSet<TargetId>,
     /// At most the probability that any test is falsely slower or faster in it.
     pub alpha: f64,
     /// Wall time, in seconds.
@@ -104,6 +107,8 @@ pub enum Skipped {
     NothingBefore,
     /// The comparison ended with an error.
     Failed { error: String },
+    /// The tests of the target could not be listed.
+    Unlisted,
 }
 
 /// The commits of a range, oldest first, with what each changed.
@@ -171,9 +176,14 @@ impl StepOutcome {
 }
 
 impl Step {
-    /// What came of a test; `None` if its code is equal.
+    /// What came of a test; `None` if its code is equal, or if that is not known.
     pub fn of(&self, test: &TestId) -> Option<&StepTest> {
         self.tests.iter().find(|found| found.test == *test)
+    }
+
+    /// Whether a test that is not in the step has equal code.
+    pub fn says_of(&self, test: &TestId) -> bool {
+        !self.unlisted.contains(&test.target)
     }
 
     /// Tests with this verdict.

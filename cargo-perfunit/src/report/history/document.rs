@@ -50,8 +50,10 @@ pub(super) enum Outcome {
         found: usize,
         /// Why no test can have changed.
         nothing_because: Option<String>,
-        /// Tests that can have changed; the code of all others is equal.
+        /// Tests that can have changed; the code of all others is equal, but for those of `unlisted`.
         tests: Vec<TestOf>,
+        /// Targets with tests of which one version does not say which.
+        unlisted: Vec<String>,
         /// Wall time, in seconds; `seconds` is when the commit was made.
         wall_seconds: f64,
         /// Model of the processor that it was measured on.
@@ -299,12 +301,14 @@ pub(super) fn outcome(outcome: &StepOutcome) -> Outcome {
             found: step.found,
             nothing_because: step.nothing_because.map(|because| because.to_string()),
             tests: step.tests.iter().map(test_of).collect(),
+            unlisted: step.unlisted.iter().map(ToString::to_string).collect(),
             wall_seconds: step.seconds,
             machine: step.machine.clone(),
         },
         StepOutcome::Skipped(Skipped::DoesNotBuild { error }) => Outcome::DoesNotBuild { error: error.clone() },
         StepOutcome::Skipped(Skipped::NothingBefore) => Outcome::NothingBefore,
         StepOutcome::Skipped(Skipped::Failed { error }) => Outcome::Failed { error: error.clone() },
+        StepOutcome::Skipped(why @ Skipped::Unlisted) => Outcome::Failed { error: skipped(why) },
         StepOutcome::Open => Outcome::Open,
     }
 }

@@ -65,6 +65,12 @@ pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
 
 /// How many tests, and what became of them.
 pub fn counts(step: &Step) -> String {
+    let unlisted: Vec<String> =
+        step.unlisted.iter().map(|target| format!("; tests of {target} are not known")).collect();
+    format!("{}{}", counts_of_tests(step), unlisted.concat())
+}
+
+fn counts_of_tests(step: &Step) -> String {
     if step.tests.is_empty() {
         let because = step.nothing_because.map(|because| format!(": {because}"));
         return format!("no test can have changed{}", because.unwrap_or_default());

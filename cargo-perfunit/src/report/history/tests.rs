@@ -9,6 +9,7 @@ use crate::model::{
 };
 use crate::report::format::without_escapes;
 use crate::report::text::TextOptions;
+use std::collections::BTreeSet;
 
 const OPTIONS: TextOptions = TextOptions { width: 100, verbose: false, unicode: true };
 
@@ -51,6 +52,7 @@ fn step(tests: Vec<StepTest>) -> StepOutcome {
         selected,
         nothing_because,
         tests,
+        unlisted: BTreeSet::new(),
         alpha: 0.0025,
         seconds: 3.0,
         machine: "a processor".to_owned(),

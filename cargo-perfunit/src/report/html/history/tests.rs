@@ -5,6 +5,7 @@ use crate::model::{
     TargetKind, TestId,
 };
 use crate::report::html::page::tests::assert_well_formed;
+use std::collections::BTreeSet;
 
 fn commit(index: usize, subject: &str, tag: Option<&str>) -> Commit {
     let tags = tag.map(str::to_owned).into_iter().collect();
@@ -42,6 +43,7 @@ fn compared(tests: Vec<StepTest>) -> StepOutcome {
         selected: tests.len(),
         nothing_because,
         tests,
+        unlisted: BTreeSet::new(),
         alpha: 0.001,
         seconds: 1.0,
         machine: "a processor".to_owned(),

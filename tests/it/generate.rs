@@ -148,10 +148,12 @@ fn calls_are_handed_over_as_tests() {
     let found = run(&project, &["generate", "HEAD~1", "shown", "--write", "generated.rs"]);
     assert_eq!(found.code, 0, "{found:?}");
     let tests = std::fs::read_to_string(project.path().join("generated.rs")).unwrap();
-    assert!(tests.starts_with("// For src/lib.rs") && tests.contains("assert_eq!(format!("), "{tests}");
-    project.write("src/lib.rs", format!("{BASE}\n{tests}"));
-    let passed = Command::new("cargo").args(["test", "--lib"]).current_dir(project.path()).output().unwrap();
-    assert!(passed.status.success(), "{}", String::from_utf8_lossy(&passed.stdout));
+    assert!(tests.starts_with("// For src/lib.rs") && tests.contains("assert_eq!(std::format!("), "{tests}");
+    for root in ["", "#![no_std]\n"] {
+        project.write("src/lib.rs", format!("{root}{BASE}\n{tests}"));
+        let passed = Command::new("cargo").args(["test", "--lib"]).current_dir(project.path()).output().unwrap();
+        assert!(passed.status.success(), "{}", String::from_utf8_lossy(&passed.stdout));
+    }
     assert_eq!(run(&project, &["generate", "HEAD~1", "shown", "--write", "generated.rs"]).code, 2);
 }
 

@@ -16,7 +16,8 @@ pub fn written(workloads: &[GeneratedWorkload]) -> String {
         let inside = if inline.is_empty() { String::new() } else { format!(", inside `mod {inline}`") };
         // Writing into a string cannot fail.
         let _ = writeln!(text, "// For {}{inside}: its private items are in reach there.", module.file);
-        let _ = writeln!(text, "#[cfg(test)]\nmod generated {{\n    use super::*;\n");
+        // A crate may be without the standard library.
+        let _ = writeln!(text, "#[cfg(test)]\nmod generated {{\n    use super::*;\n    extern crate std;\n");
         for workload in workloads {
             text.push_str(&test(workload));
         }
@@ -29,7 +30,7 @@ fn test(GeneratedWorkload { call, name, n, value, .. }: &GeneratedWorkload) -> S
     let size = if call.is_sized { format!("        let n: usize = {n};\n") } else { String::new() };
     let (setup, called) = (&call.setup, &call.call);
     let seen = match value {
-        Some(value) => format!("        assert_eq!(format!(\"{{:?}}\", {called}), {value:?});\n"),
+        Some(value) => format!("        assert_eq!(std::format!(\"{{:?}}\", {called}), {value:?});\n"),
         None => format!("        std::hint::black_box({called});\n"),
     };
     format!(
@@ -64,7 +65,7 @@ mod tests {
         let text = written(&[workload(&[], Some("Some(\"x\")")), workload(&["a", "b"], None)]);
         syn::parse_file(&text).unwrap();
         assert!(text.starts_with("// For src/lib.rs: its private items are in reach there.\n"), "{text}");
-        assert!(text.contains("assert_eq!(format!(\"{:?}\", f(&lent.0)), \"Some(\\\"x\\\")\");"), "{text}");
+        assert!(text.contains("assert_eq!(std::format!(\"{:?}\", f(&lent.0)), \"Some(\\\"x\\\")\");"), "{text}");
         assert!(
             text.contains("// For src/lib.rs, inside `mod a::b`") && text.contains("black_box(f(&lent.0));"),
             "{text}"

@@ -137,7 +137,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 fn own_file(file: &str, inline: &[String]) -> String {
     let name = base_name(file);
     let folder = file.strip_suffix(name).unwrap_or_default();
-    let parts = [name.trim_end_matches(".rs")].into_iter().chain(inline.iter().map(|name| name.trim_start_matches("r#")));
+    let parts =
+        [name.trim_end_matches(".rs")].into_iter().chain(inline.iter().map(|name| name.trim_start_matches("r#")));
     format!("{folder}{MODULE}/of_{}.rs", parts.collect::<Vec<_>>().join("."))
 }
 
@@ -237,10 +238,9 @@ mod tests {
     #[test]
     fn a_module_that_a_version_lacks_is_told_apart() {
         let check = |file: &str, inline: &[&str]| {
-            let placed = place(
-                &[Placing { call: &call(file, inline), name: "twice_0", n: Some(16) }],
-                &|path| (path == "src/lib.rs").then(|| "mod other {}".to_owned()),
-            );
+            let placed = place(&[Placing { call: &call(file, inline), name: "twice_0", n: Some(16) }], &|path| {
+                (path == "src/lib.rs").then(|| "mod other {}".to_owned())
+            });
             assert_eq!((placed.homeless, placed.files.len()), (vec![0], 0));
         };
         check("src/gone.rs", &[]);

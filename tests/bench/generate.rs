@@ -4,6 +4,8 @@
 //! each clone, once, and for the functions that no test executes.
 
 mod copy;
+#[expect(dead_code, reason = "where a function ends is not asked")]
+mod functions;
 mod invocation;
 #[expect(dead_code, reason = "no effect is measured here")]
 mod tool;
@@ -11,13 +13,12 @@ mod tool;
 use cargo_perfunit::model::{Function, NotGenerated};
 use cargo_perfunit::report::generated_document::{Call, GenerateDocument};
 use clap::Parser;
+use functions::{Found, Functions};
 use invocation::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use syn::visit::{self, Visit};
-use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemImpl, ItemMod, Signature, TraitItemFn};
 use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -69,7 +70,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 
 /// The counts of all functions of two statements and more, and of those that no test executes.
 fn examine(tool: &Tool, tree: &Path, arguments: &Arguments) -> Result<[Counts; 2]> {
-    let functions = functions(tree)?;
+    let functions = functions::of(tree)?;
     let untested = untested(tool, tree, &functions)?;
     let started = Instant::now();
     let output = tool.command(tree, "generate", "HEAD").arg("--all").output()?;
@@ -132,89 +133,6 @@ fn untested(tool: &Tool, tree: &Path, functions: &Functions) -> Result<BTreeSet<
     copy::git(tree, &["checkout", "--quiet", "--force", "HEAD"])?;
     let uncovered = listed?.document.selection.uncovered.into_iter();
     Ok(uncovered.map(|uncovered| (uncovered.function.file, uncovered.function.line)).collect())
-}
-
-type Functions = BTreeMap<(String, usize), Found>;
-
-/// A function outside of test code.
-#[derive(Debug, Clone)]
-struct Found {
-    /// The byte behind the brace of its body.
-    start: usize,
-    is_const: bool,
-    statements: usize,
-}
-
-impl Found {
-    fn is_wanted(&self) -> bool {
-        self.statements > 1
-    }
-}
-
-fn functions(tree: &Path) -> Result<Functions> {
-    let mut found = Functions::new();
-    for path in copy::git(tree, &["ls-files", "*.rs"])?.lines() {
-        let is_elsewhere = |folder: &str| path.split('/').any(|part| part == folder);
-        let text = fs::read_to_string(tree.join(path))?;
-        if ["tests", "benches", "examples", "fuzz"].into_iter().any(is_elsewhere) || text.starts_with('\u{feff}') {
-            continue;
-        }
-        if let Ok(file) = syn::parse_str::<syn::File>(&text) {
-            Finder { path, found: &mut found }.visit_file(&file);
-        }
-    }
-    Ok(found)
-}
-
-struct Finder<'a> {
-    path: &'a str,
-    found: &'a mut Functions,
-}
-
-impl Finder<'_> {
-    fn function(&mut self, attributes: &[Attribute], signature: &Signature, body: &Block) {
-        if is_test(attributes) {
-            return;
-        }
-        let start = body.brace_token.span.open().byte_range().end;
-        let found = Found { start, is_const: signature.constness.is_some(), statements: body.stmts.len() };
-        self.found.insert((self.path.to_owned(), signature.ident.span().start().line), found);
-    }
-}
-
-impl<'ast> Visit<'ast> for Finder<'_> {
-    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        self.function(&item.attrs, &item.sig, &item.block);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.function(&item.attrs, &item.sig, &item.block);
-    }
-
-    fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
-        if let Some(body) = &item.default {
-            self.function(&item.attrs, &item.sig, body);
-        }
-    }
-
-    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
-        if !is_test(&item.attrs) {
-            visit::visit_item_impl(self, item);
-        }
-    }
-
-    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
-        if !is_test(&item.attrs) {
-            visit::visit_item_mod(self, item);
-        }
-    }
-}
-
-fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let text = quote::quote!(#attribute).to_string().replace(' ', "");
-        text == "#[test]" || text == "#[cfg(test)]" || text.starts_with("#[cfg(all(test")
-    })
 }
 
 /// Functions by how far their calls came.

@@ -196,6 +196,17 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
 }
 
 #[test]
+fn what_was_typed_may_mean_another_commit_by_now() {
+    let project = Project::library(LIBRARY, LIBRARY);
+    project.write("src/lib.rs", LIBRARY.replace(LONGER.0, LONGER.1));
+    project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
+    project.commit("longer");
+    let explained = project.perfunit(["explain", "--message-format", "json"]).expect(0).json();
+    assert_eq!(explained["tests"][0]["verdict"], "slower", "{explained:#}");
+    assert!(!explained["tests"][0]["explanation"].is_null(), "{explained:#}");
+}
+
+#[test]
 fn a_version_that_is_gone_cannot_be_explained_any_longer() {
     let project = Project::library(LIBRARY, LIBRARY);
     project.write("src/lib.rs", LIBRARY.replace(LONGER.0, LONGER.1));

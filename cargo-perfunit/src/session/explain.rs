@@ -8,6 +8,7 @@ use super::runs::{self, Record};
 use super::shared::{Session, select_to_build};
 use crate::error::{Error, Result};
 use crate::explain::{Answers, Explaining, Goal, Question, check};
+use crate::git::Request;
 use crate::model::{
     Engine, Explain, Explanation, Explanations, GeneratedCalls, GeneratedWorkload, Outcome, Run, Side, Sides,
     TestExplained, TestId, Unexplained, VersionName, Warning,
@@ -162,6 +163,7 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     }
     let deadline = request.budget.map(|budget| started + budget);
     let mut options = record.options.clone();
+    options.request = same_commits(&record);
     options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
     options.measuring.budget = request.budget;
     let compared = Compared { contents: &record.contents, calls: calls_of(&saved, request.against) };
@@ -187,6 +189,12 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     Ok((record, chosen, answers))
 }
 
+/// What was compared, by the ids of commits: what was typed may mean another one by now.
+fn same_commits(record: &Record) -> Request {
+    let head = (!record.options.request.is_head_live()).then(|| record.run.head.commit.clone());
+    Request::Range { base: record.run.base.commit.clone(), head }
+}
+
 /// The comparison that is meant, as a run of its own.
 fn compared_as(saved: &Record, against: Against) -> Result<Record> {
     match against {
@@ -206,7 +214,6 @@ fn of_ratchet(saved: &Record) -> Result<Record> {
     };
     let mut record = saved.clone();
     (record.contents, record.run) = (contents.clone(), run.clone());
-    record.options.request = saved.options.request.since(&run.base.commit);
     record.options.ratchet = None;
     record.profiles.clear();
     Ok(record)

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use toml::Value;
+use toml::{Table, Value};
 
 /// What cargo's configuration says that no build depends on; some of it is secret.
 const UNBUILT: [&str; 11] = [
@@ -155,9 +155,38 @@ fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
     Ok(key)
 }
 
-/// Adds the variables by which the environment has code compiled otherwise, whatever the machine.
-pub fn with_code_variables(key: KeyBuilder) -> KeyBuilder {
-    with_variables(key, decides_code)
+/// Adds what has code compiled otherwise, whatever the machine: variables, and the user's own configuration.
+pub fn with_code_settings(key: KeyBuilder) -> Result<KeyBuilder> {
+    let mut key = with_variables(key, decides_code);
+    for file in implicit_configuration() {
+        for table in Configuration::read(&file)?.into_iter().filter_map(|read| read.table) {
+            let table = code_settings(table);
+            if !table.is_empty() {
+                key = key.with(table.to_string());
+            }
+        }
+    }
+    Ok(key)
+}
+
+/// What a configuration says of the code that is made, and nothing of tools and folders.
+fn code_settings(mut table: Table) -> Table {
+    let only = |value: &mut Value, wanted: &[&str]| {
+        value.as_table_mut().is_some_and(|table| {
+            table.retain(|name, _| wanted.contains(&name));
+            !table.is_empty()
+        })
+    };
+    table.retain(|name, value| match name {
+        "profile" => true,
+        "build" => only(value, &["rustflags", "target"]),
+        "target" => value.as_table_mut().is_some_and(|targets| {
+            targets.retain(|_, target| only(target, &["rustflags"]));
+            !targets.is_empty()
+        }),
+        _ => false,
+    });
+    table
 }
 
 fn with_variables(key: KeyBuilder, decides: fn(&OsStr) -> bool) -> KeyBuilder {
@@ -194,6 +223,17 @@ fn is_triple(suffix: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_the_users_configuration_only_what_changes_code_counts() {
+        let settings = |text: &str| code_settings(text.parse().unwrap()).to_string();
+        let tools = "[build]\njobs = 3\n[http]\nproxy = 'p'\n[target.x]\nlinker = 'clang'\n";
+        assert_eq!(settings(tools), "");
+        let flags = "[build]\nrustflags = ['-g']\n[profile.bench]\nlto = true\n[target.x]\nrustflags = '-g'\n";
+        let with_tools = flags.replace("rustflags = '-g'", "linker = 'clang'\nrustflags = '-g'");
+        assert_eq!(settings(&with_tools), settings(flags));
+        assert_eq!(settings(flags).matches("-g").count(), 2);
+    }
     use crate::system::fs;
 
     #[test]

@@ -50,7 +50,7 @@ pub use in_place::InPlace;
 pub use inputs::{Inputs, Library, Loaded};
 pub use invoke::BuildFailure;
 pub use kept::{SideBuild, TestExecutable, share_libraries, stand_in};
-pub use key::with_code_variables;
+pub use key::with_code_settings;
 pub use link::{
     ALIGNMENT, Freed, LinkRecord, Position, Relink, free, is_link, link, relink, relink_with_debug_information,
 };

@@ -2,7 +2,7 @@
 
 use super::rows::Key;
 use super::store::Store;
-use crate::build::with_code_variables;
+use crate::build::with_code_settings;
 use crate::cargo::Cargo;
 use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
@@ -251,7 +251,7 @@ fn terms(options: &Options, toolchain: &str) -> Result<String> {
     let asked =
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
     let key = KeyBuilder::default().with(asked).with(toolchain).with(env!("CARGO_PKG_VERSION"));
-    Ok(with_code_variables(key).finish())
+    Ok(with_code_settings(key)?.finish())
 }
 
 /// True if not all that was to be measured was.

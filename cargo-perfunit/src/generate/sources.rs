@@ -54,7 +54,7 @@ pub fn sources(
             files,
             root: selected.root(target)?.to_owned(),
             name: target.name.replace('-', "_"),
-            features: features(&manifest, arguments),
+            features: features(&manifest, &package.name, arguments),
             wanted,
         })
     });
@@ -63,7 +63,7 @@ pub fn sources(
 
 /// The features of a package that are on by its manifest and cargo's arguments; those that other packages turn on are not
 /// known here.
-fn features(manifest: &str, arguments: &[String]) -> BTreeSet<String> {
+fn features(manifest: &str, package: &str, arguments: &[String]) -> BTreeSet<String> {
     let manifest: Table = manifest.parse().unwrap_or_default();
     let declared = manifest.get("features").and_then(toml::Value::as_table).cloned().unwrap_or_default();
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
@@ -76,6 +76,12 @@ fn features(manifest: &str, arguments: &[String]) -> BTreeSet<String> {
     let mut left: Vec<String> = typed.chain(default).collect();
     let mut on = BTreeSet::new();
     while let Some(feature) = left.pop() {
+        let feature = match feature.split_once('/') {
+            Some((of, own)) if of == package => own.to_owned(),
+            // Of a dependency, which this turns on.
+            Some((of, _)) if !of.ends_with('?') => of.to_owned(),
+            _ => feature,
+        };
         let implied = declared.get(&feature).and_then(toml::Value::as_array);
         left.extend(
             implied
@@ -98,7 +104,8 @@ mod tests {
     fn check(arguments: &[&str], expected: &[&str]) {
         let manifest = "[features]\ndefault = ['std']\nstd = ['alloc']\nalloc = []\nmore = ['std', 'dep:x']\n";
         let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        let on: Vec<String> = features(manifest, &arguments).into_iter().filter(|name| !name.contains(':')).collect();
+        let on: Vec<String> =
+            features(manifest, "demo", &arguments).into_iter().filter(|name| !name.contains(':')).collect();
         assert_eq!(on, expected);
     }
 
@@ -107,6 +114,7 @@ mod tests {
         check(&[], &["alloc", "default", "std"]);
         check(&["--no-default-features"], &[]);
         check(&["--no-default-features", "--features", "more"], &["alloc", "more", "std"]);
+        check(&["--no-default-features", "--features", "demo/alloc,serde/derive"], &["alloc", "serde"]);
         check(&["--all-features"], &["alloc", "default", "more", "std"]);
     }
 }

@@ -121,7 +121,7 @@ pub fn candidates(
     let mut comparer = Comparer::new(context, built, changed_functions(&selected.diff))?;
     let overlaid = names.of_pairing(versions, selected, &built.pairing);
     let paired = overlaid.as_ref().unwrap_or(names);
-    let mut same_programs = Vec::new();
+    let (mut same_programs, mut same_binaries) = (Vec::new(), None);
     for (target, reached_by) in selected.targets.iter().filter(|(target, _)| built.targets.contains(*target)) {
         let executables =
             built.sides.as_ref().map(|side| side.executables.iter().find(|executable| executable.target == *target));
@@ -136,7 +136,7 @@ pub fn candidates(
                 continue;
             }
         };
-        let same = !all_tests && same_program(executables, &built.sides)?;
+        let same = !all_tests && same_program(executables, &built.sides, &mut same_binaries)?;
         if !all_tests && let (Some(base), Some(head)) = (executables.base, executables.head) {
             let common = tests.base.keys().filter(|name| tests.head.contains_key(*name)).cloned().collect();
             if same {
@@ -306,17 +306,25 @@ impl Candidates {
 
 /// True if both versions have the same executable, and all that it starts, loads and reads is the same: with the metadata
 /// of both made equal, a change that compiles to nothing leaves no trace.
-fn same_program(executables: Sides<Option<&TestExecutable>>, sides: &Sides<SideBuild>) -> Result<bool> {
+fn same_program(
+    executables: Sides<Option<&TestExecutable>>,
+    sides: &Sides<SideBuild>,
+    same_binaries: &mut Option<bool>,
+) -> Result<bool> {
     let (Some(base), Some(head)) = (executables.base, executables.head) else { return Ok(false) };
     let paths = Sides { base: base.path.as_path(), head: head.path.as_path() };
     Ok(fs::same_content(paths.base, paths.head)?
-        && same_binaries(sides)?
+        && match same_binaries {
+            Some(known) => *known,
+            unknown => *unknown.insert(are_binaries_same(sides)?),
+        }
         && Libraries::of(sides, paths)?.is_empty()
         && other_inputs::variables(sides, Sides { base, head })?.is_empty()
         && other_inputs::made(sides, Sides { base, head })?.is_empty())
 }
 
-fn same_binaries(sides: &Sides<SideBuild>) -> Result<bool> {
+/// The same for all targets.
+fn are_binaries_same(sides: &Sides<SideBuild>) -> Result<bool> {
     let binaries = sides.as_ref().try_map(|_, side| side.binaries())?;
     let names = |paths: &[PathBuf]| {
         paths.iter().filter_map(|path| path.file_name().map(std::ffi::OsStr::to_owned)).collect::<Vec<_>>()

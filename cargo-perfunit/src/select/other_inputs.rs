@@ -113,14 +113,19 @@ pub fn variables(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) 
 /// holds, or may ask for.
 pub fn made(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) -> Result<Vec<String>> {
     let made = sides.as_ref().map(|side| &side.inputs.made);
-    let mut found = Vec::new();
+    let (mut found, mut programs) = (Vec::new(), None);
     for (place, base) in made.base {
         let Some(file) = made.head.get(place).and_then(|head| base.differs(head)) else { continue };
         let path = place.to_string_lossy();
         let is_own = executables.base.env.get("OUT_DIR").is_some_and(|own| *own == path);
         let needles = [Some(&*path), is_own.then_some("OUT_DIR")];
         let holds = |bytes: &Vec<u8>| needles.iter().flatten().any(|needle| contains(bytes, needle.as_bytes()));
-        if programs_of(sides, executables)?.iter().any(holds) {
+        // Read for the first file alone.
+        let programs = match &mut programs {
+            Some(programs) => programs,
+            none => none.insert(programs_of(sides, executables)?),
+        };
+        if programs.iter().any(holds) {
             found.push(file.display().to_string());
         }
     }

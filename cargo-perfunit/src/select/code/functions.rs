@@ -5,8 +5,8 @@
 
 use super::digest::Hash;
 use super::names;
-use super::program::{Program, Reached};
-use super::reach::Forward;
+use super::program::Program;
+use super::reach::{Forward, leading_to_each, sources};
 use super::unit::Kind;
 use crate::model::Sides;
 use serde::{Deserialize, Serialize};
@@ -120,42 +120,6 @@ fn identities(program: &Program, wanted: &[SourceName<'_>]) -> Vec<BTreeSet<Hash
 
 /// Functions that are looked for in one walk.
 const MASK: usize = u64::BITS as usize;
-
-/// By atom, what refers to it.
-fn sources(program: &Program) -> Vec<Vec<u32>> {
-    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); program.node_count() as usize];
-    for atom in 0..program.node_count() {
-        for target in program.targets(atom) {
-            if let Reached::Atom { atom: target, .. } = target {
-                sources[target as usize].push(atom);
-            }
-        }
-    }
-    sources
-}
-
-/// By atom, to which of these goals it leads: a bit for each.
-fn leading_to_each(sources: &[Vec<u32>], goals: &[Vec<u32>]) -> Vec<u64> {
-    let mut leads = vec![0_u64; sources.len()];
-    let mut queue = Vec::new();
-    for (bit, atoms) in goals.iter().enumerate() {
-        for atom in atoms {
-            leads[*atom as usize] |= 1 << bit;
-            queue.push(*atom);
-        }
-    }
-    while let Some(atom) = queue.pop() {
-        let bits = leads[atom as usize];
-        for source in &sources[atom as usize] {
-            let known = &mut leads[*source as usize];
-            if *known | bits != *known {
-                *known |= bits;
-                queue.push(*source);
-            }
-        }
-    }
-    leads
-}
 
 #[cfg(test)]
 mod tests {

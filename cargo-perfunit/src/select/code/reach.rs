@@ -141,28 +141,42 @@ pub(super) struct Goals {
 
 /// By atom, whether a goal is reached from it.
 pub(super) fn leading_to(program: &Program, goals: &Goals) -> Vec<bool> {
-    let count = program.node_count();
-    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); count as usize];
-    let mut leads = vec![false; count as usize];
-    let mut queue: Vec<u32> = goals.atoms.iter().copied().collect();
-    for atom in &queue {
-        leads[*atom as usize] = true;
-    }
-    for atom in 0..count {
+    let is_goal = |target: Reached| matches!(target, Reached::Outside { name, .. } if goals.names.contains(&name));
+    let names_one = |atom| !goals.names.is_empty() && program.targets(atom).any(is_goal);
+    let is_one = |atom: &u32| goals.atoms.contains(atom) || names_one(*atom);
+    let starts: Vec<u32> = (0..program.node_count()).filter(is_one).collect();
+    leading_to_each(&sources(program), &[starts]).into_iter().map(|bits| bits != 0).collect()
+}
+
+/// By atom, what refers to it.
+pub(super) fn sources(program: &Program) -> Vec<Vec<u32>> {
+    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); program.node_count() as usize];
+    for atom in 0..program.node_count() {
         for target in program.targets(atom) {
-            match target {
-                Reached::Atom { atom: target, .. } => sources[target as usize].push(atom),
-                Reached::Outside { name, .. } if goals.names.contains(&name) && !leads[atom as usize] => {
-                    leads[atom as usize] = true;
-                    queue.push(atom);
-                }
-                Reached::Outside { .. } => {}
+            if let Reached::Atom { atom: target, .. } = target {
+                sources[target as usize].push(atom);
             }
         }
     }
+    sources
+}
+
+/// By atom, to which of these goals it leads: a bit for each.
+pub(super) fn leading_to_each(sources: &[Vec<u32>], goals: &[Vec<u32>]) -> Vec<u64> {
+    let mut leads = vec![0_u64; sources.len()];
+    let mut queue = Vec::new();
+    for (bit, atoms) in goals.iter().enumerate() {
+        for atom in atoms {
+            leads[*atom as usize] |= 1 << bit;
+            queue.push(*atom);
+        }
+    }
     while let Some(atom) = queue.pop() {
+        let bits = leads[atom as usize];
         for source in &sources[atom as usize] {
-            if !std::mem::replace(&mut leads[*source as usize], true) {
+            let known = &mut leads[*source as usize];
+            if *known | bits != *known {
+                *known |= bits;
                 queue.push(*source);
             }
         }

@@ -17,18 +17,15 @@ pub struct Callers<'a> {
 
 impl<'a> Callers<'a> {
     pub fn new(index: &'a NameIndex) -> Self {
-        let (mut naming, mut renamed) = (HashMap::<_, Vec<_>>::new(), HashMap::<_, Vec<_>>::new());
-        for (position, entry) in index.entries.iter().enumerate() {
-            for name in &entry.item.code.names {
-                naming.entry(name.as_str()).or_default().push(position);
-            }
+        let mut renamed = HashMap::<_, Vec<_>>::new();
+        for entry in &index.entries {
             let import = entry.item.code.text.split_once(" as ").filter(|_| entry.item.kind == ItemKind::Use);
             if let Some((path, name)) = import {
                 let path = path.trim_start_matches("use ");
                 renamed.entry(path.rsplit("::").next().unwrap_or(path)).or_default().push(name);
             }
         }
-        Self { index, naming, renamed }
+        Self { index, naming: index.by_name(), renamed }
     }
 
     /// An item and all that leads to it.

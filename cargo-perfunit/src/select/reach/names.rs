@@ -54,6 +54,17 @@ pub(super) fn defined(item: &Item) -> Vec<String> {
 }
 
 impl NameIndex {
+    /// Positions of entries by the names in them.
+    pub fn by_name(&self) -> HashMap<&str, Vec<usize>> {
+        let mut naming = HashMap::<_, Vec<_>>::new();
+        for (position, entry) in self.entries.iter().enumerate() {
+            for name in &entry.item.code.names {
+                naming.entry(name.as_str()).or_default().push(position);
+            }
+        }
+        naming
+    }
+
     /// The index of another version: these files replace all of the given paths, everything else is the same. Parsing
     /// is most of the work, and two versions share most of their files.
     #[must_use]

@@ -96,13 +96,7 @@ struct Goal<'a> {
 
 impl<'a> Search<'a> {
     fn new(index: &'a NameIndex) -> Self {
-        let mut naming = HashMap::<_, Vec<_>>::new();
-        for (position, entry) in index.entries.iter().enumerate() {
-            for name in &entry.item.code.names {
-                naming.entry(name.as_str()).or_default().push(position);
-            }
-        }
-        Self { index, naming }
+        Self { index, naming: index.by_name() }
     }
 
     /// The shortest trail of every entry that has one of at most [`Self::FAR`] steps.

@@ -62,11 +62,10 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     let libraries = libraries(cargo, &cache.join("libraries"), variant, terminal)?;
     let executable =
         std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
-    let own = fs::read(&executable)?;
     let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty());
     let chained = chained.map(|wrapper| anchored(Path::new(&wrapper)));
     let key = KeyBuilder::default()
-        .with(&own)
+        .with_file(&executable)?
         .with(libraries.as_os_str().as_encoded_bytes())
         .with(chained.as_deref().map_or(&[][..], |wrapper| wrapper.as_os_str().as_encoded_bytes()))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
@@ -74,7 +73,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .finish();
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
-        fs::write(&wrapper, &own)?;
+        fs::copy(&executable, &wrapper)?;
         fs::make_executable(&wrapper)?;
         let runner = libraries.join(RUNNER_LIBRARY);
         let config = WrapperConfig {

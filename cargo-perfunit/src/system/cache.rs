@@ -20,6 +20,13 @@ impl KeyBuilder {
         self
     }
 
+    /// Adds the content of a file, which may be too large to be held at once.
+    pub fn with_file(mut self, path: &Path) -> Result<Self> {
+        let length = fs::metadata(path)?.len();
+        self.0.update(&length.to_le_bytes()).update_reader(fs::open(path)?).map_err(fs::failed("read", path))?;
+        Ok(self)
+    }
+
     pub fn finish(&self) -> String {
         digits(self.0.finalize())
     }
@@ -138,6 +145,14 @@ mod tests {
         let key = |parts: &[&str]| parts.iter().fold(KeyBuilder::default(), KeyBuilder::with).finish();
         assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
         assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
+    }
+
+    #[test]
+    fn the_content_of_a_file_is_a_part() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "ab").unwrap();
+        let key = KeyBuilder::default().with_file(file.path()).unwrap().with("c").finish();
+        assert_eq!(key, KeyBuilder::default().with("ab").with("c").finish());
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod invocation;
 mod tool;
 
 use cargo_metadata::Message;
+use cargo_perfunit::generate::module_ends;
 use clap::Parser;
 use functions::Functions;
 use invocation::Place;
@@ -22,7 +23,6 @@ use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use syn::visit::{self, Visit};
 use tool::{Tool, clean};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -94,38 +94,15 @@ fn put_into_modules(tree: &Path, written: &str) -> Result<()> {
         let (place, tests) = section.split_once('\n').ok_or("a section without tests")?;
         let place = place.strip_suffix(": its private items are in reach there.").ok_or("a section without a place")?;
         let (file, module) = place.split_once(", inside `mod ").unwrap_or((place, ""));
-        let wanted: Vec<&str> = module.trim_end_matches('`').split("::").filter(|name| !name.is_empty()).collect();
+        let names = module.trim_end_matches('`').split("::").filter(|name| !name.is_empty());
+        let inline: Vec<String> = names.map(str::to_owned).collect();
         let path = tree.join(file);
         let mut text = fs::read_to_string(&path)?;
-        let mut ends = Ends { wanted: &wanted, path: Vec::new(), found: Vec::new() };
-        if wanted.is_empty() {
-            ends.found.push(text.len());
-        } else {
-            ends.visit_file(&syn::parse_file(&text)?);
-        }
-        ends.found.iter().rev().for_each(|end| text.insert_str(*end, &format!("\n{tests}")));
+        let ends = module_ends(&text, &inline);
+        ends.iter().rev().for_each(|end| text.insert_str(*end, &format!("\n{tests}")));
         fs::write(path, text)?;
     }
     Ok(())
-}
-
-/// Finds the closing braces of a module inside a file.
-struct Ends<'a> {
-    wanted: &'a [&'a str],
-    path: Vec<String>,
-    found: Vec<usize>,
-}
-
-impl<'ast> Visit<'ast> for Ends<'_> {
-    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        let Some((brace, _)) = &item.content else { return };
-        self.path.push(item.ident.to_string());
-        if self.path == self.wanted {
-            self.found.push(brace.span.close().byte_range().start);
-        }
-        visit::visit_item_mod(self, item);
-        self.path.pop();
-    }
 }
 
 /// A side of a branch: file, line and column where its condition begins and ends, and which side.

@@ -13,7 +13,7 @@ mod trial;
 
 pub use calls::{CrateSources, calls};
 pub use handed_over::written;
-pub use place::{Placing, place};
+pub use place::{Placing, module_ends, place};
 pub use sources::{Sources, sources};
 pub use store::{Store, key};
 pub use trial::{Trials, try_calls};

@@ -59,7 +59,7 @@ pub fn place(calls: &[Placing<'_>], read: &dyn Fn(&str) -> Option<String>) -> Pl
         let mut insertions = Vec::new();
         for (inline, members) in modules {
             let own = own_file(file, inline);
-            let ends = ends(&text, inline);
+            let ends = module_ends(&text, inline);
             if ends.is_empty() {
                 placed.homeless.extend(members);
                 continue;
@@ -88,7 +88,7 @@ fn inserted(mut text: String, mut insertions: Vec<(usize, String)>) -> String {
 }
 
 /// Where a module ends, as a place in the text; more than one if conditions choose between several.
-fn ends(text: &str, inline: &[String]) -> Vec<usize> {
+pub fn module_ends(text: &str, inline: &[String]) -> Vec<usize> {
     if inline.is_empty() {
         return vec![text.len()];
     }

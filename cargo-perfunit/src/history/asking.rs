@@ -44,7 +44,7 @@ impl Compare for Asking<'_> {
     fn compare(&mut self, base: usize, head: usize, effort: u32) -> Result<Answer> {
         let compared = self.comparing.with_effort(effort).compare(&self.line[base].id, &self.line[head].id)?;
         Ok(match compared {
-            Compared::Step(step) => match step.tests.iter().find(|found| found.test == self.test) {
+            Compared::Step(step) => match step.of(&self.test) {
                 None if !step.says_of(&self.test) => self.cannot(head, Skipped::Unlisted),
                 // The base has the test: it is in the step unless its code is equal.
                 None => Answer::Change(LogChange::NONE),

@@ -104,7 +104,7 @@ mod tests {
         let mut test = outcome("a", Verdict::Slower, None);
         assert!(!matters(&test, "word"));
         let changed = vec![ChangedFunction { name: "sample::lexer::word".to_owned(), data: None }];
-        test.why = Some(Why { path: Vec::new(), changed });
+        test.why = Some(Why { changed, ..Why::default() });
         assert!(matters(&test, "lexer::word") && !matters(&test, "line"));
         test.why = None;
         test.explanation = Some(explanation());

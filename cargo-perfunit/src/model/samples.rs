@@ -360,7 +360,7 @@ pub fn whole() -> Run {
         (Metric::Instructions, Err(NotMetered::NoCounter(NoCounter::Refused))),
     ]);
     outcome.cross_check = Some(CrossCheck::Suspect);
-    outcome.why = Some(Why { path: vec!["f".into()], changed: Vec::new() });
+    outcome.why = Some(Why { path: vec!["f".into()], ..Why::default() });
     run.outcomes[7].reason = Some(Reason::TooLong { seconds: 12.3, needed_seconds: 96.1, ns: None });
     run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
     run

@@ -1,6 +1,6 @@
 //! What selection did: which changes reach which targets, and why a test was selected or none was.
 
-use super::{CodeChange, Function, NoBench, NotExtracted, Side, TargetId, Uncovered};
+use super::{CodeChange, Function, NoBench, NotExtracted, OtherInput, Side, TargetId, Uncovered};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -159,8 +159,10 @@ pub enum ReachedBy {
 pub enum SelectedBecause {
     /// What reaches its target; names lead to no change, and machine code was not compared.
     Target(ReachedBy),
-    /// Its machine code can reach this function, which differs, or come upon other code that does.
-    Code { function: String, besides: bool, target: ReachedBy },
+    /// Its machine code can reach this function, which differs.
+    Code { function: String, target: ReachedBy },
+    /// It can start, load or read what differs.
+    Other { input: OtherInput, target: ReachedBy },
     /// It names a changed item, and this many more.
     Names { item: CodeChange, more: usize },
     /// It names the type of which this method of a trait changed.

@@ -10,6 +10,23 @@ pub struct Why {
     pub path: Vec<String>,
     /// Where the two versions can first part: the test runs the same instructions until it comes to one of these.
     pub changed: Vec<ChangedFunction>,
+    /// What else it can start, load or read that differs, if its own code is the same.
+    #[serde(default)]
+    pub others: Vec<OtherInput>,
+}
+
+/// What tests can start, load or read besides their own executable.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum OtherInput {
+    /// A binary of the workspace, by what its `main` leads to.
+    Binary { name: String },
+    /// A shared library of the project.
+    Library { name: String },
+    /// A variable that cargo sets.
+    Variable { name: String },
+    /// A file that a build script left in `OUT_DIR`.
+    OutDirFile { path: String },
 }
 
 /// A function whose machine code, or whose data, differs.

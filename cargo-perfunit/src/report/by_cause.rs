@@ -7,7 +7,7 @@
 use super::causes;
 use super::format::{self, Glyphs, count, one_line};
 use super::responsible;
-use crate::model::{ChangedFunction, Function, Outcome};
+use crate::model::{Function, Outcome, Why};
 
 /// What made tests slower or faster.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,10 +75,8 @@ impl Group<'_> {
 
 /// The tests by cause, those of most tests first; what is not explained comes last.
 pub fn groups<'a>(tests: &[&'a Outcome]) -> Vec<Group<'a>> {
-    let known: Vec<(&[ChangedFunction], Responsible<'_>)> = tests
-        .iter()
-        .filter_map(|outcome| Some((outcome.why.as_ref()?.changed.as_slice(), Responsible::of(outcome)?)))
-        .collect();
+    let known: Vec<(&Why, Responsible<'_>)> =
+        tests.iter().filter_map(|outcome| Some((outcome.why.as_ref()?, Responsible::of(outcome)?))).collect();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for outcome in tests {
         let responsible = Responsible::of(outcome).unwrap_or_else(|| by_code(outcome, &known));
@@ -92,16 +90,18 @@ pub fn groups<'a>(tests: &[&'a Outcome]) -> Vec<Group<'a>> {
 }
 
 /// What is responsible for a test without an explanation, given those of others.
-fn by_code<'a>(outcome: &'a Outcome, known: &[(&[ChangedFunction], Responsible<'a>)]) -> Responsible<'a> {
+fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)]) -> Responsible<'a> {
     let Some(why) = &outcome.why else { return Responsible::Unknown };
-    let mut alike = known.iter().filter(|(changed, _)| *changed == why.changed).map(|(_, responsible)| responsible);
+    let is_alike = |known: &Why| known.changed == why.changed && known.others == why.others;
+    let mut alike = known.iter().filter(|(known, _)| is_alike(known)).map(|(_, responsible)| responsible);
     if let Some(first) = alike.next() {
         return if alike.all(|other| other == first) { first.clone() } else { Responsible::Unknown };
     }
     if why.changed.iter().any(|changed| is_inlined_into(&changed.name, &outcome.test.name)) {
         return Responsible::Unknown;
     }
-    let mut names = why.changed.iter().map(|changed| without_generics(&one_line(&changed.name)));
+    let functions = why.changed.iter().map(|changed| without_generics(&one_line(&changed.name)));
+    let mut names = functions.chain(why.others.iter().map(ToString::to_string));
     match names.next() {
         Some(first) if names.all(|other| other == first) => Responsible::Code(first),
         _ => Responsible::Unknown,
@@ -157,11 +157,13 @@ fn is_inlined_into(name: &str, test: &str) -> bool {
 mod tests {
     use super::*;
     use crate::model::samples::{explanation, measured, outcome};
-    use crate::model::{ChangeKind, Difference, Explanation, Responsibility, ResponsibleFunction, Sides, Verdict, Why};
+    use crate::model::{
+        ChangeKind, ChangedFunction, Difference, Explanation, Responsibility, ResponsibleFunction, Sides, Verdict,
+    };
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
         let changed = reaches.iter().map(|name| ChangedFunction { name: (*name).to_owned(), data: None }).collect();
-        let why = Some(Why { path: vec![name.to_owned()], changed });
+        let why = Some(Why { path: vec![name.to_owned()], changed, others: Vec::new() });
         Outcome { why, ..outcome(name, Verdict::Slower, Some(measured(1e3, change))) }
     }
 

@@ -160,6 +160,7 @@ fn explanation(why: &Why) -> Vec<Text> {
             None => name,
         });
     }
+    lines.extend(why.others.iter().map(|input| Text::new(DIM, "changed  ").and(input.to_string())));
     lines
 }
 

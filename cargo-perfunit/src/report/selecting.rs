@@ -2,8 +2,8 @@
 
 use super::format::{count, some};
 use crate::model::{
-    ChangedPart, CodeChange, Effect, Irrelevance, NoTests, NothingBecause, ReachedBy, SelectedBecause, Uncompared,
-    Unlisted, UnmeasuredTarget, Untraceable,
+    ChangedPart, CodeChange, Effect, Irrelevance, NoTests, NothingBecause, OtherInput, ReachedBy, SelectedBecause,
+    Uncompared, Unlisted, UnmeasuredTarget, Untraceable,
 };
 use std::fmt;
 use std::io;
@@ -99,14 +99,25 @@ impl fmt::Display for ReachedBy {
     }
 }
 
+impl fmt::Display for OtherInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Binary { name } => write!(f, "main of the binary {name}"),
+            Self::Library { name } => write!(f, "the library {name}"),
+            Self::Variable { name } => write!(f, "the variable {name}"),
+            Self::OutDirFile { path } => write!(f, "{path} in OUT_DIR"),
+        }
+    }
+}
+
 impl fmt::Display for SelectedBecause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Target(reached_by) => reached_by.fmt(f),
-            Self::Code { function, besides, target } => {
-                let how = if *besides { "can come upon what differs" } else { "can reach machine code that differs" };
-                write!(f, "{how}, {function} ({target})")
+            Self::Code { function, target } => {
+                write!(f, "can reach machine code that differs, {function} ({target})")
             }
+            Self::Other { input, target } => write!(f, "can come upon what differs, {input} ({target})"),
             Self::Names { item, more: 0 } => write!(f, "names {item}"),
             Self::Names { item, more } => write!(f, "names {item} and {more} more"),
             Self::UsesType { name, method, item: CodeChange { change, path, line, .. } } => {

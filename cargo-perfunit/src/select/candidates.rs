@@ -15,9 +15,9 @@ use crate::config::Terms;
 use crate::error::{Result, Stop, Tried, apart};
 use crate::git::Versions;
 use crate::model::{
-    Capture, ChangedFunction, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason,
-    SelectedBecause, Side, Sides, TargetId, TargetKind, TestCodeDifference, TestCodeItem, TestId, UnmeasuredTarget,
-    Verdict, Warning, Why,
+    Capture, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason, SelectedBecause,
+    Side, Sides, TargetId, TargetKind, TestCodeDifference, TestCodeItem, TestId, UnmeasuredTarget, Verdict, Warning,
+    Why,
 };
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -286,21 +286,25 @@ impl Candidates {
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {
             let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
-            let changed = candidate.why.as_ref().and_then(|why| why.changed.first());
-            let target = &candidate.test.target;
-            match (rank.nearest, changed, selected.targets.get(target)) {
-                _ if selected.all_tests => {}
-                (Some(nearest), ..) => candidate.because = nearest,
-                (None, Some(ChangedFunction { name, .. }), Some(reached_by)) => {
-                    let besides = self.code.get(target).is_some_and(|code| code.besides.contains(name));
-                    let (function, target) = (name.clone(), reached_by.clone());
-                    candidate.because = SelectedBecause::Code { function, besides, target };
+            if !selected.all_tests {
+                let by_code = || nearest_in_code(&candidate, selected.targets.get(&candidate.test.target)?);
+                if let Some(because) = rank.nearest.or_else(by_code) {
+                    candidate.because = because;
                 }
-                (None, ..) => {}
             }
             chosen.push(candidate);
         }
         self.chosen = chosen;
+    }
+}
+
+/// What is nearest to a test of what its code, and all else that it can come upon, says.
+fn nearest_in_code(candidate: &Candidate, target: &ReachedBy) -> Option<SelectedBecause> {
+    let (why, target) = (candidate.why.as_ref()?, target.clone());
+    match (why.changed.first(), why.others.first()) {
+        (Some(changed), _) => Some(SelectedBecause::Code { function: changed.name.clone(), target }),
+        (None, Some(input)) => Some(SelectedBecause::Other { input: input.clone(), target }),
+        (None, None) => None,
     }
 }
 

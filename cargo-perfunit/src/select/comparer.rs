@@ -10,7 +10,7 @@ use super::units::Units;
 use crate::build::{BuiltSides, CompiledFiles, LinkRecord, SideBuild, TestExecutable};
 use crate::cargo::Context;
 use crate::error::{Result, Stop, Tried, apart};
-use crate::model::{ChangedFunction, Side, Sides, Start, TargetId, Uncompared};
+use crate::model::{ChangedFunction, OtherInput, Side, Sides, Start, TargetId, Uncompared};
 use crate::system::fs;
 use object::Object as _;
 use object::read::NameOrOrdinal;
@@ -55,7 +55,7 @@ impl<'a> Comparer<'a> {
         let paths = executables.map(|executable| executable.path.as_path());
         let libraries = Libraries::of(self.sides, paths)?;
         let links = executables.map(|executable| executable.link.as_deref());
-        let binary = self.changed_binary()?.map(|name| format!("main of the binary {name}"));
+        let binary = self.changed_binary()?;
         let is_told_of_binaries = target.kind.is_told_of_binaries();
         let mut code = match apart(self.programs(links, &libraries))? {
             Ok(programs) => {
@@ -76,12 +76,13 @@ impl<'a> Comparer<'a> {
             Err(why) => TargetCode::unknown(why),
         };
         code.in_libraries = !libraries.links.base.is_empty();
-        code.besides = self.changed_libraries(libraries)?;
+        let others = &mut code.others;
+        others.extend(self.changed_libraries(libraries)?.into_iter().map(|name| OtherInput::Library { name }));
         let variables = other_inputs::variables(self.sides, executables)?;
-        code.besides.extend(variables.iter().map(|name| format!("the variable {name}")));
+        others.extend(variables.into_iter().map(|name| OtherInput::Variable { name }));
         let made = other_inputs::made(self.sides, executables)?;
-        code.besides.extend(made.iter().map(|name| format!("{name} in OUT_DIR")));
-        code.besides.extend(binary.filter(|_| is_told_of_binaries));
+        others.extend(made.into_iter().map(|path| OtherInput::OutDirFile { path }));
+        others.extend(binary.filter(|_| is_told_of_binaries).map(|name| OtherInput::Binary { name }));
         self.remembered.insert(target, &code);
         Ok(code)
     }
@@ -124,7 +125,7 @@ impl<'a> Comparer<'a> {
         Ok(Sides { base: program(Side::Base)?, head: program(Side::Head)? })
     }
 
-    /// The libraries that have to count as changed, in words; of those that a test opens by itself all that they show
+    /// The libraries that have to count as changed, by file name; of those that a test opens by itself all that they show
     /// may be called.
     fn changed_libraries(&mut self, libraries: Libraries) -> Result<Vec<String>> {
         let mut changed = libraries.changed;
@@ -137,7 +138,7 @@ impl<'a> Comparer<'a> {
                 changed.push(name);
             }
         }
-        Ok(changed.into_iter().map(|name| format!("the library {name}")).collect())
+        Ok(changed)
     }
 
     /// A binary of the workspace that runs other machine code than before, by name.

@@ -1,7 +1,7 @@
 //! What machine code says about the tests of a target: which can reach code that differs, and by what places.
 
 use super::code::{self, FunctionCode};
-use crate::model::{ChangedFunction, Sides, Uncompared, Why};
+use crate::model::{ChangedFunction, OtherInput, Sides, Uncompared, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,8 +16,8 @@ pub struct TargetCode {
     pub tests: BTreeMap<String, TestCode>,
     /// What head's code has of the changed functions, by [`key`](super::changed_functions::key).
     pub functions: BTreeMap<String, FunctionCode>,
-    /// What else the tests can start, load or read and that differs, in words.
-    pub besides: Vec<String>,
+    /// What else the tests can start, load or read and that differs.
+    pub others: Vec<OtherInput>,
     /// Part of the code is in shared libraries, where no run is watched.
     pub in_libraries: bool,
     /// Why nothing could be compared; then every test counts as changed.
@@ -47,7 +47,7 @@ pub enum TestCode {
         /// Positions in `places`, nearest first.
         places: Vec<usize>,
     },
-    /// It can start programs, and this binary, in words, differs.
+    /// It can start programs, and this binary differs.
     Starts { binary: String },
     /// It was not found in the objects.
     Unknown,
@@ -70,7 +70,7 @@ impl TargetCode {
 
     /// Whether tests may execute more than is in their own executable.
     pub fn may_start_binaries(&self) -> bool {
-        !self.besides.is_empty() || self.tests.values().any(|test| matches!(test, TestCode::Starts { .. }))
+        !self.others.is_empty() || self.tests.values().any(|test| matches!(test, TestCode::Starts { .. }))
     }
 
     /// Calls tests by these names, of which each is known by another one to its executable.
@@ -81,28 +81,27 @@ impl TargetCode {
 
     /// True if a test cannot have changed.
     pub fn is_same(&self, test: &str) -> bool {
-        self.besides.is_empty() && self.unknown.is_none() && self.tests.get(test) == Some(&TestCode::Same)
+        self.others.is_empty() && self.unknown.is_none() && self.tests.get(test) == Some(&TestCode::Same)
     }
 
     /// What differs for a test, for people.
     pub fn why(&self, test: &str) -> Option<Why> {
         if let Some(TestCode::Changed { path, places }) = self.tests.get(test) {
             let named = places.iter().take(NAMED).filter_map(|place| self.places.get(*place));
-            return Some(Why { path: path.clone(), changed: named.map(|place| place.function.clone()).collect() });
+            let changed = named.map(|place| place.function.clone()).collect();
+            return Some(Why { path: path.clone(), changed, others: Vec::new() });
         }
-        let others: Vec<&String> = match self.tests.get(test) {
-            Some(TestCode::Starts { binary }) => vec![binary],
-            _ => self.besides.iter().collect(),
+        let others = match self.tests.get(test) {
+            Some(TestCode::Starts { binary }) => vec![OtherInput::Binary { name: binary.clone() }],
+            _ => self.others.clone(),
         };
-        let name = others.first()?;
-        let changed = others.iter().map(|name| ChangedFunction { name: (*name).clone(), data: None }).collect();
-        Some(Why { path: vec![test.to_owned(), (*name).clone()], changed })
+        (!others.is_empty()).then(|| Why { path: vec![test.to_owned()], changed: Vec::new(), others })
     }
 
     /// The places that a test must pass to have changed; `None` if passing them is not the only way.
     pub fn places_of(&self, test: &str) -> Option<Vec<&Place>> {
         match self.tests.get(test) {
-            Some(TestCode::Changed { places, .. }) if self.besides.is_empty() && !self.in_libraries => {
+            Some(TestCode::Changed { places, .. }) if self.others.is_empty() && !self.in_libraries => {
                 Some(places.iter().filter_map(|place| self.places.get(*place)).collect())
             }
             _ => None,

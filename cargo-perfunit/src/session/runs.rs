@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Changes with the format; a run of another one cannot be read.
-const FORMAT: u32 = 11;
+const FORMAT: u32 = 12;
 const KEPT: usize = 20;
 /// Older ones are not kept, but for the last.
 const OLDEST: Duration = Duration::from_hours(30 * 24);

@@ -154,6 +154,10 @@ fn reached(why: &Why) -> Markup {
             p { "Changed machine code:" }
             ul { (first(&why.changed, changed)) }
         }
+        @if !why.others.is_empty() {
+            p { "What differs besides its code:" }
+            ul { (first(&why.others, ToString::to_string)) }
+        }
     }
 }
 
@@ -211,8 +215,11 @@ mod tests {
     fn the_way_to_the_change_is_a_list() {
         let mut outcome = outcome("a", Verdict::Same, Some(measured(1e3, 0.0)));
         let changed = ChangedFunction { name: "c::Vec<&str>::f".into(), data: Some("a table".into()) };
-        outcome.why =
-            Some(Why { path: vec!["a".into(), "b".into(), "c::Vec<&str>::f".into()], changed: vec![changed; 14] });
+        outcome.why = Some(Why {
+            path: vec!["a".into(), "b".into(), "c::Vec<&str>::f".into()],
+            changed: vec![changed; 14],
+            others: Vec::new(),
+        });
         let page = of(&run(Vec::new()), &outcome).0;
         assert!(page.contains("<li><code>c::Vec&lt;&amp;str&gt;::f</code></li>"), "{page}");
         assert!(page.contains("(through data that it uses: a table)") && page.contains(">2 more<"), "{page}");

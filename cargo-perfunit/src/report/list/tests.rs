@@ -32,6 +32,7 @@ fn listing() -> Listing {
     integration.why = Some(Why {
         path: vec!["api::roundtrip".to_owned(), line()],
         changed: vec![ChangedFunction { name: line(), data: Some("a constant".to_owned()) }],
+        others: Vec::new(),
     });
     let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { why: NotCaptured::OtherMacro }));
     lost.capture = None;
@@ -199,6 +200,7 @@ fn the_json_form_has_every_test() {
         "reason": null, "why": {
             "path": ["api::roundtrip", "<mycrate::Parser>::line"],
             "changed": [{"name": "<mycrate::Parser>::line", "data": "a constant"}],
+            "others": [],
         },
     });
     assert_eq!(document["tests"][1], integration);

@@ -128,7 +128,7 @@ fn what_cannot_be_read_says_why_and_what_to_do() {
     check("{\"schema_version\": 1}", "is no saved run of cargo-perfunit: missing field `format`");
     check("\"run\"", "is no saved run");
     let older = "{\"format\": 2, \"tests\": []}";
-    check(older, "was written by another version of cargo-perfunit, in format 2; this one reads format 11");
-    let newer = whole.replacen("\"format\":11", "\"format\":12", 1).replace("0.1.0", "0.9.0");
-    check(&newer, "was written by version 0.9.0 of cargo-perfunit, in format 12");
+    check(older, "was written by another version of cargo-perfunit, in format 2; this one reads format 12");
+    let newer = whole.replacen("\"format\":12", "\"format\":13", 1).replace("0.1.0", "0.9.0");
+    check(&newer, "was written by version 0.9.0 of cargo-perfunit, in format 13");
 }

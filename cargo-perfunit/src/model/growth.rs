@@ -11,7 +11,7 @@ pub struct Growth {
     /// Functions whose work grows with a larger power of a length than before, the largest ratio first.
     pub findings: Vec<GrowthFinding>,
     /// Functions that were compared at lengths over four octaves.
-    pub compared: usize,
+    pub compared: BTreeSet<Function>,
     /// Changed functions of which nothing can be said.
     pub unseen: Vec<GrowthUnseen>,
     /// Tests whose functions were not counted.
@@ -110,9 +110,27 @@ impl Growth {
         self.findings.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         let mut named = BTreeSet::new();
         self.findings.retain(|finding| named.insert(finding.function.clone()));
-        self.compared = self.compared.max(more.compared);
+        self.compared.extend(more.compared);
         self.unseen.extend(more.unseen);
-        self.unseen.retain(|unseen| named.insert(unseen.function.clone()));
+        // What some tests lack, others may show.
+        self.unseen.retain(|unseen| !self.compared.contains(&unseen.function) && named.insert(unseen.function.clone()));
         self.not_counted.extend(more.not_counted);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::samples;
+
+    #[test]
+    fn a_function_is_unseen_if_no_tests_show_it() {
+        let functions: Vec<Function> = samples::functions(3).into_iter().collect();
+        let unseen = |n: usize| GrowthUnseen { function: functions[n].clone(), because: UnseenBecause::NoLength };
+        let compared = |n: usize| BTreeSet::from([functions[n].clone()]);
+        let mut all = Growth { compared: compared(0), unseen: vec![unseen(1), unseen(2)], ..Growth::default() };
+        all.add(Growth { compared: compared(1), unseen: vec![unseen(0), unseen(2)], ..Growth::default() });
+        assert_eq!(all.compared.len(), 2);
+        assert_eq!(all.unseen, [unseen(2)]);
     }
 }

@@ -9,7 +9,7 @@ use crate::model::{
     Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget,
     UnseenBecause, Verdict, VersionName, Warning, Why,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub fn target() -> TargetId {
@@ -281,6 +281,13 @@ pub fn full() -> Run {
     run
 }
 
+/// So many functions of a file.
+pub fn functions(n: usize) -> BTreeSet<Function> {
+    let function =
+        |n| Function { package: "mycrate".into(), file: "src/idle.rs".into(), line: n, name: format!("f{n}") };
+    (1..=n).map(function).collect()
+}
+
 /// A function whose work grows faster than before, and what is not known.
 pub fn growth() -> Growth {
     let exponent = |estimate| Exponent { estimate, low: estimate - 0.05, high: estimate + 0.05 };
@@ -295,7 +302,7 @@ pub fn growth() -> Growth {
             ratio: 31.4,
             work: Sides { base: 900.0, head: 28_260.0 },
         }],
-        compared: 12,
+        compared: functions(12),
         unseen: vec![GrowthUnseen {
             function,
             because: UnseenBecause::NarrowLengths { argument: "text".into(), from: 3, to: 40 },

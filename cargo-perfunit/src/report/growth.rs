@@ -126,7 +126,7 @@ impl From<&model::Growth> for Growth {
         let unseen = |unseen: &model::GrowthUnseen| Unseen { unseen: unseen.clone(), text: unseen.because.to_string() };
         Self {
             findings: growth.findings.iter().map(Finding::from).collect(),
-            compared: growth.compared,
+            compared: growth.compared.len(),
             unseen: growth.unseen.iter().map(unseen).collect(),
             not_counted: growth
                 .not_counted
@@ -248,8 +248,8 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
     let Some(growth) = &run.growth else { return };
     if let Some(headline) = headline(run) {
         screen.status("Growth", BAD, &Text::new(STRONG, headline).and(":"));
-    } else if growth.compared > 0 {
-        let functions = count(growth.compared, "function");
+    } else if !growth.compared.is_empty() {
+        let functions = count(growth.compared.len(), "function");
         screen.status("Growth", DIM, &Text::plain(format!("work grows as before in {functions}")));
     } else {
         screen.status("Growth", WARN, &Text::plain("no function was seen at lengths over four octaves"));
@@ -290,7 +290,8 @@ mod tests {
     #[test]
     fn findings_say_what_grew_and_where() {
         let place = place(&finding().function);
-        let growth = model::Growth { findings: vec![finding()], compared: 12, ..model::Growth::default() };
+        let growth =
+            model::Growth { findings: vec![finding()], compared: samples::functions(12), ..model::Growth::default() };
         let expected = "      Growth  Work grows with a larger power of an input's length in 1 function:
                 Parser::parse: work grows as n^2.1, was n^1.0: 31 times at n = 300 (length of `input`)  PLACE
 ";
@@ -300,7 +301,7 @@ mod tests {
     #[test]
     fn without_findings_it_is_said_how_much_was_compared() {
         check(
-            model::Growth { compared: 12, ..model::Growth::default() },
+            model::Growth { compared: samples::functions(12), ..model::Growth::default() },
             "      Growth  work grows as before in 12 functions\n",
         );
         check(model::Growth::default(), "      Growth  no function was seen at lengths over four octaves\n");
@@ -321,7 +322,7 @@ mod tests {
                 unseen("c", UnseenBecause::Iterator),
             ],
             not_counted: vec![(samples::test("t"), NotCounted::OwnHarness)],
-            compared: 1,
+            compared: samples::functions(1),
             ..model::Growth::default()
         };
         check(

@@ -176,6 +176,7 @@ fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64,
                 .map(str::to_owned)
                 .to_vec(),
             changed: vec![changed],
+            others: Vec::new(),
         }),
         ..outcome(name, verdict)
     }

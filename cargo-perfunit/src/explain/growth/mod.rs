@@ -66,7 +66,9 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
     };
     let findings = counter.findings(&confirmed, &suspects);
     let unseen = counter.unseen(&seen);
-    Ok(Growth { findings, compared: seen.compared(), unseen, not_counted })
+    let compared = seen.compared();
+    let compared = compared.iter().filter_map(|key| probed.functions.head.get(key).cloned()).collect();
+    Ok(Growth { findings, compared, unseen, not_counted })
 }
 
 /// Runs tests that leave the work of their functions.

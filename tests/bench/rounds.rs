@@ -3,6 +3,7 @@
 use super::Comparison;
 use super::bound::share;
 use super::seen::Seen;
+use cargo_perfunit::decide;
 use cargo_perfunit::report::json::Document;
 use std::fmt;
 
@@ -124,19 +125,15 @@ fn line(comparison: Comparison, rounds: &[&Round]) -> String {
     format!("{versions}, {load}: {median:.3} s a test (median of rounds), {mean:.3} s (mean); {is}")
 }
 
-/// Per test, ascending.
+/// Per test.
 fn seconds(rounds: &[&Round]) -> Vec<f64> {
-    let mut seconds: Vec<f64> = rounds.iter().map(|round| round.seconds).collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds
+    rounds.iter().map(|round| round.seconds).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Of sorted values; the smallest that at least this part of them does not exceed.
-fn quantile(sorted: &[f64], part: f64) -> f64 {
-    let rank = (part * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
+fn quantile(values: &[f64], part: f64) -> f64 {
+    decide::quantile(&mut values.to_vec(), part)
 }

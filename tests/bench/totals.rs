@@ -3,6 +3,7 @@
 use super::bound::{self, percentage};
 use super::rows::Row;
 use super::seen::Seen;
+use cargo_perfunit::decide;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The last page for edits without an effect.
@@ -63,10 +64,9 @@ fn line(label: &str, rows: &[&Row]) -> String {
     let count = |is: &dyn Fn(&Seen) -> bool| rows.iter().map(|row| row.count(is)).sum::<usize>().to_string();
     let sizable = rows.iter().flat_map(|row| &row.tests).filter(|seen| seen.is_sizable());
     let mut changes: Vec<f64> = sizable.map(|seen| seen.estimate.abs()).collect();
-    changes.sort_by(f64::total_cmp);
-    let change = |part: f64| match quantile(&changes, part) {
-        Some(change) => format!("{:.2}", 100.0 * change),
-        None => "-".to_owned(),
+    let mut change = |part: f64| match decide::quantile(&mut changes, part) {
+        none if none.is_nan() => "-".to_owned(),
+        change => format!("{:.2}", 100.0 * change),
     };
     let figures = [
         rows.len().to_string(),
@@ -97,10 +97,4 @@ fn thrown(rows: &[Row]) -> String {
     let count = |why: &str| whys.iter().filter(|other| **other == why).count();
     let kinds: Vec<String> = kinds.into_iter().map(|why| format!("{} {why}", count(why))).collect();
     format!("{} edits that do not count{}{}", whys.len(), if kinds.is_empty() { "" } else { ": " }, kinds.join(", "))
-}
-
-/// Of sorted values; the smallest that at least this part of them does not exceed.
-fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
-    let rank = (part * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
 }

@@ -1,6 +1,7 @@
 //! Processor time of what was started here.
 
 use super::Result;
+use cargo_perfunit::decide;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use std::process::{Command, Output};
@@ -29,7 +30,5 @@ pub fn run(command: &mut Command) -> Result<Ended> {
 }
 
 pub fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    decide::median(&mut values.to_vec())
 }

@@ -5,12 +5,10 @@
 //! H. N. Nagaraja, *Order Statistics*, section 7.1. It is the interval of all medians that a sign test does not reject.
 
 use super::estimate::Interval;
-use super::quantile::{median, quantile};
+use super::quantile::{deviation, median};
 use super::robust::sorted;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
-/// Quartiles of normal noise lie so many standard deviations from each other.
-const BETWEEN_QUARTILES: f64 = 1.349;
 /// The standard error of the median of normal noise, in those of its mean.
 const ERROR_OF_MEDIAN: f64 = 1.2533;
 
@@ -34,8 +32,7 @@ pub fn sign_p_value(values: &[f64]) -> f64 {
 
 /// Half of the interval at level `alpha` that so many values like these would have, as a forecast from their quartiles.
 pub fn forecast_half(values: &[f64], count: usize, alpha: f64) -> f64 {
-    let mut values = sorted(values);
-    let deviation = (quantile(&mut values, 0.75) - quantile(&mut values, 0.25)) / BETWEEN_QUARTILES;
+    let deviation = deviation(&mut values.to_vec());
     -Normal::standard().inverse_cdf(alpha / 2.0) * ERROR_OF_MEDIAN * deviation / (count as f64).sqrt()
 }
 

@@ -40,7 +40,7 @@ pub use family::{PairsPerLayout, confirmation_alpha, effort};
 pub use growth::{Faster, Growing, growth};
 pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks};
 pub use proportion::{f1, rate};
-pub use quantile::{median, quantile};
+pub use quantile::{deviation, median, quantile};
 pub use robust::trimmed_mean;
 pub use scaling::{TimeAt, scaling};
 pub use separation::{Calls, SEPARATION};

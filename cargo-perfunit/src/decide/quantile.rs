@@ -1,4 +1,7 @@
-//! Quantiles by linear interpolation.
+//! Quantiles by linear interpolation, and what follows from them.
+
+/// Quartiles of normal noise lie so many standard deviations from each other.
+const BETWEEN_QUARTILES: f64 = 1.349;
 
 /// The `q` quantile, 0 the smallest value and 1 the largest; sorts `values`; NaN without values.
 ///
@@ -20,6 +23,11 @@ pub fn quantile(values: &mut [f64], q: f64) -> f64 {
 /// The middle value, or the mean of the two middle ones; sorts `values`; NaN without values.
 pub fn median(values: &mut [f64]) -> f64 {
     quantile(values, 0.5)
+}
+
+/// The standard deviation that normal noise with these quartiles has; sorts `values`; NaN without values.
+pub fn deviation(values: &mut [f64]) -> f64 {
+    (quantile(values, 0.75) - quantile(values, 0.25)) / BETWEEN_QUARTILES
 }
 
 #[cfg(test)]

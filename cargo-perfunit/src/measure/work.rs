@@ -75,8 +75,8 @@ fn log_ratios(pair: &PairEnd) -> Vec<f64> {
 /// Standard error of a pair's estimate, as its batches suggest; they share their process's luck, so that it is less than the
 /// truth.
 pub fn uncertainty(pair: &PairEnd) -> f64 {
-    let blocks = log_ratios(pair);
-    MEDIAN_ERROR * spread(&blocks) / (blocks.len().max(1) as f64).sqrt()
+    let mut blocks = log_ratios(pair);
+    MEDIAN_ERROR * decide::deviation(&mut blocks) / (blocks.len().max(1) as f64).sqrt()
 }
 
 /// Both sides' batches have as many runs, and hold the same readings of the clock: of a long one these are a smaller part
@@ -121,10 +121,10 @@ impl Work {
         if self.pairs.len() < FEWEST_PAIRS {
             return None;
         }
-        let (sides, pairs) = (spread(&self.within_sides), spread(&self.within_pairs));
+        let [sides, pairs, between] =
+            [&self.within_sides, &self.within_pairs, &self.pairs].map(|values| decide::deviation(&mut values.clone()));
         // What a median of so many blocks would vary by.
         let expected = MEDIAN_ERROR * pairs / (self.blocks as f64).sqrt();
-        let between = spread(&self.pairs);
         // First: on a busy machine the batches of a process differ as well.
         if between > DIFFERS && between > UNLIKE_ITS_BATCHES * expected {
             return Some(Between::Processes);
@@ -137,12 +137,6 @@ impl Work {
 fn from_median(values: Vec<f64>) -> (f64, Vec<f64>) {
     let median = decide::median(&mut values.clone());
     (median, values.into_iter().map(|value| value - median).collect())
-}
-
-/// The standard deviation of the middle half, as if it were normal.
-fn spread(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    (decide::quantile(&mut values, 0.75) - decide::quantile(&mut values, 0.25)) / 1.349
 }
 
 #[cfg(test)]

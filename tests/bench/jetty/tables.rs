@@ -8,6 +8,7 @@ use super::seen::Seen;
 use super::sized;
 use super::subjects::Of;
 use super::waits::{self, Outcome};
+use cargo_perfunit::decide;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// By length, of all lengths, and of each clone if there are several.
@@ -212,10 +213,9 @@ fn part(some: usize, all: usize) -> String {
 
 /// The median and the 90th percentile: the smallest values that so many do not exceed.
 fn quantiles(mut seconds: Vec<f64>) -> [String; 2] {
-    seconds.sort_by(f64::total_cmp);
-    [0.5, 0.9].map(|part| {
-        let rank = (part * seconds.len() as f64).ceil() as usize;
-        seconds.get(rank.max(1) - 1).map_or("-".to_owned(), |seconds| format!("{seconds:.1}"))
+    [0.5, 0.9].map(|part| match decide::quantile(&mut seconds, part) {
+        none if none.is_nan() => "-".to_owned(),
+        seconds => format!("{seconds:.1}"),
     })
 }
 

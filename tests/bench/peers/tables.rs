@@ -5,6 +5,7 @@ use super::program::{Claim, Said};
 use super::project::{OPERATIONS, WORKLOADS};
 use super::rows::Row;
 use super::rules::Line;
+use cargo_perfunit::decide;
 use std::fmt;
 
 /// A table for each effect; then the same for some workloads alone; last what was built.
@@ -116,10 +117,7 @@ fn built(rows: &[Row]) -> String {
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = values[(values.len() - 1) / 2];
-    Some(f64::midpoint(lower, upper))
+    (!values.is_empty()).then(|| decide::median(&mut values))
 }
 
 fn percent_of(fraction: Option<f64>) -> String {

@@ -21,6 +21,8 @@ pub struct NameIndex {
     by_full_name: HashMap<String, Vec<usize>>,
     by_ident: HashMap<String, Vec<usize>>,
     by_owner: HashMap<String, Vec<usize>>,
+    /// The calls of macros outside of functions, which may make tests.
+    macro_calls: Vec<usize>,
 }
 
 /// A test to be found in an index.
@@ -93,6 +95,9 @@ impl NameIndex {
         for ident in defined(&named.item) {
             self.by_ident.entry(ident).or_default().push(position);
         }
+        if named.item.kind == ItemKind::MacroCall {
+            self.macro_calls.push(position);
+        }
         if !named.item.owner.is_empty() {
             self.by_owner.entry(named.item.owner.clone()).or_default().push(position);
         }
@@ -145,12 +150,11 @@ impl NameIndex {
     /// For a test that no file spells out: the macro calls of its target that mention its name.
     pub(crate) fn generators(&self, test: TestSource<'_>) -> Vec<usize> {
         let last = test.name.rsplit("::").next().unwrap_or(test.name);
-        let generates = |entry: &Named| {
-            entry.item.kind == ItemKind::MacroCall
-                && entry.item.code.mentions(last)
-                && test.files.contains_key(&entry.path)
+        let generates = |position: &usize| {
+            let entry = &self.entries[*position];
+            entry.item.code.mentions(last) && test.files.contains_key(&entry.path)
         };
-        (0..self.entries.len()).filter(|position| generates(&self.entries[*position])).collect()
+        self.macro_calls.iter().copied().filter(generates).collect()
     }
 
     /// True if so many items have this name that the name alone says little.

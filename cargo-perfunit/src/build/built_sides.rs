@@ -154,7 +154,10 @@ impl Attempt for AsMeasured {
         let name = self.names.get(side);
         let error = Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build"));
         Err(error.broken(side, &failure.output).hint(match side {
-            Side::Base => "cargo's errors are above; if that version itself is broken, compare with another: `cargo perfunit diff REV`",
+            Side::Base => {
+                "cargo's errors are above; tests that need features are built with `--features` or `--all-features`; \
+                if that version itself is broken, compare with another: `cargo perfunit diff REV`"
+            }
             Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
         }))
     }

@@ -14,6 +14,7 @@ use crate::model::{ChangedFunction, OtherInput, Side, Sides, Start, TargetId, Un
 use crate::system::fs;
 use object::Object as _;
 use object::read::NameOrOrdinal;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,8 @@ pub struct Comparer<'a> {
     functions: Vec<&'a ChangedItem>,
     /// Whether the standard library of both sides is the same, which is no part of what is compared.
     one_toolchain: bool,
+    /// A binary of the workspace that runs other machine code than before, by name, once that was asked.
+    changed_binary: OnceCell<Option<String>>,
     /// The answers of earlier runs, and of this one.
     pub remembered: Remembered,
 }
@@ -36,7 +39,15 @@ impl<'a> Comparer<'a> {
         let remembered = Remembered::load(&context.ours, &built.sides)?;
         let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
         let one_toolchain = context.base_cargo.is_none();
-        Ok(Self { sides: &built.sides, files, units: Units::default(), functions, one_toolchain, remembered })
+        Ok(Self {
+            sides: &built.sides,
+            files,
+            units: Units::default(),
+            functions,
+            one_toolchain,
+            changed_binary: OnceCell::new(),
+            remembered,
+        })
     }
 
     /// What machine code says about these tests of a target.
@@ -55,7 +66,10 @@ impl<'a> Comparer<'a> {
         let paths = executables.map(|executable| executable.path.as_path());
         let libraries = Libraries::of(self.sides, paths)?;
         let links = executables.map(|executable| executable.link.as_deref());
-        let binary = self.changed_binary()?;
+        if self.changed_binary.get().is_none() {
+            self.changed_binary = OnceCell::from(self.find_changed_binary()?);
+        }
+        let binary = self.changed_binary.get().cloned().flatten();
         let is_told_of_binaries = target.kind.is_told_of_binaries();
         let mut code = match apart(self.programs(links, &libraries))? {
             Ok(programs) => {
@@ -141,8 +155,7 @@ impl<'a> Comparer<'a> {
         Ok(changed)
     }
 
-    /// A binary of the workspace that runs other machine code than before, by name.
-    fn changed_binary(&mut self) -> Result<Option<String>> {
+    fn find_changed_binary(&mut self) -> Result<Option<String>> {
         let binaries = self.sides.as_ref().try_map(|_, side| side.binaries())?;
         let by_name = |paths: Vec<PathBuf>| -> BTreeMap<String, PathBuf> {
             let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());

@@ -58,11 +58,9 @@ fn is_compiled_in(code: &str, path: &str) -> bool {
 
 /// For each target that can see some, the changed files that are neither code nor part of the build.
 pub fn files(reached: &BTreeMap<TargetId, Vec<ReachedBy>>, diff: &SourceDiff) -> BTreeMap<TargetId, Vec<String>> {
-    let is_data =
-        |path: &String| diff.inputs.iter().any(|input| input.path == *path && matches!(input.kind, InputKind::Data));
     let files = |causes: &[ReachedBy]| {
         let paths = causes.iter().filter_map(|cause| match cause {
-            ReachedBy::File { path } if is_data(path) => Some(path.clone()),
+            ReachedBy::File { path } if diff.is_data(path) => Some(path.clone()),
             _ => None,
         });
         paths.collect::<Vec<_>>()

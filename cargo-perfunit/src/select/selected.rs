@@ -7,7 +7,7 @@ use super::reach::{self, Graph, Reached};
 use super::read_sources;
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope};
-use super::source::{self, ChangedInput, FileChange, Holder, InputKind, SourceDiff};
+use super::source::{self, ChangedInput, FileChange, Holder, SourceDiff};
 use super::target_files::TargetFiles;
 use super::wanted::Wanted;
 use crate::build::shadow::{Injected, Injections};
@@ -208,9 +208,7 @@ impl Selected {
     /// are in no selected package.
     fn reach(&mut self) -> BTreeSet<String> {
         let Reached { targets: reached, mut nowhere } = reach::reach(&self.graph, &self.diff);
-        let is_data =
-            |path: &String| self.diff.inputs.iter().any(|input| input.path == *path && input.kind == InputKind::Data);
-        nowhere.retain(is_data);
+        nowhere.retain(|path| self.diff.is_data(path));
         self.nowhere = nowhere;
         self.data_files = data::files(&reached, &self.diff);
         let members = self.workspace.members();

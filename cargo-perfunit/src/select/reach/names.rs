@@ -21,6 +21,7 @@ pub struct NameIndex {
     by_full_name: HashMap<String, Vec<usize>>,
     by_ident: HashMap<String, Vec<usize>>,
     by_owner: HashMap<String, Vec<usize>>,
+    by_path: HashMap<String, Vec<usize>>,
     /// The calls of macros outside of functions, which may make tests.
     macro_calls: Vec<usize>,
 }
@@ -101,6 +102,7 @@ impl NameIndex {
         if !named.item.owner.is_empty() {
             self.by_owner.entry(named.item.owner.clone()).or_default().push(position);
         }
+        self.by_path.entry(named.path.clone()).or_default().push(position);
         self.entries.push(named);
     }
 
@@ -111,7 +113,8 @@ impl NameIndex {
 
     /// The item of this kind at this place.
     pub(crate) fn at(&self, path: &str, line: usize, kind: ItemKind) -> Option<&Named> {
-        self.entries.iter().find(|entry| entry.item.line == line && entry.item.kind == kind && entry.path == path)
+        let mut here = self.by_path.get(path).into_iter().flatten().map(|position| &self.entries[*position]);
+        here.find(|entry| entry.item.line == line && entry.item.kind == kind)
     }
 
     /// What is in the impl blocks of a type, or in a trait.

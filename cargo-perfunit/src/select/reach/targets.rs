@@ -59,6 +59,8 @@ struct Sources<'a> {
     graph: &'a Graph,
     /// Holders of each file: package, target, test-only.
     holders: BTreeMap<&'a str, Vec<(usize, usize, bool)>>,
+    /// Packages by name. Several can have one: a member and what a patch puts in the place of an older version of it.
+    named: BTreeMap<&'a str, Vec<usize>>,
     packages: Vec<InPackage>,
     causes: Vec<Cause>,
     nowhere: BTreeSet<String>,
@@ -67,7 +69,9 @@ struct Sources<'a> {
 impl<'a> Sources<'a> {
     fn new(graph: &'a Graph) -> Self {
         let mut holders = BTreeMap::<_, Vec<_>>::new();
+        let mut named = BTreeMap::<_, Vec<_>>::new();
         for (package, node) in graph.packages.iter().enumerate() {
+            named.entry(node.name.as_str()).or_default().push(package);
             for (target, node) in node.targets.iter().enumerate() {
                 for (path, file) in &node.files {
                     holders.entry(path.as_str()).or_default().push((package, target, file.test_only));
@@ -79,7 +83,7 @@ impl<'a> Sources<'a> {
             ..InPackage::default()
         };
         let packages = graph.packages.iter().map(empty).collect();
-        Self { graph, holders, packages, causes: Vec::new(), nowhere: BTreeSet::new() }
+        Self { graph, holders, named, packages, causes: Vec::new(), nowhere: BTreeSet::new() }
     }
 
     fn cause(&mut self, cause: impl Into<Cause>) -> usize {
@@ -159,7 +163,7 @@ impl<'a> Sources<'a> {
 
     fn input(&mut self, input: &ChangedInput) {
         let path = input.path.clone();
-        if input.kind == InputKind::Data && self.named(&path) && self.graph.nearest_package(&path).is_none() {
+        if input.kind == InputKind::Data && self.data_file(&path) && self.graph.nearest_package(&path).is_none() {
             return;
         }
         if self.graph.is_outside(&path) {
@@ -191,7 +195,7 @@ impl<'a> Sources<'a> {
 
     /// A data file in the packages whose code names it: their tests may read it, and those of packages that use them. False
     /// if there are none.
-    fn named(&mut self, path: &str) -> bool {
+    fn data_file(&mut self, path: &str) -> bool {
         let Some(folders) = self.graph.named_by.get(path) else { return false };
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         for (position, package) in self.graph.packages.iter().enumerate() {
@@ -298,9 +302,7 @@ impl<'a> Sources<'a> {
 
     fn dependencies(&self, package: usize, dev: bool) -> Vec<usize> {
         let dependencies = self.graph.packages[package].dependencies.iter().filter(|dependency| dependency.dev == dev);
-        // Several can have one name: a member and what a patch puts in the place of an older version of it.
-        let all = |name: &'a str| self.graph.packages.iter().enumerate().filter(move |(_, known)| known.name == name);
-        dependencies.flat_map(|dependency| all(&dependency.package)).map(|(position, _)| position).collect()
+        dependencies.filter_map(|dependency| self.named.get(dependency.package.as_str())).flatten().copied().collect()
     }
 
     fn most_telling_first(&self, causes: &CauseSet) -> Vec<ReachedBy> {

@@ -29,6 +29,11 @@ impl SourceDiff {
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.inputs.is_empty()
     }
+
+    /// Whether a changed file is data: no code, and no part of the build.
+    pub fn is_data(&self, path: &str) -> bool {
+        self.inputs.iter().any(|input| input.path == path && input.kind == InputKind::Data)
+    }
 }
 
 /// An item whose tokens differ, or that exists on one side only.

@@ -1,5 +1,6 @@
 //! What debug information rustc is asked for, so that instructions can be attributed without another build.
 
+use super::codegen;
 use std::ffi::OsString;
 
 /// What debug information a crate gets.
@@ -18,8 +19,8 @@ impl DebugInformation {
     /// backtrace would otherwise find more in the executable than in the user's.
     pub fn of_measured(arguments: &[OsString]) -> Self {
         let (mut is_stripped, mut is_asked) = (false, false);
-        for (name, value) in codegen_options(arguments) {
-            match name.as_str() {
+        for (name, value) in codegen::options(arguments) {
+            match name {
                 "strip" => is_stripped = value != "none",
                 "debuginfo" => is_asked = value != "0" && value != "none",
                 _ => {}
@@ -36,23 +37,6 @@ impl DebugInformation {
             Self::Linked => &["-C", "debuginfo=limited", "-C", "split-debuginfo=off"],
         }
     }
-}
-
-/// Names and values of `-C` and `-g`, in their order.
-fn codegen_options(arguments: &[OsString]) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut rest = arguments.iter().map(|argument| argument.to_string_lossy());
-    while let Some(argument) = rest.next() {
-        let option = match argument.strip_prefix("-C") {
-            Some("") => rest.next().unwrap_or_default().into_owned(),
-            Some(option) => option.to_owned(),
-            None if argument == "-g" => "debuginfo=2".to_owned(),
-            None => continue,
-        };
-        let (name, value) = option.split_once('=').unwrap_or((&option, ""));
-        found.push((name.to_owned(), value.to_owned()));
-    }
-    found
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod built_sides;
 mod bytes;
 mod capture_role;
 mod cargo_output;
+mod codegen;
 mod compiled;
 mod configuration;
 mod debug_information;

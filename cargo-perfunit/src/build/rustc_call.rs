@@ -1,6 +1,6 @@
 //! A call of rustc as cargo makes it: the crate, and how it is compiled.
 
-use super::shadow;
+use super::{codegen, shadow};
 use crate::git::path::is_rust;
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
@@ -57,22 +57,26 @@ impl Call {
             } else if let Some(target) = value("--target") {
                 call.identity.push(format!("target {target}"));
                 call.target = Some(target);
-            } else if let Some(option) = value("-C").or_else(|| {
-                argument.strip_prefix("-Ctarget-feature=").map(|features| format!("target-feature={features}"))
-            }) {
-                if let Some(features) = option.strip_prefix("target-feature=") {
-                    for feature in features.split(',').filter(|feature| feature.ends_with("crt-static")) {
-                        call.crt_static = Some(feature.starts_with('+'));
-                    }
-                } else if let Some(name) = option.strip_prefix("extra-filename=") {
-                    name.clone_into(&mut call.extra_filename);
-                } else if option.starts_with("opt-level") || option.starts_with("panic") {
-                    call.identity.push(option);
-                }
             }
+        }
+        for (name, value) in codegen::options(arguments) {
+            call.codegen(name, &value.to_string_lossy());
         }
         call.identity.sort();
         call
+    }
+
+    fn codegen(&mut self, name: &str, value: &str) {
+        match name {
+            "target-feature" => {
+                for feature in value.split(',').filter(|feature| feature.ends_with("crt-static")) {
+                    self.crt_static = Some(feature.starts_with('+'));
+                }
+            }
+            "extra-filename" => value.clone_into(&mut self.extra_filename),
+            "opt-level" | "panic" => self.identity.push(format!("{name}={value}")),
+            _ => {}
+        }
     }
 
     /// False for cargo's questions about the compiler.

@@ -8,7 +8,7 @@ use super::debug_information::DebugInformation;
 use super::embedded::LIBTEST;
 use super::rustc_call::Call;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
-use super::{doctests, link, own_runtime};
+use super::{codegen, doctests, link, own_runtime};
 use crate::build::shadow;
 use crate::error::{Error, Result};
 use crate::system::fs;
@@ -195,33 +195,24 @@ fn note_harness(call: &Call, harness: &str) -> Result<()> {
 
 /// The arguments without those that we set ourselves.
 fn kept_arguments(arguments: &[OsString], debug_information: DebugInformation) -> Vec<&OsStr> {
+    let is_dropped = |option: &OsStr| is_ours(codegen::split(option), debug_information);
+    let asked = codegen::arguments(arguments).filter(|argument| !argument.codegen.is_some_and(is_dropped));
+    let mut words = asked.flat_map(|argument| argument.words).map(OsString::as_os_str);
     let mut kept = Vec::with_capacity(arguments.len());
-    let mut rest = arguments.iter().map(OsString::as_os_str);
-    while let Some(argument) = rest.next() {
-        let text = argument.to_string_lossy();
-        match &*text {
-            "-C" => {
-                let Some(value) = rest.next() else { break };
-                if !is_ours(&value.to_string_lossy(), debug_information) {
-                    kept.extend([argument, value]);
-                }
-            }
-            "--cap-lints" => {
-                rest.next();
-            }
-            _ if text.strip_prefix("-C").is_some_and(|option| is_ours(option, debug_information)) => {}
-            _ if text.starts_with("--cap-lints=") => {}
-            _ => kept.push(argument),
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--cap-lints") => drop(words.next()),
+            Some(text) if text.starts_with("--cap-lints=") => {}
+            _ => kept.push(word),
         }
     }
     kept
 }
 
-fn is_ours(codegen_option: &str, debug_information: DebugInformation) -> bool {
-    let name = codegen_option.split('=').next().unwrap_or_default();
+fn is_ours((name, value): (&str, &OsStr), debug_information: DebugInformation) -> bool {
     // Without symbols nobody could tell where a function is; they are not loaded, so they change nothing.
-    let is_debug_info = codegen_option == "strip=debuginfo" || matches!(name, "debuginfo" | "split-debuginfo");
-    codegen_option == "strip=symbols"
+    let is_debug_info = (name == "strip" && value == "debuginfo") || matches!(name, "debuginfo" | "split-debuginfo");
+    (name == "strip" && value == "symbols")
         || (is_debug_info && debug_information != DebugInformation::AsAsked)
         || matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
 }

@@ -3,6 +3,7 @@
 //! rustc infers from the linker's file name how it wants to be called, so ours has the same name; the real one is
 //! noted beside it.
 
+use super::super::codegen;
 use super::super::wrapper::WRAPPER_NAME;
 use crate::error::{Error, Result};
 use crate::system::cache;
@@ -18,20 +19,8 @@ const NOTE_SUFFIX: &str = ".real";
 
 /// The linker that the user's settings name: cargo turns all of them into arguments, of which the last counts.
 pub fn users_linker(arguments: &[OsString]) -> Option<OsString> {
-    let mut linker = None;
-    let mut rest = arguments.iter().map(OsString::as_os_str);
-    while let Some(argument) = rest.next() {
-        let bytes = argument.as_bytes();
-        let option = if matches!(bytes, b"-C" | b"--codegen") {
-            rest.next().map(OsStr::as_bytes)
-        } else {
-            bytes.strip_prefix(b"--codegen=").or_else(|| bytes.strip_prefix(b"-C"))
-        };
-        if let Some(value) = option.and_then(|option| option.strip_prefix(b"linker=")) {
-            linker = Some(OsStr::from_bytes(value).to_owned());
-        }
-    }
-    linker
+    let linkers = codegen::options(arguments).filter(|(name, _)| *name == "linker");
+    linkers.last().map(|(_, linker)| linker.to_owned())
 }
 
 /// Our executable under the name of a linker, put there on first use. None where that is not possible: then nothing is

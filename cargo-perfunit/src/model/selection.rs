@@ -28,7 +28,7 @@ pub struct Selection {
     /// Changed functions that no test executes, by file and line.
     #[serde(default)]
     pub uncovered: Vec<Uncovered>,
-    /// Changed functions that a condition (`cfg`) leaves out of both builds, by file and line.
+    /// Functions of which a condition (`cfg`) leaves the change out of both builds, by file and line.
     #[serde(default)]
     pub not_compiled: Vec<Function>,
     /// Targets and kinds of test that are not measured at all.

@@ -281,7 +281,7 @@ too noisy to tell within its budget (--per-test-budget)
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
         </testcase>
         <testcase name="slow::tests::all" classname="mycrate">
-            <skipped message="ignored (--run-ignored measures it)"/>
+            <skipped message="ignored (--run-ignored all measures it)"/>
         </testcase>
         <testcase name="net::tests::dns" classname="mycrate">
             <skipped message="fails on both: no network"/>

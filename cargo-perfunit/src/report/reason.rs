@@ -7,7 +7,7 @@ use std::fmt;
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Ignored => f.write_str("ignored (--run-ignored measures it)"),
+            Reason::Ignored => f.write_str("ignored (--run-ignored all measures it)"),
             Reason::FoldedAway { ns } => {
                 write!(
                     f,

@@ -22,14 +22,14 @@ pub fn headline(selection: &Selection) -> Option<String> {
     Some(format!("{functions} executed by no {test}"))
 }
 
-/// `1 changed function is left out of the build`, and by what; nothing if all are compiled, as far as that is known.
+/// `the change to 1 function is left out of the build`, and by what; nothing if all are compiled, as far as that is known.
 pub fn not_compiled(selection: &Selection) -> Option<String> {
-    let functions = match selection.not_compiled.len() {
+    let changes = match selection.not_compiled.len() {
         0 => return None,
-        1 => "1 changed function is".to_owned(),
-        functions => format!("{functions} changed functions are"),
+        1 => "the change to 1 function is".to_owned(),
+        functions => format!("the changes to {functions} functions are"),
     };
-    Some(format!("{functions} left out of the build by the features (--features) or the platform"))
+    Some(format!("{changes} left out of the build by the features (--features) or the platform"))
 }
 
 /// How it is known that no test executes a function.
@@ -124,10 +124,10 @@ mod tests {
         write(&one, Detail::Full, &mut screen);
         write(&twice, Detail::Brief, &mut screen);
         let expected = "\
-Not compiled  1 changed function is left out of the build by the features (--features) or the platform: udivmod
-Not compiled  1 changed function is left out of the build by the features (--features) or the platform:
+Not compiled  the change to 1 function is left out of the build by the features (--features) or the platform: udivmod
+Not compiled  the change to 1 function is left out of the build by the features (--features) or the platform:
                 udivmod  src/udiv.rs:7
-Not compiled  2 changed functions are left out of the build by the features (--features) or the platform: open
+Not compiled  the changes to 2 functions are left out of the build by the features (--features) or the platform: open
 ";
         assert_eq!(without_escapes(&screen.finish()), expected);
     }

@@ -232,12 +232,12 @@ mod tests {
     fn equal_reasons_are_said_once_and_names_are_capped() {
         let reasons = ["a", "b", "c", "d", "e"].map(|name| (name, Some(Reason::Ignored)));
         let brief = "\
-Not measured  5 tests: ignored (--run-ignored measures it)
+Not measured  5 tests: ignored (--run-ignored all measures it)
                 mycrate a, mycrate b, mycrate c, ... and 2 more (-v)
 ";
         check(&reasons, Detail::Brief, brief);
         let full = "\
-Not measured  5 tests: ignored (--run-ignored measures it)
+Not measured  5 tests: ignored (--run-ignored all measures it)
                 mycrate a, mycrate b, mycrate c, mycrate d, mycrate e
 ";
         check(&reasons, Detail::Full, full);

@@ -8,9 +8,9 @@ use super::candidates::Candidates;
 use super::changed_functions::{changed_functions, key};
 use super::code::FunctionCode;
 use super::names::Names;
-use super::reach::{Callers, Files, Named};
+use super::reach::{Callers, Files, NameIndex, Named};
 use super::selected::Selected;
-use super::source::{ChangedItem, Item, ItemKind};
+use super::source::{ChangedItem, Item, ItemKind, compiled};
 use super::target_code::{TargetCode, TestCode};
 use crate::model::{
     ChangeKind, Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause,
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 pub struct Unseen {
     /// No test executes them.
     pub uncovered: Vec<Uncovered>,
-    /// A condition leaves them out of the build.
+    /// A condition leaves them out of the build, or what changed in them.
     pub not_compiled: Vec<Function>,
     /// Few tests lead to these, which base has, too: if none of them can be measured, nothing is known of the function.
     pub led_to: LedTo,
@@ -86,7 +86,8 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         let Some(package) = coverage.package(item) else { continue };
         let Named { path, item: Item { line, name, .. }, .. } = in_head;
         let function = Function { package, file: path.clone(), line: *line, name: name.clone() };
-        if coverage.is_compiled(in_head) == Some(false) && !coverage.has_code(item) {
+        let is_left_out = coverage.is_compiled(in_head) == Some(false) && !coverage.has_code(item);
+        if is_left_out || coverage.is_difference_left_out(item, in_head, &names.sides.base) {
             not_compiled.insert(function);
         } else if !coverage.may_be_in_doc_test(&function.package) {
             match coverage.leads(item, in_head) {
@@ -266,23 +267,57 @@ impl Coverage<'_> {
 
     /// Whether an item is compiled: no if a condition leaves it out, or its file, with the features of its target.
     fn is_compiled(&self, named: &Named) -> Option<bool> {
-        let root = &self.selected.graph.root;
-        let in_workspace = |path: &str| match path.strip_prefix(root.as_str()) {
-            Some(rest) if !root.is_empty() => rest.trim_start_matches('/').to_owned(),
-            _ => path.to_owned(),
-        };
-        let is_compiled = |path: &str| self.found.iter().any(|found| found.compiled.holds(&in_workspace(path), 1, 1));
-        let roots: Vec<&str> = self.holding(&named.path).filter_map(|target| self.selected.root(target)).collect();
-        if !is_compiled(&named.path) && !self.is_behind_link(&named.path) && roots.iter().any(|root| is_compiled(root))
-        {
+        let is_compiled =
+            |path: &str| self.found.iter().any(|found| found.compiled.holds(&self.in_workspace(path), 1, 1));
+        let is_alone = !is_compiled(&named.path) && !self.is_behind_link(&named.path);
+        if is_alone && self.roots(&named.path).any(is_compiled) {
             return Some(false);
         }
         let condition = &named.item.condition;
-        let features = |root: &&str| self.found.iter().find_map(|found| found.compiled.features(&in_workspace(root)));
-        let mut holds = roots.iter().filter_map(features).map(|features| condition.holds(Some(features)));
+        let mut holds = self.features(&named.path).map(|features| condition.holds(Some(features)));
         let first = holds.next().unwrap_or_else(|| condition.holds(None));
         // Targets may have features of their own.
         if holds.all(|other| other == first) { first } else { None }
+    }
+
+    /// Whether no build has what differs in a function: conditions inside of it leave that out.
+    fn is_difference_left_out(&self, item: &ChangedItem, in_head: &Named, base: &NameIndex) -> bool {
+        let head = &in_head.item;
+        let is_it = |entry: &&Named| {
+            let Item { kind, name, header, condition, decided_by, .. } = &entry.item;
+            entry.path == item.path
+                && (kind, name, header) == (&head.kind, &head.name, &head.header)
+                && (condition, decided_by) == (&head.condition, &head.decided_by)
+        };
+        let mut in_base = base.by_ident(&item.ident).filter(is_it);
+        let (Some(in_base), None) = (in_base.next(), in_base.next()) else { return false };
+        let (base, head) = (&in_base.item.code, &head.code);
+        if base.text == head.text || !(base.mentions("cfg") || head.mentions("cfg")) {
+            return false;
+        }
+        let is_same =
+            |features| compiled(&base.text, features).is_some_and(|base| Some(base) == compiled(&head.text, features));
+        let mut features = self.features(&in_head.path).peekable();
+        features.peek().is_some() && features.all(is_same)
+    }
+
+    /// The root files of the targets that head's file belongs to.
+    fn roots(&self, path: &str) -> impl Iterator<Item = &str> {
+        self.holding(path).filter_map(|target| self.selected.root(target))
+    }
+
+    /// The features of the targets that head's file belongs to, as far as they were built.
+    fn features(&self, path: &str) -> impl Iterator<Item = &BTreeSet<String>> {
+        let features = |root| self.found.iter().find_map(|found| found.compiled.features(&self.in_workspace(root)));
+        self.roots(path).filter_map(features)
+    }
+
+    fn in_workspace(&self, path: &str) -> String {
+        let root = &self.selected.graph.root;
+        match path.strip_prefix(root.as_str()) {
+            Some(rest) if !root.is_empty() => rest.trim_start_matches('/').to_owned(),
+            _ => path.to_owned(),
+        }
     }
 }
 

@@ -34,7 +34,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %    
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
-              1 test: ignored (--run-ignored measures it)
+              1 test: ignored (--run-ignored all measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
@@ -69,7 +69,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %       
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
-              1 test: ignored (--run-ignored measures it)
+              1 test: ignored (--run-ignored all measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
@@ -153,7 +153,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [ 
                 idle::Pool::drain  src/idle.rs:7, no test can reach it
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
-              1 test: ignored (--run-ignored measures it)
+              1 test: ignored (--run-ignored all measures it)
                 mycrate slow::tests::all
               doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option

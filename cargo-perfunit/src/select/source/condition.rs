@@ -86,10 +86,21 @@ fn read(meta: &Meta) -> Condition {
                 "feature" => Condition::Feature(value),
                 "target_os" => Condition::Here(value == consts::OS),
                 "target_family" => Condition::Here(value == consts::FAMILY),
+                "target_arch" if !may_run_here(&value) => Condition::Here(false),
                 _ => Condition::Unknown,
             }
         }
     }
+}
+
+/// Whether programs for this architecture may run here: builds can be for a narrower one than ours.
+fn may_run_here(architecture: &str) -> bool {
+    let ours: &[&str] = match consts::ARCH {
+        "x86_64" => &["x86_64", "x86"],
+        "aarch64" => &["aarch64", "arm"],
+        _ => return true,
+    };
+    ours.contains(&architecture)
 }
 
 #[cfg(test)]
@@ -130,6 +141,9 @@ mod tests {
         check(parse_quote!(#[cfg(all(unix, windows))]), Some(false));
         check(parse_quote!(#[cfg(target_os = "none")]), Some(false));
         check(parse_quote!(#[cfg(any())]), Some(false));
+        check(parse_quote!(#[cfg(target_arch = "s390x")]), Some(false));
+        let ours = consts::ARCH;
+        check(parse_quote!(#[cfg(target_arch = #ours)]), None);
     }
 
     #[test]

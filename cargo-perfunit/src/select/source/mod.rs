@@ -10,6 +10,7 @@
 mod attributes;
 mod change;
 mod compare;
+mod compiled;
 mod condition;
 mod inputs;
 mod items;
@@ -27,6 +28,7 @@ mod test_attributes;
 pub(crate) use attributes::is_test;
 pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
 pub use compare::diff;
+pub use compiled::compiled;
 pub use condition::Condition;
 pub use inputs::is_document;
 pub use items::{Item, items};

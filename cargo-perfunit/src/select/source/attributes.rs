@@ -1,9 +1,20 @@
-//! What attributes say about tests.
+//! Attributes: those of a part of the source, and what they say about tests.
 
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Meta, Path, Token};
 
 type Metas = Punctuated<Meta, Token![,]>;
+
+/// The attributes before an item, a statement or another part: syn's types do not tell them of every kind.
+pub(super) fn outer_attributes(part: &impl ToTokens) -> Vec<Attribute> {
+    let parser = |input: ParseStream<'_>| {
+        let attributes = input.call(Attribute::parse_outer)?;
+        input.parse::<proc_macro2::TokenStream>().map(|_| attributes)
+    };
+    parser.parse2(part.to_token_stream()).unwrap_or_default()
+}
 
 /// True if the attributes keep the item out of every build but tests.
 pub(crate) fn is_test_only(attributes: &[Attribute]) -> bool {

@@ -1,12 +1,12 @@
 //! What of a function is compiled: its code without what conditions inside of it leave out.
 
+use super::attributes::outer_attributes;
 use super::condition::Condition;
 use super::normalise::Code;
 use quote::ToTokens;
 use std::collections::BTreeSet;
-use syn::parse::{ParseStream, Parser};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, Block, ExprMatch, ExprStruct, ImplItemFn};
+use syn::{Block, ExprMatch, ExprStruct, ImplItemFn};
 
 /// The code of a function or method with these features, from its tokens; `None` if they cannot be parsed.
 pub fn compiled(function: &str, features: &BTreeSet<String>) -> Option<String> {
@@ -20,8 +20,8 @@ struct LeaveOut<'a> {
 }
 
 impl LeaveOut<'_> {
-    fn keeps(&self, part: &dyn ToTokens) -> bool {
-        Condition::of(&attributes(part)).holds(Some(self.features)) != Some(false)
+    fn keeps(&self, part: &impl ToTokens) -> bool {
+        Condition::of(&outer_attributes(part)).holds(Some(self.features)) != Some(false)
     }
 }
 
@@ -41,16 +41,6 @@ impl VisitMut for LeaveOut<'_> {
         expression.fields = fields.into_iter().filter(|field| self.keeps(field)).collect();
         visit_mut::visit_expr_struct_mut(self, expression);
     }
-}
-
-/// What a part begins with: not all kinds of expressions tell their attributes otherwise.
-fn attributes(part: &dyn ToTokens) -> Vec<Attribute> {
-    let begin = |input: ParseStream<'_>| {
-        let attributes = input.call(Attribute::parse_outer)?;
-        input.parse::<proc_macro2::TokenStream>()?;
-        Ok(attributes)
-    };
-    begin.parse2(part.to_token_stream()).unwrap_or_default()
 }
 
 #[cfg(test)]

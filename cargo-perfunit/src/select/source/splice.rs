@@ -2,15 +2,14 @@
 //!
 //! Text is cut and pasted by spans and never printed anew: what is not touched keeps its bytes.
 
-use super::attributes::{is_test, is_test_only};
+use super::attributes::{is_test, is_test_only, outer_attributes};
 use super::macros::{makes_tests, take_functions};
 use super::modules::without_first_line_script;
 use super::normalise::Code;
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, ImplItem, Item, ItemImpl, ItemMacro};
+use syn::{ImplItem, Item, ItemImpl, ItemMacro};
 
 /// The text of `code` with the test items of `tests` in the place of its own; `None` if it is to stay as it is: because
 /// its test items are the same, or because one of the two is no Rust that we can parse.
@@ -188,15 +187,6 @@ impl Finder {
         let item = TestItem { label, tokens: Code::of(item.to_token_stream()).text, range };
         self.places.entry(self.key.clone()).or_default().items.push(item);
     }
-}
-
-/// The attributes before an item of any kind.
-fn outer_attributes(item: &impl ToTokens) -> Vec<Attribute> {
-    let parser = |input: ParseStream<'_>| {
-        let attributes = input.call(Attribute::parse_outer)?;
-        input.parse::<proc_macro2::TokenStream>().map(|_| attributes)
-    };
-    parser.parse2(item.to_token_stream()).unwrap_or_default()
 }
 
 /// `proptest! { #[test] fn .. }`, `quickcheck! { fn .. }`.

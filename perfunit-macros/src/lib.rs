@@ -16,6 +16,7 @@
 mod attributes;
 mod body;
 mod divan_attr;
+mod function_path;
 mod opaque;
 mod paths;
 mod probe_attr;

@@ -11,10 +11,11 @@
 //! }
 //! ```
 //! The inner function has the test's own name because macros that ask for the name of the function they stand in
-//! take the last segment of its type name: with any other name insta would look for other snapshot files.
+//! take the last segment of its type name: with any other name insta would look for other snapshot files. A body that
+//! asks for the whole path stays where it is; our test runner calls such a test whole.
 
 use crate::body::braces;
-use crate::{opaque, paths};
+use crate::{function_path, opaque, paths};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{quote, ToTokens};
 use syn::parse::{Parse, ParseStream};
@@ -56,7 +57,9 @@ impl Parse for TestFn {
         let sig: Signature = input.parse()?;
         let body = input.parse::<TokenTree>()?;
         match braces(body) {
-            Some(body) if is_plain(&sig) => Ok(TestFn { attrs, vis, sig, body }),
+            Some(body) if is_plain(&sig) && !function_path::is_asked_for(&body.stream()) => {
+                Ok(TestFn { attrs, vis, sig, body })
+            }
             _ => Err(input.error("not a plain test function")),
         }
     }
@@ -187,6 +190,17 @@ mod tests {
         check_passes_through("fn a() {} fn b() {}");
         check_passes_through("struct A;");
         check_passes_through("maker! {}");
+    }
+
+    #[test]
+    fn bodies_that_ask_for_the_path_of_their_function_pass_through() {
+        check_passes_through("fn a() { check(f(3), file![_]) }");
+        check_passes_through("fn a() { check(f(3), snapbox::file![_: Json].raw()) }");
+        check_passes_through("fn a() { if b { Some(fn_path!()) } else { None }; }");
+        check_passes_through("fn a() { stdext::function_name!(); }");
+        for other in ["file!()", "file![\"name\"]", "function_name()", "file != _x", "name!(_)"] {
+            assert!(expanded(&tokens(&format!("fn a() {{ {other}; }}"))).contains("perfunit-test="), "{other}");
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
 pub const MACROS: &[EmbeddedFile] = embed!(
-    "macros": "lib.rs", "attributes.rs", "body.rs", "divan_attr.rs", "paths.rs", "probe_attr.rs", "test_attr.rs", "opaque/constant.rs",
+    "macros": "lib.rs", "attributes.rs", "body.rs", "divan_attr.rs", "function_path.rs", "paths.rs", "probe_attr.rs", "test_attr.rs", "opaque/constant.rs",
     "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs"
 );
 

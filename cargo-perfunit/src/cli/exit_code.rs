@@ -40,7 +40,7 @@ fn of_second(comparison: &std::result::Result<Box<Run>, NotCompared>, gate: Gate
         ExitCode::Regression
     } else if run.interrupted {
         ExitCode::Interrupted
-    } else if gate.denied.open(run) > 0 || run.is_unchecked() {
+    } else if gate.denied.open(run).next().is_some() || run.is_unchecked() {
         ExitCode::Inconclusive
     } else {
         ExitCode::Success
@@ -50,6 +50,10 @@ fn of_second(comparison: &std::result::Result<Box<Run>, NotCompared>, gate: Gate
 /// The exit code of the comparison with base.
 fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
     let measured = run.outcomes.iter().any(|outcome| outcome.measured.is_some());
+    let is_undecided = || {
+        let is_open = gate.denied.open(run).next().is_some();
+        is_open || !gate.denied.undecided(run).is_empty() || run.is_unchecked()
+    };
     if run.count(Verdict::Slower) > 0 || gate.denied.growth && run.growing().next().is_some() {
         ExitCode::Regression
     } else if run.interrupted {
@@ -58,7 +62,7 @@ fn of_comparison(run: &Run, gate: Gate) -> ExitCode {
         ExitCode::TestsFailOnHead
     } else if run.fails_on_base() {
         ExitCode::TestsFailOnBase
-    } else if gate.denied.open(run) > 0 || !gate.denied.undecided(run).is_empty() || run.is_unchecked() {
+    } else if is_undecided() {
         ExitCode::Inconclusive
     } else if gate.denied.uncovered && !run.selection.uncovered.is_empty() {
         ExitCode::Uncovered

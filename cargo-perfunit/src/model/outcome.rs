@@ -248,13 +248,23 @@ impl Run {
         known.filter(|(measured, verdict)| measured.is_insensitive(*verdict)).map(|(measured, _)| measured)
     }
 
-    /// The tests that are slower than the ratchet's version, although none of them is slower than base: small losses that
-    /// add up.
+    /// The tests that are slower than the ratchet's version, and not found to be slower than base: small losses that add up.
     pub fn cumulative_losses(&self) -> Vec<&Outcome> {
         let is_slower = |outcome: &&Outcome| outcome.verdict == Verdict::Slower;
         let known: BTreeSet<&TestId> = self.outcomes.iter().filter(is_slower).map(|outcome| &outcome.test).collect();
         let compared = self.ratchet.iter().filter_map(Ratchet::run).flat_map(|run| &run.outcomes);
         compared.filter(is_slower).filter(|outcome| !known.contains(&outcome.test)).collect()
+    }
+
+    /// Whether it is not known if a test is slower than base: its verdict is open, or there is none although its code may
+    /// have changed.
+    pub fn is_open(&self, test: &TestId) -> bool {
+        let outcome = self.outcomes.iter().find(|outcome| outcome.test == *test);
+        outcome.is_some_and(|outcome| match (outcome.verdict, &outcome.reason) {
+            (Verdict::Inconclusive, _) => true,
+            (Verdict::NotMeasured, Some(reason)) => !reason.is_unaffected(),
+            _ => false,
+        })
     }
 
     /// How many tests have this verdict.

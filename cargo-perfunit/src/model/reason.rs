@@ -193,6 +193,11 @@ impl Reason {
         }
     }
 
+    /// Whether the change cannot have reached the test.
+    pub fn is_unaffected(&self) -> bool {
+        matches!(self, Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. })
+    }
+
     /// The same of a test that does not pass on either side.
     #[must_use]
     pub fn on_both(mut self) -> Self {

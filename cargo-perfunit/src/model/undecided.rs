@@ -2,20 +2,20 @@
 
 use super::{
     Function, Generation, GrowthUnseen, NotCounted, NotGenerated, Outcome, Reason, Run, Side, TestId, UnseenBecause,
-    Untraceable, Verdict, Warning, WithoutWorkload,
+    Untraceable, Verdict, VersionName, Warning, WithoutWorkload,
 };
 
 /// What could not be looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Undecided<'a> {
-    /// A test for which there was no time.
-    Test { test: &'a TestId, why: &'a Reason },
+    /// A test for which there was no time; against this version, if that is not base.
+    Test { against: Option<&'a VersionName>, why: &'a Reason },
     /// Which tests execute the change, so that functions that none executes may not be known.
     Coverage(Untraceable),
     /// How work grows was not asked for.
     GrowthNotAsked,
     /// How the work of the functions grows that a test calls.
-    Growth { test: &'a TestId, why: &'a NotCounted },
+    Growth { why: &'a NotCounted },
     /// How the work of a changed function grows.
     GrowthOf(&'a GrowthUnseen),
     /// No calls were asked for, and there are functions that no test executes.
@@ -24,6 +24,17 @@ pub enum Undecided<'a> {
     WithoutCall(&'a WithoutWorkload),
     /// It has, and none of them says how its time changed; why the first one does not.
     CallsWithoutFigures { function: &'a Function, why: &'a Reason },
+}
+
+impl<'a> Undecided<'a> {
+    /// The same in a comparison with this version.
+    #[must_use]
+    pub fn against(self, version: &'a VersionName) -> Self {
+        match self {
+            Self::Test { why, .. } => Self::Test { against: Some(version), why },
+            other => other,
+        }
+    }
 }
 
 impl Run {
@@ -38,8 +49,11 @@ impl Run {
     pub fn undecided_tests(&self) -> impl Iterator<Item = Undecided<'_>> {
         self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured).filter_map(|outcome| {
             let why = outcome.reason.as_ref()?;
-            let is_late = matches!(why, Reason::BudgetUsedUp | Reason::TooLong { .. } | Reason::TimedOut { .. });
-            is_late.then_some(Undecided::Test { test: &outcome.test, why })
+            let is_late = matches!(
+                why,
+                Reason::BudgetUsedUp | Reason::Interrupted | Reason::TooLong { .. } | Reason::TimedOut { .. }
+            );
+            is_late.then_some(Undecided::Test { against: None, why })
         })
     }
 
@@ -63,7 +77,7 @@ impl Run {
             outcome.and_then(|outcome| outcome.reason.as_ref()).is_some_and(fails)
         };
         let open = growth.not_counted.iter().filter(|(test, _)| !has_failed(test));
-        open.map(|(test, why)| Undecided::Growth { test, why }).collect()
+        open.map(|(_, why)| Undecided::Growth { why }).collect()
     }
 
     /// Changed functions whose work was not seen over the lengths that it takes, or is done after they have returned.
@@ -144,7 +158,7 @@ mod tests {
         let why = NotCounted::OwnHarness;
         let not_counted = ["sums", "fails"].map(|name| (samples::test(name), why.clone())).to_vec();
         run.growth = Some(Growth { not_counted, ..Growth::default() });
-        assert_eq!(run.undecided_growth(), [Undecided::Growth { test: &samples::test("sums"), why: &why }]);
+        assert_eq!(run.undecided_growth(), [Undecided::Growth { why: &why }]);
     }
 
     #[test]

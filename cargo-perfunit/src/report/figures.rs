@@ -24,8 +24,13 @@ pub enum Detail {
 /// The outcomes of one verdict, most telling first: the largest change in either direction.
 pub fn sorted(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
     let mut group: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
-    group.sort_by(|a, b| largest_first(a, b).then_with(|| a.test.cmp(&b.test)));
+    sort(&mut group);
     group
+}
+
+/// Most telling first.
+pub fn sort(outcomes: &mut [&Outcome]) {
+    outcomes.sort_by(|a, b| largest_first(a, b).then_with(|| a.test.cmp(&b.test)));
 }
 
 fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {

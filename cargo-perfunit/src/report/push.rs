@@ -14,9 +14,9 @@ const SHOWN: usize = 5;
 
 /// Why the push of `branch` passes, compared with `base`.
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
-    let ratchet = ratchet::headline(run).map(|headline| format!("; {headline}")).unwrap_or_default();
+    let further: String = further(run).map(|headline| format!("; {headline}")).collect();
     if let Some(because) = &run.selection.nothing_because {
-        return format!("{branch}: no test can have changed since {base}, because {because}{ratchet}");
+        return format!("{branch}: no test can have changed since {base}, because {because}{further}");
     }
     let mut line = format!("{branch}: ");
     let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, run));
@@ -43,7 +43,12 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     if let Some(uncovered) = uncovered::headline(&run.selection) {
         let _ = write!(line, "; {uncovered}");
     }
-    line + &ratchet
+    line + &further
+}
+
+/// What came of the comparisons besides the one with base.
+fn further(run: &Run) -> impl Iterator<Item = String> {
+    ratchet::headline(run).into_iter().chain(generated::headline(run))
 }
 
 fn word(verdict: Verdict, run: &Run) -> String {
@@ -73,33 +78,42 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (code, denied): (ExitCode, D
     if code == ExitCode::Regression && run.count(Verdict::Slower) == 0 {
         return format!("push of {branch} blocked: {}", other_losses(run, &lost, denied));
     }
-    let verdict = match code {
-        ExitCode::Regression => Verdict::Slower,
-        ExitCode::TestsFailOnHead => Verdict::NotMeasured,
-        _ => Verdict::Inconclusive,
-    };
-    let outcomes = match verdict {
-        Verdict::NotMeasured => run.failing(Side::Head).collect(),
-        Verdict::Slower => sorted(&run.outcomes, verdict),
-        _ => sorted(&run.outcomes, verdict).into_iter().filter(|outcome| denied.is_open(outcome)).collect(),
-    };
-    let names = some(outcomes.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
-    let tests = count(outcomes.len(), "test");
-    match verdict {
-        Verdict::Slower => {
+    match code {
+        ExitCode::Regression => {
+            let (tests, names) = named(&sorted(&run.outcomes, Verdict::Slower));
             let lost = ratchet::found(run).map(|found| format!("; {found}")).unwrap_or_default();
-            format!("push of {branch} blocked: {tests} {} than at {base}: {names}{lost}", word(verdict, run))
+            format!("push of {branch} blocked: {tests} {} than at {base}: {names}{lost}", word(Verdict::Slower, run))
         }
-        Verdict::NotMeasured => {
+        ExitCode::TestsFailOnHead => {
+            let (tests, names) = named(&run.failing(Side::Head).collect::<Vec<_>>());
             format!("push of {branch} blocked: {tests} failing that pass at {base}: {names}")
         }
-        _ => format!("push of {branch} blocked: {tests} inconclusive against {base}, which is denied: {names}"),
+        _ => format!("push of {branch} blocked: {}", open(base, run, denied)),
     }
+}
+
+/// How many tests these are, and the names of the first.
+fn named(outcomes: &[&Outcome]) -> (String, String) {
+    let names = outcomes.iter().map(|outcome| one_line(&outcome.test.to_string())).collect();
+    (count(outcomes.len(), "test"), some(names))
+}
+
+/// The tests and generated calls without a verdict of which that is denied.
+fn open(base: &str, run: &Run, denied: Denied) -> String {
+    let parts = denied.comparisons(run).filter_map(|compared| {
+        let mut open: Vec<&Outcome> = denied.open(compared).collect();
+        figures::sort(&mut open);
+        let (tests, names) = named(&open);
+        let against = if compared.base == run.base { base.to_owned() } else { one_line(&compared.base.label) };
+        (!open.is_empty()).then(|| format!("{tests} inconclusive against {against}, which is denied: {names}"))
+    });
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// What the push was to be checked for and was not, where that alone made the exit code.
 pub fn not_looked_at(run: &Run, (code, denied): (ExitCode, Denied)) -> Option<String> {
-    let is_alone = code == ExitCode::Inconclusive && denied.open(run) == 0;
+    let is_open = |compared: &Run| denied.open(compared).next().is_some();
+    let is_alone = code == ExitCode::Inconclusive && !denied.comparisons(run).any(is_open);
     is_alone.then(|| format!("what is denied could not be looked at: {}", some(undecided::lines(run, denied))))
 }
 
@@ -118,7 +132,9 @@ fn other_losses(run: &Run, lost: &[&Outcome], denied: Denied) -> String {
 
 /// Why the push of `branch`, which `--strict` forbids unless it was checked, is blocked with this exit code.
 pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
-    let why = ratchet::headline(run).filter(|_| ratchet::is_bad(run)).unwrap_or_else(|| code.meaning().to_owned());
+    let of_ratchet = ratchet::headline(run).filter(|_| ratchet::is_bad(run));
+    let of_calls = || generated::headline(run).filter(|_| generated::is_bad(run));
+    let why = of_ratchet.or_else(of_calls).unwrap_or_else(|| code.meaning().to_owned());
     format!("push of {branch} blocked, as it was not checked (--strict): {why}")
 }
 
@@ -134,7 +150,8 @@ fn some(mut names: Vec<String>) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::{self, measured, outcome, run, unmeasured};
-    use crate::model::{FailedOn, Failure, Metric, NothingBecause};
+    use crate::model::{FailedOn, Failure, GeneratedCalls, Generation, Metric, NothingBecause, Ratchet, VersionName};
+    use crate::report::rendering::is_fine;
 
     const BASE: &str = "origin/main (1a2b3c4)";
 
@@ -189,6 +206,41 @@ mod tests {
         let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
         let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
         assert_eq!(blocked("main", BASE, &run, (ExitCode::Inconclusive, denied)), expected);
+    }
+
+    fn with_second(second: Run, is_ratchet: bool) -> Run {
+        let (of_ratchet, of_calls) = if is_ratchet { (Some(second), None) } else { (None, Some(second)) };
+        let version = |run: &Run| run.base.clone();
+        let ratchet = of_ratchet.map(|run| Ratchet { version: version(&run), comparison: Ok(Box::new(run)) });
+        let generated = of_calls
+            .map(|run| GeneratedCalls { generation: Generation::default(), comparison: Some(Ok(Box::new(run))) });
+        Run { ratchet, generated, ..run(vec![outcome("a", Verdict::Same, Some(measured(1e3, 0.0)))]) }
+    }
+
+    #[test]
+    fn what_is_denied_of_the_ratchet_and_of_generated_calls_blocks_and_has_a_name() {
+        let noisy = || run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
+        let denied = Denied { inconclusive: true, generated: true, ..Denied::default() };
+        let old = VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        for (is_ratchet, version) in [(true, "v1"), (false, BASE)] {
+            let second = if is_ratchet { Run { base: old.clone(), ..noisy() } } else { noisy() };
+            let run = with_second(second, is_ratchet);
+            let code = (ExitCode::Inconclusive, denied);
+            assert_eq!(not_looked_at(&run, code), None);
+            let said = format!("1 test inconclusive against {version}, which is denied: mycrate a::noisy");
+            assert_eq!(blocked("main", BASE, &run, code), format!("push of main blocked: {said}"));
+            assert!(!is_fine(&run, denied));
+            assert!(is_fine(&run, Denied::default()));
+        }
+    }
+
+    #[test]
+    fn that_there_was_no_time_for_the_ratchet_is_said_whatever_is_denied() {
+        let late = run(vec![unmeasured("a", Some(Reason::BudgetUsedUp))]);
+        let run = with_second(Run { base: VersionName { label: "v1".into(), ..late.base.clone() }, ..late }, true);
+        let said = not_looked_at(&run, (ExitCode::Inconclusive, Denied::default())).unwrap();
+        assert!(said.contains("not measured against v1: ") && said.ends_with("(1 test)"), "{said}");
+        assert!(!is_fine(&run, Denied::default()));
     }
 
     #[test]

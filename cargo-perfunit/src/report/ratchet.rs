@@ -43,8 +43,19 @@ pub fn headline(run: &Run) -> Option<String> {
             let counts: Vec<String> = counts.map(|(tests, word)| format!("{tests} {word}")).collect();
             format!("{further} {slower} than {version} ({})", counts.join(", "))
         }
-        (lost, _) => format!("{}, although not {slower} than {}", losses(run, lost), one_line(&run.base.label)),
+        (lost, _) => format!("{}, {}", losses(run, lost), against_base(run, &slower)),
     })
+}
+
+/// What the comparison with base says of the losses.
+fn against_base(run: &Run, slower: &str) -> String {
+    let lost = run.cumulative_losses();
+    let (base, all) = (one_line(&run.base.label), lost.len());
+    match lost.into_iter().filter(|outcome| run.is_open(&outcome.test)).count() {
+        0 => format!("although not {slower} than {base}"),
+        open if open == all => format!("without a verdict against {base}"),
+        open => format!("{open} of them without a verdict against {base}"),
+    }
 }
 
 /// `2 tests slower than v1.2.0`; nothing if there is none.
@@ -263,6 +274,20 @@ mod tests {
      Ratchet  2 tests slower than v1.2.0, although not slower than main
 ";
         assert_eq!(without_escapes(&screen.finish()), expected);
+    }
+
+    #[test]
+    fn whether_a_loss_is_one_against_base_is_said_where_it_is_known() {
+        let check = |names: &[&str], reason: Reason, said: &str| {
+            let mut run = with_ratchet();
+            for outcome in run.outcomes.iter_mut().filter(|outcome| names.contains(&outcome.test.name.as_str())) {
+                *outcome = unmeasured(&outcome.test.name, Some(reason.clone()));
+            }
+            assert_eq!(headline(&run).unwrap(), format!("2 tests slower than v1.2.0, {said}"));
+        };
+        check(&["b"], Reason::SameCode, "although not slower than main");
+        check(&["b"], Reason::BudgetUsedUp, "1 of them without a verdict against main");
+        check(&["b", "c"], Reason::BudgetUsedUp, "without a verdict against main");
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::text::TextOptions;
 use super::{generated, ratchet};
-use crate::model::{Outcome, Reason, Run, Side, Undecided, Verdict};
+use crate::model::{GeneratedCalls, Outcome, Ratchet, Reason, Run, Side, Undecided, Verdict};
 use clap::ValueEnum;
+use std::iter;
 
 /// What a report is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -85,6 +86,12 @@ impl Denied {
         if self.inconclusive {
             all.extend(run.undecided_tests());
         }
+        // Whether or not that is denied: losses against the ratchet's version always count.
+        let of_ratchet = |second: &&Run| !second.interrupted && (self.inconclusive || second.is_unchecked());
+        let second = run.ratchet.as_ref().and_then(Ratchet::run).filter(of_ratchet);
+        all.extend(
+            second.into_iter().flat_map(|second| second.undecided_tests().map(|test| test.against(&second.base))),
+        );
         if self.uncovered || self.generated {
             all.extend(run.undecided_coverage());
         }
@@ -100,9 +107,15 @@ impl Denied {
         all
     }
 
-    /// How many tests without a verdict are denied.
-    pub fn open(self, run: &Run) -> usize {
-        run.outcomes.iter().filter(|outcome| self.is_open(outcome)).count()
+    /// The comparisons that count: that with base, that with the ratchet's version, and that of generated calls.
+    pub fn comparisons(self, run: &Run) -> impl Iterator<Item = &Run> {
+        let generated = run.generated.as_ref().filter(|_| self.generated).and_then(GeneratedCalls::run);
+        iter::once(run).chain(run.ratchet.as_ref().and_then(Ratchet::run)).chain(generated)
+    }
+
+    /// The tests of one comparison without a verdict of which that is denied.
+    pub fn open(self, run: &Run) -> impl Iterator<Item = &Outcome> {
+        run.outcomes.iter().filter(move |outcome| self.is_open(outcome))
     }
 
     /// Whether this test has no verdict and that is denied.
@@ -115,7 +128,7 @@ impl Denied {
 /// Whether a run holds nothing that somebody should look at.
 pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
     let count = |verdict| run.count(verdict);
-    let open = denied.open(run);
+    let is_open = |run: &Run| run.interrupted || denied.open(run).next().is_some();
     let failing = run.failing(Side::Head).count();
     let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
     is_covered
@@ -123,7 +136,9 @@ pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
         && run.growing().next().is_none()
         && !ratchet::is_bad(run)
         && generated::items(run).is_empty()
-        && !run.interrupted
+        && !(denied.generated && generated::is_bad(run))
+        && !denied.comparisons(run).any(is_open)
+        && !run.is_unchecked()
         && !run.fails_on_base()
-        && count(Verdict::Slower) + count(Verdict::Faster) + open + failing == 0
+        && count(Verdict::Slower) + count(Verdict::Faster) + failing == 0
 }

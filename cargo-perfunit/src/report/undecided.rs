@@ -11,10 +11,11 @@ use std::fmt;
 impl fmt::Display for Undecided<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Test { why, .. } => write!(f, "not measured: {why}"),
+            Self::Test { against: None, why } => write!(f, "not measured: {why}"),
+            Self::Test { against: Some(version), why } => write!(f, "not measured against {}: {why}", version.label),
             Self::Coverage(why) => write!(f, "functions that no test executes may not be known: {why}"),
             Self::GrowthNotAsked => f.write_str("how work grows was not asked for (--growth)"),
-            Self::Growth { why, .. } => write!(f, "how work grows is not known: {why}"),
+            Self::Growth { why } => write!(f, "how work grows is not known: {why}"),
             Self::GrowthOf(unseen) => {
                 write!(f, "how the work of {} grows is not known: {}", unseen.function.name, unseen.because)
             }

@@ -16,7 +16,7 @@ const NAMES: usize = 3;
 /// Whether selection dropped the test: nothing that changed can reach it, so there is nothing to explain.
 pub fn is_unaffected(outcome: &Outcome) -> bool {
     let dropped = outcome.reason.is_none() && outcome.selected_because.is_none();
-    let same = matches!(outcome.reason, Some(Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. }));
+    let same = outcome.reason.as_ref().is_some_and(Reason::is_unaffected);
     outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
 

@@ -214,7 +214,9 @@ impl Push<'_> {
     ) -> Result<ExitCode> {
         let by_clock = interrupt::by_clock();
         run.interrupted &= !by_clock;
-        if let Some(Ok(second)) = run.ratchet.as_mut().map(|ratchet| ratchet.comparison.as_mut()) {
+        let of_ratchet = run.ratchet.as_mut().map(|ratchet| &mut ratchet.comparison);
+        let of_calls = run.generated.as_mut().and_then(|generated| generated.comparison.as_mut());
+        for second in of_ratchet.into_iter().chain(of_calls).flatten() {
             second.interrupted &= !by_clock;
         }
         let code = output.write(&run);

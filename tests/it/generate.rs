@@ -53,6 +53,23 @@ fn functions_have_calls_where_nothing_changed() {
     assert_eq!(document["without"].as_array().unwrap().len(), 0, "{document}");
 }
 
+/// A constant function cannot count its calls, so that nothing shows whether a caller comes to it.
+#[test]
+fn a_constant_function_has_no_calls_by_its_callers() {
+    let code = "pub fn ends(values: &[u64]) -> usize { end(values.as_ptr(), values.len()) }
+const fn end(_: *const u64, length: usize) -> usize { length / 2 }
+";
+    let project = Project::library(code, &format!("{code}// The end.\n"));
+    let found = run(&project, &["generate", "HEAD", "--all", "--message-format", "json"]).json();
+    let without = &found["without"];
+    assert_eq!(
+        (&without[0]["function"]["name"], &without[0]["because"]["kind"]),
+        (&"end".into(), &"not-executed".into()),
+        "{found}"
+    );
+    assert_eq!((without.as_array().unwrap().len(), found["calls"].to_string().contains("ends")), (1, true), "{found}");
+}
+
 #[test]
 fn functions_of_a_library_without_unit_tests_are_named() {
     let project = project();

@@ -50,7 +50,7 @@ mod tests {
         let (setup, call) = ("{ ((), (\"a\".repeat(n),)) }".to_owned(), "f(&lent.0)".to_owned());
         let module = ModulePlace { file, inline };
         GeneratedWorkload {
-            call: GeneratedCall { function, module, setup, call, is_sized: true },
+            call: GeneratedCall { function, module, setup, call, is_sized: true, by_caller: false },
             target: TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() },
             name: "f_1_0_n16".to_owned(),
             test: String::new(),

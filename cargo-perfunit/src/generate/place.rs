@@ -197,6 +197,7 @@ mod tests {
             setup: "{ ((n,), ()) }".to_owned(),
             call: "twice(input.0)".to_owned(),
             is_sized: true,
+            by_caller: false,
         }
     }
 

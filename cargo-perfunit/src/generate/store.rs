@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Generations kept.
 const KEPT: usize = 20;
 /// Version of the rules by which calls are made and tried.
-const RULES: &str = "8";
+const RULES: &str = "9";
 
 /// The folder of what was generated.
 pub struct Store {

@@ -18,6 +18,9 @@ pub struct GeneratedCall {
     pub call: String,
     /// Whether the arguments depend on `n`.
     pub is_sized: bool,
+    /// Whether it calls a caller of the function: whether that calls it is to be seen.
+    #[serde(default)]
+    pub by_caller: bool,
 }
 
 /// A module of a crate.

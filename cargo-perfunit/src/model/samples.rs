@@ -330,7 +330,7 @@ pub fn workload(name: &str) -> GeneratedWorkload {
     let function = Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: "sum".into() };
     let (setup, call) = ("{ ((), (vec![1; n],)) }".into(), "sum(&lent.0)".into());
     GeneratedWorkload {
-        call: GeneratedCall { function, module, setup, call, is_sized: true },
+        call: GeneratedCall { function, module, setup, call, is_sized: true, by_caller: false },
         target: target(),
         name: name.into(),
         test: name.into(),

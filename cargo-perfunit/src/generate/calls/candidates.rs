@@ -253,11 +253,13 @@ fn generated(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Funct
         }
     }
     let index = maker.names.index;
+    let function = &index.functions[callable.id];
     GeneratedCall {
         function: wanted.clone(),
-        module: index.modules[index.functions[callable.id].module].place.clone(),
+        module: index.modules[function.module].place.clone(),
         setup: named(&format!("{{ ({}, {}) }}", tuple(&given), tuple(&lent))),
         call: named(&call),
         is_sized: made.is_sized,
+        by_caller: function.file != wanted.file || function.line != wanted.line,
     }
 }

@@ -1,7 +1,7 @@
 //! What a crate consists of: modules with their names, types, traits, impl blocks and functions.
 
 use super::conditions::Conditions;
-use super::syntax::{attributes, has_unsafe, imports};
+use super::syntax::{UnsafeWords, attributes, imports};
 use crate::model::ModulePlace;
 use crate::select::source::{bare, is_test};
 use std::collections::BTreeMap;
@@ -54,6 +54,18 @@ pub enum Shape {
     /// Names and fields of the variants.
     Enum(Vec<(String, Fields)>),
     Union,
+}
+
+impl Shape {
+    /// Those of a struct, or of all variants.
+    pub fn fields(&self) -> impl Iterator<Item = &Fields> {
+        let (of_struct, variants) = match self {
+            Self::Struct(fields) => (Some(fields), &[][..]),
+            Self::Enum(variants) => (None, &variants[..]),
+            Self::Union => (None, &[][..]),
+        };
+        of_struct.into_iter().chain(variants.iter().map(|(_, fields)| fields))
+    }
 }
 
 pub struct TypeDef {
@@ -115,6 +127,7 @@ pub struct Index {
     pub traits: Vec<TraitDef>,
     pub impls: Vec<ImplDef>,
     pub functions: Vec<FunctionDef>,
+    pub unsafe_words: UnsafeWords,
 }
 
 pub const ROOT: ModuleId = 0;
@@ -122,7 +135,8 @@ pub const ROOT: ModuleId = 0;
 impl Index {
     /// The crate of these files, each with its module path: `a::b`. Files of modules that are not compiled are left out.
     pub fn new(root: &str, files: &BTreeMap<String, (String, syn::File)>, conditions: &Conditions<'_>) -> Self {
-        let mut reader = Reader { index: Self::default(), files, conditions };
+        let unsafe_words = UnsafeWords::of(files.values().map(|(_, parsed)| parsed));
+        let mut reader = Reader { index: Self { unsafe_words, ..Self::default() }, files, conditions };
         if let Some((_, parsed)) = files.get(root) {
             let place = ModulePlace { file: root.to_owned(), inline: Vec::new() };
             reader.module(None, "", place, &parsed.items);
@@ -191,7 +205,7 @@ impl<'a> Reader<'a> {
         if !self.conditions.hold(attributes(item)) {
             return;
         }
-        if !matches!(item, Item::Mod(_)) && has_unsafe(item) {
+        if !matches!(item, Item::Mod(_)) && self.index.unsafe_words.are_in(item) {
             self.index.modules[module].has_unsafe = true;
         }
         match item {

@@ -4,7 +4,7 @@
 //! rely on. Code is recognised by names: rather too much is left out.
 
 use super::functions::{Callable, is_public};
-use super::index::{FunctionDef, FunctionId, Index, TypeId};
+use super::index::{FunctionDef, FunctionId, Index, TypeDef, TypeId};
 use super::names::{Definition, Names};
 use super::syntax::idents;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub struct Invariants {
     fragile: BTreeSet<FunctionId>,
     /// Functions that other crates can call.
     public: BTreeSet<FunctionId>,
-    /// Names in functions with unsafe code, those of types among them.
+    /// Names in functions with unsafe code, those of types among them, and of what is in these types.
     relied_on: BTreeSet<String>,
     /// By function the names in its body.
     in_bodies: Vec<BTreeSet<String>>,
@@ -27,13 +27,14 @@ impl Invariants {
             callables.iter().filter(|callable| is_public(names, callable)).map(|callable| callable.id).collect();
         let in_body = |function: &FunctionDef| function.body.as_ref().map(idents).unwrap_or_default();
         let in_bodies: Vec<BTreeSet<String>> = index.functions.iter().map(in_body).collect();
-        let is_unsafe = |id: FunctionId| in_bodies[id].contains("unsafe");
-        let mut relied_on = BTreeSet::new();
+        let is_unsafe = |id: FunctionId| !in_bodies[id].is_disjoint(&index.unsafe_words.words);
+        let mut relied_on = index.unsafe_words.in_macros.clone();
         for (id, function) in index.functions.iter().enumerate().filter(|(id, _)| is_unsafe(*id)) {
             relied_on.extend(idents(&function.signature));
             relied_on.extend(in_bodies[id].iter().cloned());
             relied_on.insert(function.owner_name(index));
         }
+        relied_on = with_parts(relied_on, index);
         let hidden: Vec<FunctionId> =
             callables.iter().map(|callable| callable.id).filter(|id| !public.contains(id)).collect();
         let is_fragile = |id: &FunctionId| is_raw(&index.functions[*id]) || is_unsafe(*id);
@@ -72,6 +73,25 @@ impl Invariants {
     pub fn relies_on_shape(&self, names: &Names<'_>, id: TypeId) -> bool {
         let is_hidden = names.path(&Definition::Type(id), None).is_none();
         is_hidden && self.relied_on.contains(&names.index.types[id].ident)
+    }
+
+    /// Whether the fields of a type that other crates cannot set must not be set.
+    pub fn relies_on_private_fields(&self, index: &Index, id: TypeId) -> bool {
+        let TypeDef { ident, module, .. } = &index.types[id];
+        index.modules[*module].has_unsafe || self.relied_on.contains(ident)
+    }
+}
+
+/// With the names in the types of these names: what holds of a value may rest on what holds of its fields.
+fn with_parts(mut names: BTreeSet<String>, index: &Index) -> BTreeSet<String> {
+    loop {
+        let before = names.len();
+        for of in index.types.iter().filter(|of| names.contains(&of.ident)).collect::<Vec<_>>() {
+            names.extend(of.shape.fields().flat_map(|fields| idents(fields)));
+        }
+        if names.len() == before {
+            return names;
+        }
     }
 }
 

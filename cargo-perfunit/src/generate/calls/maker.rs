@@ -390,6 +390,10 @@ impl Make for Maker<'_> {
         !self.invariants.relies_on_shape(self.names, id)
     }
 
+    fn may_set_private(&self, id: TypeId) -> bool {
+        !self.invariants.relies_on_private_fields(self.names.index, id)
+    }
+
     fn from(&self) -> ModuleId {
         self.from.get()
     }

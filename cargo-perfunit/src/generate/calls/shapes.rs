@@ -32,8 +32,7 @@ pub fn shaped(make: &dyn Make, kind: &Kind, reach: Reach, wish: &Wish<'_>) -> Ve
                 let visible = make.names().index.visibility(&field.vis, definition.module);
                 let is_public = matches!(field.vis, syn::Visibility::Public(_));
                 make.names().index.sees(Some(make.from()), visible)
-                    && (is_public
-                        || reach == Reach::Private && !make.names().index.modules[definition.module].has_unsafe)
+                    && (is_public || reach == Reach::Private && make.may_set_private(*id))
             };
             if fields.iter().all(is_in_reach) {
                 literal(make, &path, fields, (&place, &chosen), wish).into_iter().collect()

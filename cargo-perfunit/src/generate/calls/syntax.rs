@@ -4,7 +4,8 @@ use crate::select::source::bare;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::BTreeSet;
-use syn::{Attribute, Item, UseTree};
+use syn::visit::Visit;
+use syn::{Attribute, ImplItemMacro, Item, ItemMacro, Macro, UseTree};
 
 /// The attributes of an item.
 pub fn attributes(item: &Item) -> &[Attribute] {
@@ -26,24 +27,19 @@ pub fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether the word `unsafe` is in the code.
-pub fn has_unsafe(code: &impl ToTokens) -> bool {
-    fn search(tokens: TokenStream) -> bool {
-        tokens.into_iter().any(|token| match token {
-            TokenTree::Ident(word) => word == "unsafe",
-            TokenTree::Group(group) => search(group.stream()),
-            _ => false,
-        })
-    }
-    search(code.to_token_stream())
-}
-
-/// All names in the code.
+/// All names in the code, those of macros that it calls with their `!` besides.
 pub fn idents(code: &impl ToTokens) -> BTreeSet<String> {
     fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
-        for token in tokens {
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
             match token {
-                TokenTree::Ident(word) => drop(found.insert(bare(&word))),
+                TokenTree::Ident(word) => {
+                    let word = bare(&word);
+                    if matches!(tokens.peek(), Some(TokenTree::Punct(next)) if next.as_char() == '!') {
+                        found.insert(called(&word));
+                    }
+                    found.insert(word);
+                }
                 TokenTree::Group(group) => collect(group.stream(), found),
                 _ => {}
             }
@@ -52,6 +48,72 @@ pub fn idents(code: &impl ToTokens) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     collect(code.to_token_stream(), &mut found);
     found
+}
+
+/// A macro where it is called, among [`idents`].
+fn called(name: &str) -> String {
+    format!("{name}!")
+}
+
+/// What in a crate is unsafe by its words.
+#[derive(Default)]
+pub struct UnsafeWords {
+    /// `unsafe`, and calls of the crate's own macros that write it.
+    pub words: BTreeSet<String>,
+    /// All names in such macros, and in what is handed to them beside functions.
+    pub in_macros: BTreeSet<String>,
+}
+
+impl UnsafeWords {
+    pub fn of<'a>(files: impl Iterator<Item = &'a syn::File>) -> Self {
+        let mut macros = Macros::default();
+        files.for_each(|file| macros.visit_file(file));
+        let mut words = BTreeSet::from(["unsafe".to_owned()]);
+        loop {
+            let is_new = |(name, inside): &&(String, BTreeSet<String>)| {
+                !words.contains(&called(name)) && !inside.is_disjoint(&words)
+            };
+            let more: Vec<String> = macros.defined.iter().filter(is_new).map(|(name, _)| called(name)).collect();
+            if more.is_empty() {
+                break;
+            }
+            words.extend(more);
+        }
+        let all = macros.defined.into_iter().chain(macros.called);
+        let in_macros = all.filter(|(name, _)| words.contains(&called(name))).flat_map(|(_, inside)| inside).collect();
+        Self { words, in_macros }
+    }
+
+    pub fn are_in(&self, code: &impl ToTokens) -> bool {
+        !idents(code).is_disjoint(&self.words)
+    }
+}
+
+/// Macros of a crate, and calls of macros in the place of items, each with the names inside.
+#[derive(Default)]
+struct Macros {
+    defined: Vec<(String, BTreeSet<String>)>,
+    called: Vec<(String, BTreeSet<String>)>,
+}
+
+impl Macros {
+    fn call(&mut self, call: &Macro) {
+        let name = call.path.segments.last().map(|last| bare(&last.ident)).unwrap_or_default();
+        self.called.push((name, idents(&call.tokens)));
+    }
+}
+
+impl<'ast> Visit<'ast> for Macros {
+    fn visit_item_macro(&mut self, item: &'ast ItemMacro) {
+        match &item.ident {
+            Some(ident) => self.defined.push((bare(ident), idents(&item.mac.tokens))),
+            None => self.call(&item.mac),
+        }
+    }
+
+    fn visit_impl_item_macro(&mut self, item: &'ast ImplItemMacro) {
+        self.call(&item.mac);
+    }
 }
 
 /// The names that a `use` brings in, each with its path.

@@ -138,6 +138,49 @@ fn read(place: &cursor::Place) -> u8 {{ {body} }}"
 }
 
 #[test]
+fn what_macros_of_the_crate_write_may_be_unsafe_code() {
+    let text = |body: &str| {
+        format!(
+            "macro_rules! at {{ ($items:expr, $at:expr) => {{ {body} }} }}
+macro_rules! first {{ ($items:expr, $count:expr) => {{ at!($items, $count) }} }}
+fn head(items: &[u64]) -> u64 {{ first!(items, 1) }}
+macro_rules! slots {{ ($name:ident) => {{ fn slot(of: &$name) -> u64 {{ at!(of.items, of.at) }} }} }}
+slots!(Place);
+pub struct Place {{ at: usize }}
+impl Place {{ pub fn next(&self) -> usize {{ 0 }} }}"
+        )
+    };
+    let (safe, not) = (text("$items[$at]"), text("unsafe { *$items.get_unchecked($at) }"));
+    let items = "std::iter::Iterator::collect::<std::vec::Vec<_>>((0..n).map(|i: usize| ((i % 1000) as u64)))";
+    check(&[("src/lib.rs", &safe)], "head", &[&format!("{{ ((), ({items},)) }} => super::head(lent.0.as_slice())")]);
+    check(&[("src/lib.rs", &not)], "head", &["ReliesOnInvariants"]);
+    check(&[("src/lib.rs", &safe)], "next", &["{ ((), (Place { at: (n / 2) },)) } => Place::next(&lent.0)"]);
+    check(&[("src/lib.rs", &not)], "next", &["NoValue { of: \"&Place\" }"]);
+}
+
+#[test]
+fn private_fields_are_not_set_that_unsafe_code_elsewhere_relies_on() {
+    let text = |body: &str| {
+        format!(
+            "mod span {{
+    #[derive(Clone)]
+    pub struct Span {{ start: usize }}
+    impl Span {{ pub fn twice(&self) -> usize {{ 0 }} }}
+}}
+pub use span::Span;
+mod text {{
+    pub struct Text {{ of: crate::Span }}
+    impl Text {{ pub fn read(&self) -> u8 {{ {body} }} }}
+}}
+pub use text::Text;"
+        )
+    };
+    check(&[("src/lib.rs", &text("0"))], "twice", &["{ ((), (Span { start: (n / 2) },)) } => Span::twice(&lent.0)"]);
+    let of_unsafe = text("unsafe { *DATA.as_ptr() }");
+    check(&[("src/lib.rs", &of_unsafe)], "twice", &["NoValue { of: \"&Span\" }"]);
+}
+
+#[test]
 fn formatting_goes_through_a_string() {
     let text = "pub struct Name(pub &'static str);
 impl std::fmt::Display for Name {

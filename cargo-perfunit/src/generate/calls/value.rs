@@ -162,6 +162,9 @@ pub trait Make {
     /// Whether a value of a type may be made up of its fields, as far as they can be set.
     fn may_shape(&self, id: TypeId) -> bool;
 
+    /// Whether these may be private ones.
+    fn may_set_private(&self, id: TypeId) -> bool;
+
     /// The module that they are made for.
     fn from(&self) -> ModuleId;
 }

@@ -45,8 +45,11 @@ pub struct Ladder<'a> {
 
 impl Ladder<'_> {
     /// The sizes with which a candidate is a workload; or why it is none with the smallest. `counts` says whether its
-    /// function counts its calls.
+    /// function counts its calls: a constant one cannot.
     pub fn climb(&self, candidate: &Candidate, counts: bool) -> Tried<Vec<Rung>, NotGenerated> {
+        if candidate.call.by_caller && !counts {
+            return Err(Stop::Because(NotGenerated::NotExecuted));
+        }
         let mut rungs: Vec<Rung> = Vec::new();
         let sizes = if candidate.call.is_sized { &SIZES[..] } else { &SIZES[..1] };
         for n in sizes {

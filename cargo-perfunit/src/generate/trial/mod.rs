@@ -145,7 +145,8 @@ mod tests {
     fn climbed(name: &str, rungs: &[(usize, u64)]) -> (Candidate, Vec<Rung>) {
         let module = ModulePlace { file: "src/lib.rs".to_owned(), inline: Vec::new() };
         let (setup, call) = ("{ (n,) }".to_owned(), "f(input.0)".to_owned());
-        let call = GeneratedCall { function: function("f"), module, setup, call, is_sized: rungs.len() > 1 };
+        let call =
+            GeneratedCall { function: function("f"), module, setup, call, is_sized: rungs.len() > 1, by_caller: false };
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
         let rungs = rungs.iter().map(|(n, ns)| Rung::new(*n, *ns)).collect();
         (Candidate { call, number: 0, target, name: name.to_owned(), test: format!("m::{name}") }, rungs)

@@ -199,14 +199,17 @@ impl Confirmation<'_, '_> {
     /// What fresh values say in the end.
     fn answer(&mut self, open: &Open, measurement: Measurement) -> Result<Ended> {
         let end = measurement.finish();
-        let (doubt, least) = match open.question {
+        let doubt = match open.question {
             Question::FirstCall => return Ok(end),
             Question::Pairs(_) if is_small(&end) => return self.judged_closer(open, measurement, end),
-            Question::Pairs(places) => (doubt(&end, places), 0.0),
-            Question::Small => (Some(Doubt::Usual), least_instructions(&end)),
+            Question::Pairs(places) => doubt(&end, places),
+            Question::Small => Some(Doubt::Usual),
         };
         match doubt.filter(|_| has_changed(&end)) {
-            Some(doubt) => Ok(beyond_places(end, doubt, self.instructions(open, least)?)),
+            Some(doubt) => {
+                let instructions = self.instructions(open, least_instructions(&end, doubt))?;
+                Ok(beyond_places(end, doubt, instructions))
+            }
             None => Ok(end),
         }
     }
@@ -215,7 +218,7 @@ impl Confirmation<'_, '_> {
     /// the change.
     fn judged_closer(&mut self, open: &Open, measurement: Measurement, end: Ended) -> Result<Ended> {
         let Some(mut closer) = measurement.judged_from(LEAST_NS_BY_INSTRUCTIONS) else { return Ok(end) };
-        let instructions = self.instructions(open, least_instructions(&end))?;
+        let instructions = self.instructions(open, least_instructions(&end, Doubt::Usual))?;
         if !is_likewise(&end, &instructions) {
             return Ok(end);
         }

@@ -72,6 +72,7 @@ impl fmt::Display for Reason {
                     }
                     Err(why) => write!(f, "its instructions were not counted: {why}"),
                     Ok(MetricVerdict::Same) => f.write_str("it executes the same instructions"),
+                    Ok(MetricVerdict::ChangedBelowThreshold) => f.write_str("its instructions hardly changed"),
                     Ok(_) => f.write_str("its instructions did not change the same way"),
                 }
             }

@@ -87,7 +87,8 @@ pub fn unless_contrary(mut explanation: Explanation, change: f64) -> Explanation
         explanation.responsible.clear();
         explanation.causes.clear();
         explanation.notes.retain(|note| !matches!(note, ExplanationNote::InTest { .. }));
-        explanation.notes.insert(0, ExplanationNote::OtherWay { change: found.estimate / explanation.cost.base });
+        let change = found.estimate / explanation.cost.base;
+        explanation.notes.insert(0, ExplanationNote::OtherWay { engine: explanation.engine, change });
     }
     explanation
 }

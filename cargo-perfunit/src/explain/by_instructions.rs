@@ -1,6 +1,6 @@
 //! Explains by instructions: what was measured, run in callgrind, attributed by its debug information.
 
-use super::assemble::{Known, told};
+use super::assemble::{Known, told, unless_contrary};
 use super::attribute::attribute_estimated;
 use super::causes::{Facts, add_causes};
 use super::differences::differences;
@@ -77,7 +77,8 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let counting = Counting { inquiry, bench: &bench, lined: &lined, facts: &facts };
     let progress = Progress::bar(context.terminal, "Explaining", questions.len());
     let mut answers = Answers::default();
-    for Question { test, .. } in questions {
+    for question in questions {
+        let test = &question.test;
         if interrupt::requested() {
             break;
         }
@@ -88,7 +89,9 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             // Nobody asked for it: it is given no more time than one process would have.
             let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
             let deadline = inquiry.end().into_iter().chain(end).min();
-            apart(one(&counting, &Config { deadline, ..config.clone() }, test))?
+            let config = Config { deadline, ..config.clone() };
+            let told = |explanation| unless_contrary(explanation, question.change);
+            apart(one(&counting, &config, test))?.map(told)
         };
         answers.tests.insert(test.clone(), answer);
         progress.advance();

@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(unless_contrary(explanation(), 0.01), explanation());
         let contrary = unless_contrary(explanation(), -0.01);
         assert!(contrary.why_nobody().is_some() && !explanation().responsible.is_empty(), "{contrary:?}");
-        assert!(matches!(contrary.notes[0], ExplanationNote::OtherWay { change } if change > 1.0), "{contrary:?}");
+        assert!(matches!(contrary.notes[0], ExplanationNote::OtherWay { change, .. } if change > 1.0), "{contrary:?}");
     }
 
     #[test]

@@ -9,8 +9,12 @@ use serde::{Deserialize, Serialize};
 pub enum ExplanationNote {
     /// Calls that found no room in the call tree: their time is their callers'.
     NoRoom { calls: u64 },
-    /// With probes the test changes by this fraction, the other way than without them.
-    OtherWay { change: f64 },
+    /// What was counted changes by this fraction, the other way than the test's time.
+    OtherWay {
+        #[serde(default)]
+        engine: Engine,
+        change: f64,
+    },
     /// What was counted shows no difference.
     DoesNotShow { engine: Engine },
     /// With probes the test takes so many times as long, their own time left out.

@@ -57,9 +57,14 @@ impl Display for ExplanationNote {
             Self::DoesNotShow { engine: Engine::Callgrind } => {
                 f.write_str("both versions execute about as many instructions")
             }
-            Self::OtherWay { change } => write!(
+            Self::OtherWay { engine: Engine::Probes, change } => write!(
                 f,
                 "with probes the test changes by {}, the other way than without them: its functions' times do not explain it",
+                format::percent(*change)
+            ),
+            Self::OtherWay { engine: Engine::Callgrind, change } => write!(
+                f,
+                "its instructions change by {}, the other way than its time, which they do not explain",
                 format::percent(*change)
             ),
             Self::Distorted { factor } => write!(

@@ -9,7 +9,7 @@ const MACROS: [&str; 3] = ["fn_path", "function_name", "function_path"];
 pub fn is_asked_for(body: &TokenStream) -> bool {
     let trees: Vec<TokenTree> = body.clone().into_iter().collect();
     let inside = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if is_asked_for(&group.stream()));
-    trees.windows(3).any(|window| asks(window)) || trees.iter().any(inside)
+    trees.windows(3).any(asks) || trees.iter().any(inside)
 }
 
 fn asks(window: &[TokenTree]) -> bool {

@@ -5,9 +5,10 @@
 //! unless it is the test's own.
 
 use super::causes;
+use super::figures::{self, Words};
 use super::format::{self, Glyphs, count, one_line};
 use super::responsible;
-use crate::model::{Function, Outcome, Why};
+use crate::model::{Function, Metric, Outcome, Verdict, Why};
 
 /// What made tests slower or faster.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,9 +58,12 @@ impl Group<'_> {
         }
     }
 
-    /// `63 tests slower, +2.0 % to +1247 %`.
-    pub fn tests(&self, word: &str) -> String {
+    /// `63 tests slower, +2.0 % to +1247 %`; without the changes where other metrics than time decide.
+    pub fn tests(&self, verdict: Verdict, gates: &[Metric]) -> String {
+        let words = Words::of(gates);
+        let word = figures::word(verdict, words);
         let changes = self.tests.iter().filter_map(|outcome| outcome.measured.as_ref());
+        let changes = changes.filter(|_| words == Words::OfTime);
         let mut changes: Vec<f64> = changes.map(|measured| measured.change.estimate).collect();
         changes.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
         let range = match (changes.first(), changes.last()) {
@@ -187,7 +191,9 @@ mod tests {
     #[track_caller]
     fn check(tests: &[Outcome], expected: &[&str]) {
         let tests: Vec<&Outcome> = tests.iter().collect();
-        let said = groups(&tests).into_iter().map(|group| format!("{}: {}", group.name(), group.tests("slower")));
+        let said = groups(&tests)
+            .into_iter()
+            .map(|group| format!("{}: {}", group.name(), group.tests(Verdict::Slower, &[Metric::Time])));
         assert_eq!(said.collect::<Vec<_>>(), expected);
     }
 

@@ -6,7 +6,7 @@ use super::metrics;
 use super::responsible;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{COLUMNS, Row};
-use crate::model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Sides, Verdict};
+use crate::model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Run, Sides, Verdict};
 use anstyle::Style;
 use std::cmp::Ordering;
 
@@ -39,15 +39,15 @@ fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
 }
 
 /// The row of one test.
-pub fn row(outcome: &Outcome, words: Words, detail: Detail, glyphs: Glyphs) -> Row {
-    let (status, style) = status(outcome.verdict, words);
+pub fn row(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Row {
+    let (status, style) = status(outcome.verdict, Words::of(gates));
     Row {
         status,
         style,
         name: test_id(&outcome.test),
         cells: outcome.measured.as_ref().map(|m| cells(m, style, glyphs)).unwrap_or_default(),
         remark: outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string())),
-        details: details(outcome, detail, glyphs),
+        details: details(outcome, gates, detail, glyphs),
     }
 }
 
@@ -153,12 +153,19 @@ pub fn phrase(measured: &Measured) -> String {
     format!("{estimate}{difference} [{low}, {high}]{remark}")
 }
 
-fn details(outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Vec<String> {
+/// What decided on a test, in one phrase: its change in time, and the changes of other metrics that decide.
+pub fn decided(outcome: &Outcome, run: &Run) -> String {
+    let time = outcome.measured.as_ref().map(phrase);
+    let others = metrics::deciding(outcome, run.gates_of(outcome));
+    time.into_iter().chain(others).collect::<Vec<_>>().join(", ")
+}
+
+fn details(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Vec<String> {
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
     let responsible = responsible.chain(unexplained(outcome));
     if detail == Detail::Brief {
-        return metrics::changed(outcome, glyphs).into_iter().chain(check).chain(responsible).collect();
+        return metrics::changed(outcome, gates, glyphs).into_iter().chain(check).chain(responsible).collect();
     }
     let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
     let selected = outcome.selected_because.as_ref();

@@ -1,6 +1,6 @@
 //! Generated calls, in words: what they compare, and why there are none for some functions.
 
-use super::figures::{self, Detail, Words, phrase, row};
+use super::figures::{self, Detail, Words, row};
 use super::format::{Glyphs, count, one_line};
 use super::screen::Screen;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
@@ -107,14 +107,14 @@ pub fn is_bad(run: &Run) -> bool {
 /// The calls that got slower or faster, with what to say of them.
 pub fn items(run: &Run) -> Vec<(String, String)> {
     let Some(generated) = &run.generated else { return Vec::new() };
-    let outcomes = generated.run().into_iter().flat_map(|run| &run.outcomes);
-    let changed = outcomes.filter(|outcome| outcome.verdict.is_change());
+    let Some(compared) = generated.run() else { return Vec::new() };
+    let changed = compared.outcomes.iter().filter(|outcome| outcome.verdict.is_change());
     let said = |outcome: &Outcome| {
-        let word = figures::word(outcome.verdict, Words::of(&run.all_gates()));
+        let word = figures::word(outcome.verdict, Words::of(compared.gates_of(outcome)));
         let responsible =
             outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
         let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
-        format!("{word}, {}{responsible}", outcome.measured.as_ref().map(phrase).unwrap_or_default())
+        format!("{word}, {}{responsible}", figures::decided(outcome, compared))
     };
     changed.map(|outcome| (called(generated, outcome), said(outcome))).collect()
 }
@@ -156,7 +156,7 @@ pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
 }
 
 fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
-    let mut row = row(outcome, Words::of(compared.gates_of(outcome)), detail, glyphs);
+    let mut row = row(outcome, compared.gates_of(outcome), detail, glyphs);
     let calls =
         generated.generation.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
     row.remark = row.remark.or(calls);

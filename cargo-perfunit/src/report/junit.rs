@@ -10,7 +10,7 @@ use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
 use super::{generated, growth as grown, metrics, ratchet, responsible, uncovered, undecided};
-use crate::model::{Outcome, Run, TargetId, Verdict, VersionName, variant_name};
+use crate::model::{Function, Outcome, Run, TargetId, Uncovered, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
     for outcome in &run.outcomes {
         let target = &outcome.test.target;
         let suite = suites.entry(target).or_insert_with(|| suite(target, run));
-        suite.add_test_case(case(outcome, denied));
+        suite.add_test_case(case(outcome, run, denied));
     }
     let mut report = Report::new("cargo-perfunit");
     report.add_test_suites(
@@ -58,7 +58,7 @@ fn ratchet(run: &Run, denied: Denied) -> Option<TestSuite> {
     let mut suite = TestSuite::new(one_line(&format!("ratchet {}", found.version.label)));
     if let Ok(second) = &found.comparison {
         let compared = second.outcomes.iter().filter(|outcome| outcome.measured.is_some());
-        suite.add_test_cases(compared.map(|outcome| case(outcome, denied)));
+        suite.add_test_cases(compared.map(|outcome| case(outcome, second, denied)));
     } else {
         let failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
         let mut status = if ratchet::is_bad(run) { failed } else { TestCaseStatus::skipped() };
@@ -73,9 +73,9 @@ fn ratchet(run: &Run, denied: Denied) -> Option<TestSuite> {
 fn generated(run: &Run, denied: Denied) -> Option<TestSuite> {
     let (found, headline) = (run.generated.as_ref()?, generated::headline(run)?);
     let mut suite = TestSuite::new("generated");
-    let compared = found.run().into_iter().flat_map(|run| &run.outcomes).filter(|outcome| outcome.measured.is_some());
-    for outcome in compared {
-        let mut call = case(outcome, denied);
+    let compared = found.run().into_iter().flat_map(|run| run.outcomes.iter().map(move |outcome| (outcome, run)));
+    for (outcome, compared) in compared.filter(|(outcome, _)| outcome.measured.is_some()) {
+        let mut call = case(outcome, compared, denied);
         if !denied.generated {
             call.status = TestCaseStatus::success();
         }
@@ -93,49 +93,39 @@ fn generated(run: &Run, denied: Denied) -> Option<TestSuite> {
 /// A case for each changed function that no test executes.
 fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
     let headline = uncovered::headline(&run.selection)?;
-    let mut suite = TestSuite::new("uncovered");
-    for uncovered in &run.selection.uncovered {
-        let mut status = if denied.uncovered {
-            TestCaseStatus::non_success(NonSuccessKind::Failure)
-        } else {
-            TestCaseStatus::skipped()
-        };
-        if denied.uncovered {
-            status.set_type("uncovered");
-        }
-        status.set_message(format!(
-            "executed by no test: {} ({})",
-            uncovered::because(uncovered),
-            grown::place(&uncovered.function)
-        ));
-        let mut case = TestCase::new(one_line(&uncovered.function.name), status);
-        case.set_classname(uncovered.function.package.as_str());
-        suite.add_test_case(case);
-    }
-    suite.add_property(Property::new("uncovered", headline));
-    Some(suite)
+    let said = |uncovered: &'_ Uncovered| format!("executed by no test: {}", uncovered::because(uncovered));
+    let functions = run.selection.uncovered.iter().map(|uncovered| (&uncovered.function, said(uncovered)));
+    Some(functions_suite("uncovered", headline, denied.uncovered, functions))
 }
 
 /// A case for each function whose work grows with a larger power than before.
 fn growth(run: &Run, denied: Denied) -> Option<TestSuite> {
     let headline = grown::headline(run)?;
-    let mut suite = TestSuite::new("growth");
-    for finding in run.growing() {
-        let mut status = if denied.growth {
-            TestCaseStatus::non_success(NonSuccessKind::Failure)
-        } else {
-            TestCaseStatus::skipped()
-        };
-        if denied.growth {
-            status.set_type("growth");
+    let functions = run.growing().map(|finding| (&finding.function, grown::said(finding)));
+    Some(functions_suite("growth", headline, denied.growth, functions))
+}
+
+/// A case for each function, with what is said of it; they have failed if that is denied.
+fn functions_suite<'a>(
+    name: &str,
+    headline: String,
+    is_denied: bool,
+    functions: impl Iterator<Item = (&'a Function, String)>,
+) -> TestSuite {
+    let mut suite = TestSuite::new(name);
+    for (function, said) in functions {
+        let failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let mut status = if is_denied { failed } else { TestCaseStatus::skipped() };
+        if is_denied {
+            status.set_type(name);
         }
-        status.set_message(format!("{} ({})", grown::said(finding), grown::place(&finding.function)));
-        let mut case = TestCase::new(one_line(&finding.function.name), status);
-        case.set_classname(finding.function.package.as_str());
+        status.set_message(format!("{said} ({})", grown::place(function)));
+        let mut case = TestCase::new(one_line(&function.name), status);
+        case.set_classname(function.package.as_str());
         suite.add_test_case(case);
     }
-    suite.add_property(Property::new("growth", headline));
-    Some(suite)
+    suite.add_property(Property::new(name, headline));
+    suite
 }
 
 /// A case for each answer that was asked for and could not be had.
@@ -155,19 +145,19 @@ fn version(version: &VersionName) -> String {
     one_line(&format!("{} ({}{changes})", version.label, short_commit(&version.commit)))
 }
 
-fn case(outcome: &Outcome, denied: Denied) -> TestCase {
-    let mut case = TestCase::new(outcome.test.name.as_str(), status(outcome, denied));
+fn case(outcome: &Outcome, run: &Run, denied: Denied) -> TestCase {
+    let mut case = TestCase::new(outcome.test.name.as_str(), status(outcome, run, denied));
     case.set_classname(outcome.test.target.to_string());
     if let Some(measured) = &outcome.measured {
         case.set_time(Duration::try_from_secs_f64(measured.head_ns / 1e9).unwrap_or_default());
         if matches!(case.status, TestCaseStatus::Success { .. }) {
-            case.set_system_out(lines(outcome).join("\n"));
+            case.set_system_out(lines(outcome, run).join("\n"));
         }
     }
     case
 }
 
-fn status(outcome: &Outcome, denied: Denied) -> TestCaseStatus {
+fn status(outcome: &Outcome, run: &Run, denied: Denied) -> TestCaseStatus {
     let failed = match outcome.verdict {
         Verdict::Slower => true,
         Verdict::Inconclusive => denied.is_open(outcome),
@@ -183,7 +173,7 @@ fn status(outcome: &Outcome, denied: Denied) -> TestCaseStatus {
         return TestCaseStatus::success();
     }
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    let lines = lines(outcome);
+    let lines = lines(outcome, run);
     let kind = if is_failing(outcome) { "failing".to_owned() } else { variant_name(outcome.verdict) };
     status.set_type(kind).set_message(lines[0].as_str()).set_description(lines.join("\n"));
     status
@@ -198,8 +188,9 @@ fn why_not(outcome: &Outcome) -> String {
 }
 
 /// The verdict in a line, then what is known besides: how sure it is, work, responsible functions, remarks.
-fn lines(outcome: &Outcome) -> Vec<String> {
+fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
     let glyphs = Glyphs::Unicode;
+    let work = metrics::changed(outcome, run.gates_of(outcome), glyphs);
     let verdict = variant_name(outcome.verdict);
     let figures = outcome.measured.as_ref().map(|measured| {
         let [base, head] = times(measured, glyphs);
@@ -217,7 +208,7 @@ fn lines(outcome: &Outcome) -> Vec<String> {
     } else {
         format!("{verdict}{}", figures.unwrap_or_default())
     };
-    let rest = reason.into_iter().chain(sure).chain(metrics::changed(outcome, glyphs)).chain(check).chain(responsible);
+    let rest = reason.into_iter().chain(sure).chain(work).chain(check).chain(responsible);
     let rest = rest.chain(unexplained(outcome));
     let notes = outcome.notes.iter().map(|note| one_line(&note.to_string()));
     std::iter::once(first).chain(rest).chain(notes).collect()

@@ -27,7 +27,8 @@ pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
         let [base, head] = times(measured, glyphs);
         format!("{base} {} {head}  {}", glyphs.arrow(), phrase(measured))
     });
-    let parts: Vec<String> = [Some(test), time, metrics::changed(outcome, glyphs)].into_iter().flatten().collect();
+    let parts: Vec<String> =
+        [Some(test), time, metrics::changed(outcome, gates, glyphs)].into_iter().flatten().collect();
     Line { tone, word, text: parts.join("  ") }
 }
 

@@ -7,7 +7,7 @@
 mod escape;
 
 pub(super) use self::escape::{code, plain};
-use super::by_cause::{self, Responsible};
+use super::by_cause::{self, Group, Responsible};
 use super::caveats;
 use super::counts::Unmeasured;
 use super::failing;
@@ -21,8 +21,8 @@ use super::undecided;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
 use crate::model::{
-    CrossCheck, Explanation, Function, Measured, Mode, Outcome, Repeat, Run, Selection, Side, Verdict, VersionName,
-    variant_name,
+    CrossCheck, Explanation, Function, GrowthFinding, Measured, Mode, Outcome, Repeat, Run, Selection, Side, Verdict,
+    VersionName, variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -51,14 +51,16 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     }
     uncovered(run, &mut page);
     growth(run, &mut page);
-    by_cause(run, words, &mut page);
+    by_cause(run, &mut page);
     for (verdict, shown) in [(Verdict::Slower, SLOWER), (Verdict::Faster, FASTER), (Verdict::Inconclusive, 0)] {
         section(run, verdict, shown, words, &mut page);
     }
     ratchet(run, &mut page);
     generated(run, &mut page);
-    for line in undecided::lines(run, rendering.denied) {
-        let _ = writeln!(page, "\n**Undecided**: {}.", plain(&line));
+    let undecided = undecided::lines(run, rendering.denied);
+    if !undecided.is_empty() {
+        page.push_str("\n**Undecided**:\n\n");
+        items(undecided.iter().map(|line| plain(line)), &mut page);
     }
     details(run, &mut page);
     page
@@ -118,11 +120,18 @@ fn failing(run: &Run, page: &mut String) {
     let Some(headline) = failing::headline(run) else { return };
     let _ = writeln!(page, "\n{headline}:\n");
     let tests: Vec<&Outcome> = run.failing(Side::Head).collect();
-    for outcome in tests.iter().take(ITEMS) {
-        let _ = writeln!(page, "- {}: {}", code(&outcome.test.to_string()), code(&failing::said(outcome)));
+    let item = |outcome: &&Outcome| format!("{}: {}", code(&outcome.test.to_string()), code(&failing::said(outcome)));
+    items(tests.iter().map(item), page);
+}
+
+/// The first of several items, and how many more there are.
+fn items(all: impl ExactSizeIterator<Item = String>, page: &mut String) {
+    let more = all.len().saturating_sub(ITEMS);
+    for item in all.take(ITEMS) {
+        let _ = writeln!(page, "- {item}");
     }
-    if tests.len() > ITEMS {
-        let _ = writeln!(page, "- ... and {} more", tests.len() - ITEMS);
+    if more > 0 {
+        let _ = writeln!(page, "- ... and {more} more");
     }
 }
 
@@ -130,32 +139,22 @@ fn failing(run: &Run, page: &mut String) {
 fn ratchet(run: &Run, page: &mut String) {
     let Some(headline) = ratchet::headline(run) else { return };
     let _ = writeln!(page, "\n**Ratchet**: {}.", plain(&headline));
-    let items = ratchet::items(run);
-    if !items.is_empty() {
+    let lost = ratchet::items(run);
+    if !lost.is_empty() {
         page.push('\n');
     }
-    for (outcome, said) in items.iter().take(ITEMS) {
-        let _ = writeln!(page, "- {}: {}", code(&outcome.test.to_string()), code(said));
-    }
-    if items.len() > ITEMS {
-        let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);
-    }
+    items(lost.iter().map(|(outcome, said)| format!("{}: {}", code(&outcome.test.to_string()), code(said))), page);
 }
 
 /// What the comparison of generated calls says.
 fn generated(run: &Run, page: &mut String) {
     let Some(headline) = generated::headline(run) else { return };
     let _ = writeln!(page, "\n**Generated calls**: {}.", plain(&headline));
-    let items = generated::items(run);
-    if !items.is_empty() {
+    let calls = generated::items(run);
+    if !calls.is_empty() {
         page.push('\n');
     }
-    for (call, said) in items.iter().take(ITEMS) {
-        let _ = writeln!(page, "- {}: {}", code(call), code(said));
-    }
-    if items.len() > ITEMS {
-        let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);
-    }
+    items(calls.iter().map(|(call, said)| format!("{}: {}", code(call), code(said))), page);
 }
 
 /// The changed functions that no test executes, and those that are not compiled.
@@ -183,19 +182,15 @@ fn growth(run: &Run, page: &mut String) {
     }
     let Some(headline) = growth::headline(run) else { return };
     let _ = writeln!(page, "\n**{headline}**:\n");
-    for finding in run.growing().take(ITEMS) {
+    let item = |finding: &GrowthFinding| {
         let place = growth::place(&finding.function);
-        let _ =
-            writeln!(page, "- {} ({}): {}", code(&finding.function.name), code(&place), plain(&growth::said(finding)));
-    }
-    let more = run.growing().count().saturating_sub(ITEMS);
-    if more > 0 {
-        let _ = writeln!(page, "- ... and {more} more");
-    }
+        format!("{} ({}): {}", code(&finding.function.name), code(&place), plain(&growth::said(finding)))
+    };
+    items(run.growing().map(item).collect::<Vec<_>>().into_iter(), page);
 }
 
 /// A line for each cause of several slower tests, and one for what is only probably slower.
-fn by_cause(run: &Run, words: Words, page: &mut String) {
+fn by_cause(run: &Run, page: &mut String) {
     let probable = run.probably_slower().count();
     if probable > 0 {
         let _ = writeln!(page, "\n**{} probably slower, not confirmed: budget used up.**", count(probable, "test"));
@@ -206,12 +201,9 @@ fn by_cause(run: &Run, words: Words, page: &mut String) {
         return;
     }
     page.push('\n');
-    for group in groups.iter().take(ITEMS) {
-        let _ = writeln!(page, "- {}: {}", code(&group.name()), group.tests(&word(Verdict::Slower, words)));
-    }
-    if groups.len() > ITEMS {
-        let _ = writeln!(page, "- ... and {} more", groups.len() - ITEMS);
-    }
+    let gates = run.all_gates();
+    let item = |group: &Group<'_>| format!("{}: {}", code(&group.name()), group.tests(Verdict::Slower, &gates));
+    items(groups.iter().map(item), page);
 }
 
 /// The tests with a verdict, so many of them in sight.
@@ -221,20 +213,20 @@ fn section(run: &Run, verdict: Verdict, shown: usize, words: Words, page: &mut S
     let word = word(verdict, words);
     if !shown.is_empty() {
         page.push('\n');
-        table(shown, &word, page);
+        table(shown, run, &word, page);
     }
     if !folded.is_empty() {
         let more = if shown.is_empty() { "" } else { " more" };
-        fold(&format!("{}{more} {word}", folded.len()), page, |page| table(folded, &word, page));
+        fold(&format!("{}{more} {word}", folded.len()), page, |page| table(folded, run, &word, page));
     }
 }
 
 /// A row for each test, as long as there is room.
-fn table(tests: &[&Outcome], word: &str, page: &mut String) {
+fn table(tests: &[&Outcome], run: &Run, word: &str, page: &mut String) {
     let _ = writeln!(page, "| {word} | base | head | change | interval | responsible |");
     page.push_str("|---|--:|--:|--:|---|---|\n");
     for (index, outcome) in tests.iter().enumerate() {
-        let row = row(outcome);
+        let row = row(outcome, run);
         if page.len() + row.len() > ROOM {
             let _ = writeln!(page, "\n... and {} more.", tests.len() - index);
             return;
@@ -243,11 +235,11 @@ fn table(tests: &[&Outcome], word: &str, page: &mut String) {
     }
 }
 
-fn row(outcome: &Outcome) -> String {
+fn row(outcome: &Outcome, run: &Run) -> String {
     let cells = outcome.measured.as_ref().map_or_else(Default::default, figures);
     let [base, head, change, interval] = cells;
     let test = code(&outcome.test.to_string());
-    format!("| {test} | {base} | {head} | {change} | {interval} | {} |\n", remarks(outcome).join("<br>"))
+    format!("| {test} | {base} | {head} | {change} | {interval} | {} |\n", remarks(outcome, run).join("<br>"))
 }
 
 fn figures(measured: &Measured) -> [String; 4] {
@@ -265,9 +257,9 @@ fn figures(measured: &Measured) -> [String; 4] {
 }
 
 /// The responsible function, and what else to know.
-fn remarks(outcome: &Outcome) -> Vec<String> {
+fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
     let responsible = outcome.explanation.as_ref().and_then(responsible);
-    let work = metrics::changed(outcome, Glyphs::Unicode).map(|work| plain(&work));
+    let work = metrics::changed(outcome, run.gates_of(outcome), Glyphs::Unicode).map(|work| plain(&work));
     let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
     let suspect = suspect.map(|check| plain(&check.to_string()));
     let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
@@ -340,13 +332,8 @@ fn unmeasured(run: &Run) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join(", "))
 }
 
-fn list(word: &str, items: &[impl ToString], page: &mut String) {
-    for item in items.iter().take(ITEMS) {
-        let _ = writeln!(page, "- {word}: {}", code(&item.to_string()));
-    }
-    if items.len() > ITEMS {
-        let _ = writeln!(page, "- ... and {} more", items.len() - ITEMS);
-    }
+fn list(word: &str, all: &[impl ToString], page: &mut String) {
+    items(all.iter().map(|item| format!("{word}: {}", code(&item.to_string()))), page);
 }
 
 /// The command that makes the same comparison again, for a shell at the root of the repository.

@@ -4,17 +4,27 @@ use super::format::{self, Glyphs};
 use crate::model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics that changed by the threshold or more, and otherwise than time did: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`.
-/// Time stands in the row.
-pub fn changed(outcome: &Outcome, glyphs: Glyphs) -> Option<String> {
+/// The metrics that changed by the threshold or more, and otherwise than time did or among those that decide, `gates`:
+/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row.
+pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
     // Where work changed and time did not, each says something.
     let is_work_alone = matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
-    let changed = besides_time(outcome).filter_map(|(metric, metered)| {
-        let metered = metered.as_ref().ok()?;
-        let is_changed = matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less);
-        (is_changed && (is_work_alone || !follows_time(outcome, metered))).then(|| phrase(metric, metered, glyphs))
-    });
-    join(&changed.collect::<Vec<_>>())
+    let says_more =
+        |metric, metered: &Metered| is_work_alone || gates.contains(&metric) || !follows_time(outcome, metered);
+    let changed = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().ok()?)));
+    let told = changed.filter(|(metric, metered)| is_changed(metered) && says_more(*metric, metered));
+    join(&told.map(|(metric, metered)| phrase(metric, metered, glyphs)).collect::<Vec<_>>())
+}
+
+/// Those of the metrics that decide, as [`changed`].
+pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
+    let known = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().ok()?)));
+    let changed = known.filter(|(metric, metered)| gates.contains(metric) && is_changed(metered));
+    join(&changed.map(|(metric, metered)| phrase(metric, metered, Glyphs::Unicode)).collect::<Vec<_>>())
+}
+
+fn is_changed(metered: &Metered) -> bool {
+    matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less)
 }
 
 /// Whether a metric changed as time did, and so says no more than time: its change lies in the interval of time's, give or
@@ -102,7 +112,7 @@ pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
 mod tests {
     use super::*;
     use crate::model::Verdict;
-    use crate::model::samples::{metered, outcome};
+    use crate::model::samples::{measured, metered, outcome};
 
     fn sample() -> Outcome {
         let mut outcome = outcome("a", Verdict::Same, None);
@@ -128,8 +138,19 @@ mod tests {
     #[test]
     fn what_changed_is_one_line() {
         let expected = "allocations 12 -> 18 (+50.0 %), bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %)";
-        assert_eq!(changed(&sample(), Glyphs::Ascii).as_deref(), Some(expected));
-        assert_eq!(changed(&outcome("a", Verdict::Same, None), Glyphs::Ascii), None);
+        assert_eq!(changed(&sample(), &[], Glyphs::Ascii).as_deref(), Some(expected));
+        assert_eq!(changed(&outcome("a", Verdict::Same, None), &[], Glyphs::Ascii), None);
+    }
+
+    #[test]
+    fn what_decides_is_said_even_if_time_changed_as_much() {
+        let mut both = outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)));
+        both.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
+        assert_eq!(changed(&both, &[Metric::Time], Glyphs::Ascii), None);
+        let gates = [Metric::Time, Metric::Allocations];
+        assert_eq!(changed(&both, &gates, Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
+        assert_eq!(deciding(&both, &gates).as_deref(), Some("allocations 12 → 18 (+50.0 %)"));
+        assert_eq!((deciding(&both, &[Metric::Time]), deciding(&both, &[Metric::PeakHeap])), (None, None));
     }
 
     #[test]
@@ -150,6 +171,6 @@ mod tests {
         let mut new = metered(MetricVerdict::More, 0.0, 3.0);
         new.change = None;
         outcome.metrics.insert(Metric::Allocations, Ok(new));
-        assert_eq!(changed(&outcome, Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
+        assert_eq!(changed(&outcome, &[], Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
     }
 }

@@ -14,7 +14,7 @@ const SHOWN: usize = 5;
 
 /// Why the push of `branch` passes, compared with `base`.
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
-    let further: String = further(run).map(|headline| format!("; {headline}")).collect();
+    let further = further(run).fold(String::new(), |all, headline| format!("{all}; {headline}"));
     if let Some(because) = &run.selection.nothing_because {
         return format!("{branch}: no test can have changed since {base}, because {because}{further}");
     }
@@ -52,7 +52,7 @@ fn further(run: &Run) -> impl Iterator<Item = String> {
 }
 
 fn word(verdict: Verdict, run: &Run) -> String {
-    figures::word(verdict, Words::of(&run.gates))
+    figures::word(verdict, Words::of(&run.all_gates()))
 }
 
 /// How many pushes went unchecked, and what to do about it.

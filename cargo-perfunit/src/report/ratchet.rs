@@ -132,8 +132,9 @@ impl fmt::Display for NotCompared {
 
 /// The tests that it is about, with what to say of them: first the losses, then those that were accepted.
 pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
+    let Some(second) = run.ratchet.as_ref().and_then(Ratchet::run) else { return Vec::new() };
     let said = |outcome: &Outcome| {
-        let figures = outcome.measured.as_ref().map(phrase).unwrap_or_default();
+        let figures = figures::decided(outcome, second);
         let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();
         let responsible =
             outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
@@ -187,7 +188,7 @@ pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
 }
 
 fn loss(outcome: &Outcome, second: &Run, detail: Detail, screen: &Screen) -> Row {
-    let mut row = row(outcome, Words::of(second.gates_of(outcome)), detail, screen.glyphs());
+    let mut row = row(outcome, second.gates_of(outcome), detail, screen.glyphs());
     row.remark = row.remark.or_else(|| accepted_of(outcome).map(|accepted| format!("beyond {accepted}")));
     row
 }

@@ -9,7 +9,7 @@ pub(super) use summary::{counts, stages};
 use super::by_cause::{self, Responsible};
 use super::caveats;
 use super::failing;
-use super::figures::{Detail, Words, phrase, row, sorted, status, word};
+use super::figures::{Detail, Words, phrase, row, sorted, status};
 use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use super::generated;
 use super::growth;
@@ -233,9 +233,8 @@ fn by_cause(run: &Run, verdict: Verdict, screen: &mut Screen) {
         return;
     }
     let (_, style) = status(verdict, Words::of(&run.all_gates()));
-    let word = word(verdict, Words::of(&run.all_gates()));
     for group in &groups {
-        let text = Text::new(STRONG, group.name()).and(": ").with(style, group.tests(&word));
+        let text = Text::new(STRONG, group.name()).and(": ").with(style, group.tests(verdict, &run.all_gates()));
         screen.status("Responsible", style, &text);
     }
 }
@@ -259,7 +258,7 @@ fn work_alone(run: &Run, screen: &mut Screen) {
     let alone = |outcome: &&Outcome| matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
     let tests: Vec<&Outcome> = run.outcomes.iter().filter(has_no_row).filter(alone).collect();
     for outcome in tests.iter().take(WORK_ALONE) {
-        let changed = metrics::changed(outcome, screen.glyphs()).unwrap_or_default();
+        let changed = metrics::changed(outcome, run.gates_of(outcome), screen.glyphs()).unwrap_or_default();
         let text = test_id(&outcome.test).and(": ").with(WARN, changed).and(", although its time is about the same");
         screen.status("More work", WARN, &text);
     }
@@ -272,7 +271,7 @@ fn rows(tests: &[&Outcome], run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<Ro
     if tests.iter().all(|outcome| outcome.verdict == Verdict::Same) {
         tests.sort_by(|a, b| a.test.cmp(&b.test));
     }
-    tests.into_iter().map(|outcome| row(outcome, Words::of(run.gates_of(outcome)), detail, glyphs)).collect()
+    tests.into_iter().map(|outcome| row(outcome, run.gates_of(outcome), detail, glyphs)).collect()
 }
 
 fn changed_line(run: &Run, screen: &mut Screen) {

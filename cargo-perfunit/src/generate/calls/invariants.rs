@@ -87,7 +87,7 @@ fn with_parts(mut names: BTreeSet<String>, index: &Index) -> BTreeSet<String> {
     loop {
         let before = names.len();
         for of in index.types.iter().filter(|of| names.contains(&of.ident)).collect::<Vec<_>>() {
-            names.extend(of.shape.fields().flat_map(|fields| idents(fields)));
+            names.extend(of.shape.fields().flat_map(idents));
         }
         if names.len() == before {
             return names;

@@ -1,6 +1,6 @@
 //! The tests of a run, explained.
 
-use super::{Explanation, Sides, TestId, Unexplained, Verdict, VersionName, Warning};
+use super::{Explanation, Measured, Metric, Sides, TestId, Unexplained, Verdict, VersionName, Warning};
 
 /// What there is to say.
 #[derive(Debug)]
@@ -18,8 +18,9 @@ pub struct TestExplained {
     pub test: TestId,
     /// What the run found.
     pub verdict: Verdict,
-    /// Time of one run on base, ns, and head's change as a fraction of it, where it was measured.
-    pub figures: Option<(f64, f64)>,
+    /// The metrics that decide.
+    pub gates: Vec<Metric>,
+    pub measured: Option<Measured>,
     /// Why, or why that is not known.
     pub answer: Result<Explanation, Unexplained>,
 }

@@ -2,13 +2,13 @@
 
 use super::explained;
 use super::figures::{self, Words};
-use super::format::{self, count, one_line};
+use super::format::{count, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, Text, WARN, test_id};
 use super::text::{TextOptions, heading};
 use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
 use super::{call_tree, responsible};
-use crate::model::{Explanations, TestExplained, Verdict, VersionName};
+use crate::model::{Explanations, Measured, TestExplained, Verdict, VersionName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,12 +37,11 @@ pub fn text(explanations: &Explanations, options: &TextOptions) -> String {
 
 fn write(test: &TestExplained, screen: &mut Screen) {
     let glyphs = screen.glyphs();
-    let (word, style) = figures::status(test.verdict, Words::OfTime);
+    let (word, style) = figures::status(test.verdict, Words::of(&test.gates));
     let mut name = test_id(&test.test);
-    if let Some((base_ns, change)) = test.figures {
-        let [base, head] = [base_ns, base_ns * (1.0 + change)].map(|ns| format::duration(ns, glyphs));
-        let figures = format!("  {base} {} {head}  ", glyphs.arrow());
-        name = name.and(figures).with(style, format::percent(change));
+    if let Some(measured) = &test.measured {
+        let [base, head] = figures::times(measured, glyphs);
+        name = name.and(format!("  {base} {} {head}  ", glyphs.arrow())).with(style, figures::phrase(measured));
     }
     screen.status(word, style, &name);
     match &test.answer {
@@ -84,8 +83,14 @@ pub struct TestDocument {
     pub verdict: Verdict,
     /// Time of one run of the test body on base, ns; null unless it was measured.
     pub base_ns: Option<f64>,
+    /// The same on head.
+    pub head_ns: Option<f64>,
     /// Head's change, as a fraction of base.
     pub change: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
     /// As in `diff`.
     pub explanation: Option<explained::Explanation>,
     /// Why there is none.
@@ -94,13 +99,19 @@ pub struct TestDocument {
 
 /// For programs.
 pub fn json(explanations: &Explanations) -> String {
-    let test = |test: &TestExplained| TestDocument {
-        test: Test::from(&test.test),
-        verdict: test.verdict,
-        base_ns: test.figures.and_then(|(base_ns, _)| finite(base_ns)),
-        change: test.figures.and_then(|(_, change)| finite(change)),
-        explanation: test.answer.as_ref().ok().map(explained::Explanation::from),
-        unexplained_because: test.answer.as_ref().err().map(ToString::to_string),
+    let test = |test: &TestExplained| {
+        let figure = |of: fn(&Measured) -> f64| test.measured.as_ref().and_then(|measured| finite(of(measured)));
+        TestDocument {
+            test: Test::from(&test.test),
+            verdict: test.verdict,
+            base_ns: figure(|measured| measured.base_ns),
+            head_ns: figure(|measured| measured.head_ns),
+            change: figure(|measured| measured.change.estimate),
+            low: figure(|measured| measured.change.low),
+            high: figure(|measured| measured.change.high),
+            explanation: test.answer.as_ref().ok().map(explained::Explanation::from),
+            unexplained_because: test.answer.as_ref().err().map(ToString::to_string),
+        }
     };
     pretty(&Document {
         schema_version: SCHEMA_VERSION,
@@ -115,7 +126,7 @@ pub fn json(explanations: &Explanations) -> String {
 mod tests {
     use super::*;
     use crate::model::samples::{self, base, head, whole};
-    use crate::model::{Sides, Unexplained};
+    use crate::model::{Metric, Sides, Unexplained};
     use crate::report::format::without_escapes;
     use snapbox::{IntoData, assert_data_eq, str};
 
@@ -125,7 +136,8 @@ mod tests {
         let test = |name: &str, answer| TestExplained {
             test: samples::test(name),
             verdict: Verdict::Slower,
-            figures: Some((1_000.0, 0.41)),
+            gates: vec![Metric::Time],
+            measured: Some(samples::measured(1_000.0, 0.41)),
             answer,
         };
         let tests = vec![test("a", Ok(explanation)), test("b", Err(Unexplained::WholeProcesses))];
@@ -134,7 +146,7 @@ mod tests {
         assert_data_eq!(without_escapes(&text(&explanations, &options)), str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 ────────────
-      Slower  mycrate a  1.00 µs → 1.41 µs  +41.0 %
+      Slower  mycrate a  1.00 µs → 1.41 µs  +41.0 % [+40.0 %, +42.0 %]
               responsible: lexer::word (src/lexer.rs:12): +400 ns [+390 ns, +410 ns], 98 % of the difference: each of its calls calls parser::Parser::line 3 times instead of once (source unchanged)
               cause: 31 % of the difference is in functions with unchanged source; other changes that can reach them: Cargo.toml: profile.bench.lto
 
@@ -142,7 +154,7 @@ mod tests {
                  900 ns →   1.30 µs                 parser::Parser::line (src/parser.rs:88) x1
                  500 ns →    900 ns                   lexer::word (src/lexer.rs:12) x3
 ────────────
-      Slower  mycrate b  1.00 µs → 1.41 µs  +41.0 %
+      Slower  mycrate b  1.00 µs → 1.41 µs  +41.0 % [+40.0 %, +42.0 %]
               not explained: whole processes were measured, and only calls can be explained
 ────────────
      Summary  1 of 2 tests explained

@@ -112,7 +112,7 @@ fn is_meant(test: &TestId, name: &str, exact: bool) -> bool {
 
 fn explain_part(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
     let (record, chosen, answers) = ask(request, Goal::Responsible, terminal)?;
-    let tests = chosen.into_iter().map(|index| explained(&record.run.outcomes[index], &answers)).collect();
+    let tests = chosen.into_iter().map(|index| explained(&record.run, &record.run.outcomes[index], &answers)).collect();
     Ok(Explanations { versions: versions(record), tests, warnings: answers.warnings })
 }
 
@@ -263,7 +263,7 @@ fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
     }
 }
 
-fn explained(outcome: &Outcome, answers: &Answers) -> TestExplained {
+fn explained(run: &Run, outcome: &Outcome, answers: &Answers) -> TestExplained {
     let question = Question::about(outcome);
     let answer = match answers.tests.get(&outcome.test) {
         Some(answer) => answer.clone(),
@@ -273,8 +273,13 @@ fn explained(outcome: &Outcome, answers: &Answers) -> TestExplained {
             (Some(_), _) => Unexplained::NotReached,
         }),
     };
-    let figures = question.map(|question| (question.base_ns, question.change));
-    TestExplained { test: outcome.test.clone(), verdict: outcome.verdict, figures, answer }
+    TestExplained {
+        test: outcome.test.clone(),
+        verdict: outcome.verdict,
+        gates: run.gates_of(outcome).to_vec(),
+        measured: outcome.measured.clone(),
+        answer,
+    }
 }
 
 /// Places in the record of the tests that are meant.

@@ -3,25 +3,16 @@
 use super::{Change, Commit, Explanation, Skipped, StepTest, TestId, Unexplained, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::fmt;
 
 /// The direction of the changes that are searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Direction {
     /// From the good end to the bad one the test got slower.
     Slower,
     /// It got faster.
     Faster,
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Direction::Slower => "slower",
-            Direction::Faster => "faster",
-        })
-    }
 }
 
 impl Direction {

@@ -8,22 +8,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How tests are dealt out to shards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum PartitionKind {
     /// In turn, over the candidates sorted by name: shards of equal size.
     Slice,
     /// By the test's name alone: a test stays in its shard whatever tests come and go.
     Hash,
-}
-
-impl fmt::Display for PartitionKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PartitionKind::Slice => "slice",
-            PartitionKind::Hash => "hash",
-        })
-    }
 }
 
 /// One shard of several, written as cargo-nextest does: `slice:1/4`.

@@ -8,8 +8,11 @@ use std::fmt;
 pub const GENERATED_MODULE: &str = "perfunit_generated";
 
 /// The kinds of cargo target that can hold tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, strum::Display,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum TargetKind {
     /// Unit tests of the library (`lib`, `rlib`, `dylib`, `cdylib`, `staticlib`, `proc-macro`).
     Lib,
@@ -71,21 +74,6 @@ impl TargetKind {
     /// For unit tests: the kind of the benchmarks among them.
     pub fn of_benches(self) -> Option<TargetKind> {
         [TargetKind::LibBench, TargetKind::BinBench].into_iter().find(|kind| kind.beside() == Some(self))
-    }
-}
-
-impl fmt::Display for TargetKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TargetKind::Lib => "lib",
-            TargetKind::Bin => "bin",
-            TargetKind::Test => "test",
-            TargetKind::Example => "example",
-            TargetKind::Bench => "bench",
-            TargetKind::LibBench => "lib-bench",
-            TargetKind::BinBench => "bin-bench",
-            TargetKind::Doctest => "doctest",
-        })
     }
 }
 

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 /// Why a test got slower or faster. Costs are in `unit`; costs and calls are those of one run of the test body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
-    /// `probes` or `callgrind`.
-    pub engine: String,
+    /// What was counted.
+    pub engine: Engine,
     /// `ns` or `instructions`.
     pub unit: String,
-    /// `complete`, `levelwise` or `until-source-change`.
-    pub strategy: String,
+    /// Which functions were timed.
+    pub strategy: Strategy,
     /// Wall time of finding it out, builds left aside.
     pub seconds: Option<f64>,
     /// Pairs of processes behind the intervals.
@@ -107,14 +107,10 @@ pub struct Node {
 
 impl From<&model::Explanation> for Explanation {
     fn from(explanation: &model::Explanation) -> Self {
-        let engine = match explanation.engine {
-            Engine::Probes => "probes",
-            Engine::Callgrind => "callgrind",
-        };
         Self {
-            engine: engine.to_owned(),
+            engine: explanation.engine,
             unit: unit(explanation.engine).to_owned(),
-            strategy: strategy(explanation.strategy).to_owned(),
+            strategy: explanation.strategy,
             seconds: finite(explanation.seconds),
             pairs: explanation.pairs,
             cost: finite_sides(explanation.cost),
@@ -138,14 +134,6 @@ pub(super) fn unit(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "ns",
         Engine::Callgrind => "instructions",
-    }
-}
-
-fn strategy(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::Complete => "complete",
-        Strategy::Levelwise => "levelwise",
-        Strategy::UntilSourceChange => "until-source-change",
     }
 }
 

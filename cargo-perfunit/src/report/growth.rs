@@ -4,7 +4,7 @@ use super::figures::Detail;
 use super::format::{count, limit, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, STRONG, Text, WARN};
-use super::wire::{Test, finite};
+use super::wire::{Interval, Test, finite};
 use crate::model::{self, Function, GrowthFinding, NotCounted, Run, Sides, UnseenBecause};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,9 +38,9 @@ pub struct Finding {
     /// The argument whose length it is.
     pub argument: String,
     /// Exponent of the work, as a function of the length, of each version.
-    pub exponent: Sides<Exponent>,
+    pub exponent: Sides<Interval>,
     /// Exponent of the term that head's work has and base's has not.
-    pub added: Exponent,
+    pub added: Interval,
     /// The largest length at which both versions were seen.
     pub length: u64,
     /// Head's work there, in base's.
@@ -49,14 +49,6 @@ pub struct Finding {
     pub work: Sides<Option<f64>>,
     /// The same in words.
     pub text: String,
-}
-
-/// An exponent with the ends of its interval, of 99 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Exponent {
-    pub estimate: Option<f64>,
-    pub low: Option<f64>,
-    pub high: Option<f64>,
 }
 
 /// A changed function of which nothing can be said.
@@ -89,7 +81,7 @@ pub struct Scaling {
     /// Their common name, with `*` in the place of the number.
     pub name: String,
     /// Exponent of the time, as a function of the number, of each version.
-    pub exponent: Sides<Exponent>,
+    pub exponent: Sides<Interval>,
     /// The largest number.
     pub largest: u64,
     /// Head's time there, in base's.
@@ -106,18 +98,12 @@ impl From<&model::Scaling> for Scaling {
             package: scaling.target.package.clone(),
             target: scaling.target.to_string(),
             name: scaling.name.clone(),
-            exponent: scaling.exponent.map(Exponent::from),
+            exponent: scaling.exponent.map(Interval::from),
             largest: scaling.largest,
             ratio: finite(scaling.ratio),
             ns: scaling.ns.map(finite),
             text: scaled(scaling),
         }
-    }
-}
-
-impl From<model::Exponent> for Exponent {
-    fn from(exponent: model::Exponent) -> Self {
-        Self { estimate: finite(exponent.estimate), low: finite(exponent.low), high: finite(exponent.high) }
     }
 }
 
@@ -142,8 +128,8 @@ impl From<&GrowthFinding> for Finding {
         Self {
             function: finding.function.clone(),
             argument: finding.argument.clone(),
-            exponent: finding.exponent.map(Exponent::from),
-            added: Exponent::from(finding.added),
+            exponent: finding.exponent.map(Interval::from),
+            added: Interval::from(finding.added),
             length: finding.length,
             ratio: finite(finding.ratio),
             work: finding.work.map(finite),

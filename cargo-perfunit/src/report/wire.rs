@@ -144,7 +144,7 @@ macro_rules! intervals_from {
         }
     )*};
 }
-intervals_from!(model::Change, model::Difference, decide::Interval);
+intervals_from!(model::Change, model::Difference, model::Exponent, decide::Interval);
 
 impl From<&model::Reason> for Reason {
     fn from(reason: &model::Reason) -> Self {

@@ -8,10 +8,10 @@ const FILE: &str = ".config/perfunit-ratchet.toml";
 const QUICK: [&str; 4] = ["--explain", "never", "--instructions", "never"];
 const JSON: [&str; 2] = ["--message-format", "json"];
 
-/// Five commits, each of which does 0.8 % of the first one's work more.
+/// Five commits, each of which does 0.5 % of the first one's work more: half of the threshold, and far from it.
 fn five_losses() -> Project {
-    let project = Project::library(&source(4000), &source(4032));
-    for rounds in [4064, 4096, 4128, 4160] {
+    let project = Project::library(&source(4000), &source(4020));
+    for rounds in [4040, 4060, 4080, 4100] {
         add(&project, rounds);
     }
     project
@@ -84,12 +84,11 @@ fn losses_that_no_commit_shows_are_found_and_can_be_accepted() {
 
 #[test]
 fn shards_compare_with_the_ratchet_and_its_losses_can_be_explained() {
-    let project = Project::library(&source(4000), &source(4032));
-    add(&project, 4064);
+    let project = five_losses();
     let shards = ["1", "2"].map(|shard| {
         let (partition, folder) = (format!("slice:{shard}/2"), project.path().join("target").join(shard));
         let folder = folder.to_str().unwrap().to_owned();
-        let arguments = ["HEAD~1", "--ratchet", "HEAD~2", "--partition", &partition, "--output", &folder];
+        let arguments = ["HEAD~1", "--ratchet", "HEAD~5", "--partition", &partition, "--output", &folder];
         let code = if shard == "1" { 100 } else { 0 };
         diff(&project, &arguments).expect(code);
         folder

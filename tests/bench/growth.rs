@@ -13,8 +13,8 @@ mod tool;
 
 use cargo_perfunit::decide;
 use cargo_perfunit::model::Function;
-use cargo_perfunit::report::growth::Exponent;
 use cargo_perfunit::report::json::Document;
+use cargo_perfunit::report::wire::Interval;
 use clap::Parser;
 use comparison::Answer;
 use invocation::Place;
@@ -156,7 +156,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    fn of(fitted: Exponent, planted: f64) -> Option<Self> {
+    fn of(fitted: Interval, planted: f64) -> Option<Self> {
         let is_held = fitted.low? <= planted && planted <= fitted.high?;
         Some(Self { error: fitted.estimate? - planted, is_held })
     }
@@ -182,7 +182,7 @@ struct Said {
     /// Places of those that may have been missed.
     missed: Vec<String>,
     /// Of those that were found, with their places and in the order of [`OF`].
-    exponents: Vec<(String, [Exponent; 3])>,
+    exponents: Vec<(String, [Interval; 3])>,
 }
 
 impl Row {

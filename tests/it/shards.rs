@@ -169,6 +169,7 @@ fn an_archive_of_something_else_is_refused() {
     refused(&["--lib"], 2, &["the choice of packages and targets differs"]);
     refused(&["--all-features"], 2, &["what is passed to cargo differs"]);
     refused(&["--explain", "always"], 2, &["--explain always needs another build"]);
+    refused(&["--growth"], 2, &["--growth needs another build"]);
     refused(
         &["--target-dir", "target/elsewhere"],
         2,

@@ -8,6 +8,7 @@ use crate::model::{Engine, Explain, Profiles, Side, Strategy};
 use crate::report::{self, explanations, flamegraph};
 use crate::session::{self, Against, ExplainRequest, Explaining};
 use crate::system::fs;
+use crate::system::interrupt;
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,7 @@ impl ExplainArguments {
             if json { explanations::json(&found) } else { explanations::text(&found, &options) }
         };
         term::print(&text);
-        Ok(ExitCode::Success)
+        Ok(if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success })
     }
 
     fn request(&self) -> Result<ExplainRequest> {

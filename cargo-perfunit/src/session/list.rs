@@ -8,6 +8,7 @@ use super::shared::{Session, select_to_build};
 use crate::error::Result;
 use crate::model::{ListSeconds, Listing, Sides, Warning};
 use crate::select::unused_filters;
+use crate::system::interrupt;
 use std::time::Instant;
 
 /// The tests of two versions.
@@ -45,6 +46,8 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     }
     let session = Session::new(&context, &versions, &selected, options).archive(&archive);
     let plan = pairings::prepare(&session, &mut builder)?;
+    // What was not traced would count as reached.
+    interrupt::check()?;
     let unused = unused_filters(&selected, &options.scope, &plan.tests(), options.generated);
     let seconds = &mut listing.seconds;
     seconds.select = plan.selecting().as_secs_f64();

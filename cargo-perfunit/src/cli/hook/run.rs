@@ -82,10 +82,11 @@ impl RunArguments {
         for (names, pair) in &pairs {
             // What goes wrong with one branch takes nothing back of what is known of the others.
             let checked = push.compare(names, pair, &mut budget).or_else(|error| push.not_checked(names, error));
-            codes.push(match checked {
-                Err(error) if error.code() == ExitCode::Interrupted => return Err(error),
-                checked => checked.unwrap_or_else(|error| exit_code::told(&error)),
-            });
+            let code = checked.unwrap_or_else(|error| exit_code::told(&error));
+            codes.push(code);
+            if code == ExitCode::Interrupted {
+                break;
+            }
         }
         let code = exit_code::worst(codes);
         if code != ExitCode::Success && code != ExitCode::Interrupted {

@@ -24,6 +24,11 @@ pub fn adopt(options: &Options) -> Result<Options> {
         return Err(Error::usage("--explain always needs another build, and --use-archive makes none")
             .hint("type `--explain never`; `cargo perfunit explain` builds what it needs where it is started"));
     }
+    if options.growth {
+        return Err(Error::usage("--growth needs another build, and --use-archive makes none").hint(
+            "leave it out, or `PERFUNIT_GROWTH=false` where the configuration has it; another job counts growth",
+        ));
+    }
     let Manifest { asked, versions, .. } = Manifest::read(file)?;
     let typed = Asked::of(options);
     let neutral = Asked::of(&Options::new(PathBuf::new(), Request::default()));

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::git::path::is_rust;
+use crate::system::fs;
 use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,6 +78,12 @@ impl CompiledFiles {
             files.insert(name, &text);
             if let Some(relative) = relative.filter(|relative| relative != name) {
                 files.insert(relative, &text);
+            }
+            // `src/../shared/codec.rs`, of `#[path = "../shared/codec.rs"]`.
+            let normal = fs::normal(&path);
+            let normal = normal.strip_prefix(workspace).ok().and_then(Path::to_str);
+            if let Some(normal) = normal.filter(|normal| normal != name && Some(*normal) != relative) {
+                files.insert(normal, &text);
             }
         }
         files

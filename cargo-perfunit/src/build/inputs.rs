@@ -36,7 +36,7 @@ pub(super) struct Reported {
 impl Reported {
     pub fn add_artifact(&mut self, artifact: &Artifact) {
         self.built.extend(artifact.filenames.iter().map(|path| path.clone().into()));
-        let features = self.features.entry(artifact.target.src_path.clone().into()).or_default();
+        let features = self.features.entry(fs::normal(artifact.target.src_path.as_std_path())).or_default();
         features.extend(artifact.features.iter().cloned());
         let is_loaded = |kind: &TargetKind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib);
         if artifact.target.kind.iter().any(is_loaded) {

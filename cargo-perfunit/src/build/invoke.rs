@@ -354,7 +354,10 @@ fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 let first = &message.message.message;
-                messages.roots.entry(message.target.src_path.into()).or_insert_with(|| first.clone());
+                messages
+                    .roots
+                    .entry(fs::normal(message.target.src_path.as_std_path()))
+                    .or_insert_with(|| first.clone());
                 for primary in message.message.spans.iter().filter(|span| span.is_primary) {
                     // "mismatched types" alone says little.
                     let label = primary.label.iter().filter(|label| label.starts_with("expected "));

@@ -5,7 +5,7 @@ use super::workspace::{Dependency, Package, Target, Workspace, relative};
 use crate::model::{TargetId, TargetKind};
 use crate::system::fs;
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// The folders that a version puts in the place of packages: by its root manifest, and by the configuration files of cargo
@@ -29,7 +29,7 @@ fn folders(root: &Path, manifest: &str) -> BTreeSet<PathBuf> {
     let table = |key: &str| manifest.get(key).and_then(Value::as_table).into_iter().flatten();
     let by_source = table("patch").filter_map(|(_, packages)| packages.as_table()).flatten();
     let listed = manifest.get("paths").and_then(Value::as_array).into_iter().flatten();
-    let listed = listed.filter_map(|path| Some(normal(root, path.as_str()?)));
+    let listed = listed.filter_map(|path| Some(fs::normal(&root.join(path.as_str()?))));
     let replaced = by_source.chain(table("replace")).filter_map(|(_, package)| folder_of(root, package));
     replaced.chain(listed).collect()
 }
@@ -123,19 +123,7 @@ pub(super) fn manifest(folder: &Path) -> Option<Table> {
 
 /// The folder that a dependency's `path` names, without `.` and `..`, as cargo gives it.
 fn folder_of(at: &Path, dependency: &Value) -> Option<PathBuf> {
-    Some(normal(at, dependency.get("path")?.as_str()?))
-}
-
-fn normal(at: &Path, path: &str) -> PathBuf {
-    let mut folder = PathBuf::new();
-    for part in at.join(path).components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(folder.pop()),
-            part => folder.push(part),
-        }
-    }
-    folder
+    Some(fs::normal(&at.join(dependency.get("path")?.as_str()?)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Packages and targets of a version, as the stages need them.
 
 use crate::model::{TargetId, TargetKind};
+use crate::system::fs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -95,9 +96,10 @@ pub struct Target {
     pub requires_features: bool,
 }
 
-/// `path` relative to `root` with `/`; `None` if it lies outside.
+/// `path` relative to `root` with `/`; `None` if it lies outside. Cargo gives a target's path as the manifest has it, with `..`.
 pub(super) fn relative(root: &Path, path: &Path) -> Option<String> {
+    let path = fs::normal(path);
     let relative = path.strip_prefix(root).ok()?;
     let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    (!parts.iter().any(|part| part == "..")).then(|| parts.join("/"))
+    Some(parts.join("/"))
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::system::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
 /// What a failed operation says.
@@ -28,6 +28,19 @@ pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(ending);
     PathBuf::from(path)
+}
+
+/// An absolute path without `.` and `..`, as its names say: links are not followed.
+pub fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
+        }
+    }
+    normal
 }
 
 /// Reads a file as bytes.

@@ -28,12 +28,18 @@ pub struct Extent {
     columns: u32,
 }
 
+impl Extent {
+    fn of(text: &str) -> Self {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let columns = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        Self { lines: count(text.lines().count()), columns: count(columns) }
+    }
+}
+
 impl CompiledFiles {
     /// A file by its content.
     pub fn insert(&mut self, name: &str, text: &str) {
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        let columns = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
-        self.extents.insert(name.to_owned(), Extent { lines: count(text.lines().count()), columns: count(columns) });
+        self.extents.insert(name.to_owned(), Extent::of(text));
     }
 
     /// True if this place, counted from 1, lies in a file that was compiled.
@@ -71,19 +77,14 @@ impl CompiledFiles {
         let mut files = Self::default();
         for name in names.iter().filter(|name| is_rust(name)) {
             let path = workspace.join(name);
-            // Cargo's own lists name all files by their whole path, the compiler those of the workspace from its root.
-            let relative = path.strip_prefix(workspace).ok().and_then(Path::to_str);
             let Ok(bytes) = std::fs::read(&path) else { continue };
-            let text = String::from_utf8_lossy(&bytes);
-            files.insert(name, &text);
-            if let Some(relative) = relative.filter(|relative| relative != name) {
-                files.insert(relative, &text);
-            }
-            // `src/../shared/codec.rs`, of `#[path = "../shared/codec.rs"]`.
-            let normal = fs::normal(&path);
-            let normal = normal.strip_prefix(workspace).ok().and_then(Path::to_str);
-            if let Some(normal) = normal.filter(|normal| normal != name && Some(*normal) != relative) {
-                files.insert(normal, &text);
+            let extent = Extent::of(&String::from_utf8_lossy(&bytes));
+            files.extents.insert(name.clone(), extent);
+            // Cargo's own lists name all files by their whole path, the compiler those of the workspace from its root, be
+            // it as `src/../shared/codec.rs`, of `#[path = "../shared/codec.rs"]`.
+            for path in [&path, &fs::normal(&path)] {
+                let relative = path.strip_prefix(workspace).ok().and_then(Path::to_str);
+                files.extents.extend(relative.map(|relative| (relative.to_owned(), extent)));
             }
         }
         files

@@ -90,8 +90,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
             let deadline = inquiry.end().into_iter().chain(end).min();
             let config = Config { deadline, ..config.clone() };
-            let told = |explanation| unless_contrary(explanation, question.change);
-            apart(one(&counting, &config, test))?.map(told)
+            apart(one(&counting, &config, test))?.map(|found| unless_contrary(found, question.change))
         };
         answers.tests.insert(test.clone(), answer);
         progress.advance();

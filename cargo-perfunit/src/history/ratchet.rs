@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::git::Repository;
 use crate::model::{
     AcceptedLoss, AcceptedVersion, Change, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome,
-    Ratchet, Run, Verdict, variant_name,
+    Run, Verdict, variant_name,
 };
 use crate::session::{home, runs};
 use crate::system::date;
@@ -74,7 +74,7 @@ impl Project {
 
 /// The comparison of a run whose base is the accepted version.
 fn against<'a>(run: &'a Run, accepted: &AcceptedVersion) -> Result<&'a Run> {
-    let second = run.ratchet.as_ref().and_then(Ratchet::run);
+    let second = run.against_ratchet();
     let compared = [Some(run), second].into_iter().flatten().find(|run| run.base.commit == accepted.commit);
     compared.ok_or_else(|| {
         let revision = &accepted.revision;
@@ -137,7 +137,7 @@ fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
 mod tests {
     use super::*;
     use crate::model::samples;
-    use crate::model::{NotCompared, Reason, VersionName};
+    use crate::model::{NotCompared, Ratchet, Reason, VersionName};
 
     fn accepted(commit: &str) -> AcceptedVersion {
         AcceptedVersion { revision: "v1".to_owned(), commit: commit.to_owned(), losses: Vec::new() }

@@ -207,6 +207,11 @@ impl Run {
         self.sharding.as_ref().is_some_and(|sharding| sharding.shards > sharding.parts.len())
     }
 
+    /// The comparison with the ratchet's version, if there was one.
+    pub fn against_ratchet(&self) -> Option<&Run> {
+        self.ratchet.as_ref().and_then(Ratchet::run)
+    }
+
     /// The tests that fail on this side each time, and pass on the other.
     pub fn failing(&self, side: Side) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(move |outcome| outcome.fails_only_on(side))
@@ -252,7 +257,7 @@ impl Run {
     pub fn cumulative_losses(&self) -> Vec<&Outcome> {
         let is_slower = |outcome: &&Outcome| outcome.verdict == Verdict::Slower;
         let known: BTreeSet<&TestId> = self.outcomes.iter().filter(is_slower).map(|outcome| &outcome.test).collect();
-        let compared = self.ratchet.iter().filter_map(Ratchet::run).flat_map(|run| &run.outcomes);
+        let compared = self.against_ratchet().into_iter().flat_map(|run| &run.outcomes);
         compared.filter(is_slower).filter(|outcome| !known.contains(&outcome.test)).collect()
     }
 

@@ -7,7 +7,7 @@ use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
 use super::format::{Glyphs, count, one_line};
 use super::{failing, growth as grown, ratchet, responsible, uncovered};
-use crate::model::{Function, Outcome, Ratchet, Run, Side, Uncovered, Verdict};
+use crate::model::{Function, Outcome, Run, Side, Uncovered, Verdict};
 
 /// GitHub shows so many errors of a step.
 const MOST: usize = 10;
@@ -53,7 +53,7 @@ fn limited(level: &str, mut all: Vec<String>) -> String {
 fn ratchet(run: &Run) -> Option<String> {
     let title = ratchet::headline(run).filter(|_| ratchet::is_bad(run))?;
     let lost = run.cumulative_losses();
-    let second = run.ratchet.as_ref().and_then(Ratchet::run).filter(|_| !lost.is_empty());
+    let second = run.against_ratchet().filter(|_| !lost.is_empty());
     let (title, lines) = second.map_or(("Ratchet", title.clone()), |second| (&*title, message(&lost, second)));
     Some(format!("::error title={}::{}\n", property(title), data(&lines)))
 }

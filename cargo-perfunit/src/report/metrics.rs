@@ -11,20 +11,21 @@ pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<St
     let is_work_alone = matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
     let says_more =
         |metric, metered: &Metered| is_work_alone || gates.contains(&metric) || !follows_time(outcome, metered);
-    let changed = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().ok()?)));
-    let told = changed.filter(|(metric, metered)| is_changed(metered) && says_more(*metric, metered));
-    join(&told.map(|(metric, metered)| phrase(metric, metered, glyphs)).collect::<Vec<_>>())
+    changed_among(outcome, glyphs, says_more)
 }
 
 /// Those of the metrics that decide, as [`changed`].
 pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
-    let known = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().ok()?)));
-    let changed = known.filter(|(metric, metered)| gates.contains(metric) && is_changed(metered));
-    join(&changed.map(|(metric, metered)| phrase(metric, metered, Glyphs::Unicode)).collect::<Vec<_>>())
+    changed_among(outcome, Glyphs::Unicode, |metric, _| gates.contains(&metric))
 }
 
-fn is_changed(metered: &Metered) -> bool {
-    matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less)
+fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &Metered) -> bool) -> Option<String> {
+    let changed = besides_time(outcome).filter_map(|(metric, metered)| {
+        let metered = metered.as_ref().ok()?;
+        let is_changed = matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less);
+        (is_changed && is_wanted(metric, metered)).then(|| phrase(metric, metered, glyphs))
+    });
+    join(&changed.collect::<Vec<_>>())
 }
 
 /// Whether a metric changed as time did, and so says no more than time: its change lies in the interval of time's, give or

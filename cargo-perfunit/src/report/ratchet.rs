@@ -23,9 +23,9 @@ pub fn headline(run: &Run) -> Option<String> {
         Err(why) => return Some(format!("not compared with {version}: {why}")),
         Ok(second) => second,
     };
-    let lost = run.cumulative_losses().len();
+    let lost = run.cumulative_losses();
     let slower = figures::word(Verdict::Slower, Words::of(&second.all_gates()));
-    Some(match (lost, caveats::measured(second)) {
+    Some(match (lost.len(), caveats::measured(second)) {
         (0, 0) => match &second.selection.nothing_because {
             Some(_) => format!("no test can have changed since {version}"),
             None => format!("no test was measured against {version}"),
@@ -43,17 +43,16 @@ pub fn headline(run: &Run) -> Option<String> {
             let counts: Vec<String> = counts.map(|(tests, word)| format!("{tests} {word}")).collect();
             format!("{further} {slower} than {version} ({})", counts.join(", "))
         }
-        (lost, _) => format!("{}, {}", losses(run, lost), against_base(run, &slower)),
+        (tests, _) => format!("{}, {}", losses(run, tests), against_base(&lost, run, &slower)),
     })
 }
 
 /// What the comparison with base says of the losses.
-fn against_base(run: &Run, slower: &str) -> String {
-    let lost = run.cumulative_losses();
-    let (base, all) = (one_line(&run.base.label), lost.len());
-    match lost.into_iter().filter(|outcome| run.is_open(&outcome.test)).count() {
+fn against_base(lost: &[&Outcome], run: &Run, slower: &str) -> String {
+    let base = one_line(&run.base.label);
+    match lost.iter().filter(|outcome| run.is_open(&outcome.test)).count() {
         0 => format!("although not {slower} than {base}"),
-        open if open == all => format!("without a verdict against {base}"),
+        open if open == lost.len() => format!("without a verdict against {base}"),
         open => format!("{open} of them without a verdict against {base}"),
     }
 }
@@ -66,7 +65,7 @@ pub fn found(run: &Run) -> Option<String> {
 
 fn losses(run: &Run, lost: usize) -> String {
     let version = run.ratchet.iter().map(|ratchet| one_line(&ratchet.version.label)).collect::<String>();
-    let gates = run.ratchet.iter().filter_map(Ratchet::run).flat_map(Run::all_gates).collect::<Vec<_>>();
+    let gates = run.against_ratchet().into_iter().flat_map(Run::all_gates).collect::<Vec<_>>();
     format!("{} {} than {version}", count(lost, "test"), figures::word(Verdict::Slower, Words::of(&gates)))
 }
 
@@ -78,7 +77,7 @@ pub fn is_bad(run: &Run) -> bool {
 
 /// The losses that were accepted of the tests compared, each with its test.
 pub fn accepted(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
-    let outcomes = run.ratchet.iter().filter_map(Ratchet::run).flat_map(|run| &run.outcomes);
+    let outcomes = run.against_ratchet().into_iter().flat_map(|run| &run.outcomes);
     outcomes.filter_map(|outcome| Some((outcome, accepted_of(outcome)?)))
 }
 
@@ -132,7 +131,7 @@ impl fmt::Display for NotCompared {
 
 /// The tests that it is about, with what to say of them: first the losses, then those that were accepted.
 pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
-    let Some(second) = run.ratchet.as_ref().and_then(Ratchet::run) else { return Vec::new() };
+    let Some(second) = run.against_ratchet() else { return Vec::new() };
     let said = |outcome: &Outcome| {
         let figures = figures::decided(outcome, second);
         let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::text::TextOptions;
 use super::{generated, ratchet};
-use crate::model::{GeneratedCalls, Outcome, Ratchet, Reason, Run, Side, Undecided, Verdict};
+use crate::model::{GeneratedCalls, Outcome, Reason, Run, Side, Undecided, Verdict};
 use clap::ValueEnum;
 use std::iter;
 
@@ -88,7 +88,7 @@ impl Denied {
         }
         // Whether or not that is denied: losses against the ratchet's version always count.
         let of_ratchet = |second: &&Run| !second.interrupted && (self.inconclusive || second.is_unchecked());
-        let second = run.ratchet.as_ref().and_then(Ratchet::run).filter(of_ratchet);
+        let second = run.against_ratchet().filter(of_ratchet);
         all.extend(
             second.into_iter().flat_map(|second| second.undecided_tests().map(|test| test.against(&second.base))),
         );
@@ -110,7 +110,7 @@ impl Denied {
     /// The comparisons that count: that with base, that with the ratchet's version, and that of generated calls.
     pub fn comparisons(self, run: &Run) -> impl Iterator<Item = &Run> {
         let generated = run.generated.as_ref().filter(|_| self.generated).and_then(GeneratedCalls::run);
-        iter::once(run).chain(run.ratchet.as_ref().and_then(Ratchet::run)).chain(generated)
+        iter::once(run).chain(run.against_ratchet()).chain(generated)
     }
 
     /// The tests of one comparison without a verdict of which that is denied.

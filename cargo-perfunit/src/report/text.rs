@@ -22,8 +22,7 @@ use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
 use crate::model::{
-    CrossCheck, GeneratedCalls, LayoutMatch, Measured, NothingBecause, Outcome, Ratchet, Run, Selection, Verdict,
-    VersionName,
+    CrossCheck, GeneratedCalls, LayoutMatch, Measured, NothingBecause, Outcome, Run, Selection, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -77,7 +76,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     growth::write(run, detail, &mut screen);
     unmeasured::write(run, detail, &mut screen);
     caveats::write(run, &mut screen);
-    let counted = run.ratchet.as_ref().and_then(Ratchet::run).map(counts).unwrap_or_default();
+    let counted = run.against_ratchet().map(counts).unwrap_or_default();
     ratchet::write(run, counted, detail, &mut screen);
     let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
     generated::write(run, counted, detail, &mut screen);

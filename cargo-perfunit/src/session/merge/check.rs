@@ -25,7 +25,7 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
         same_terms(first, shard)?;
         if other.kind == PartitionKind::Slice {
             same_candidates([first, shard], |run| Some(run))?;
-            same_candidates([first, shard], |run| run.ratchet.as_ref().and_then(Ratchet::run))?;
+            same_candidates([first, shard], Run::against_ratchet)?;
         }
     }
     for pair in numbered.windows(2) {

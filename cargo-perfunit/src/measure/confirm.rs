@@ -9,7 +9,9 @@
 
 use super::bench::{Bench, Config};
 use super::confirmed::{confirmed, has_changed, is_flagged, rests_on_places, with_small};
-use super::doubt::{Doubt, beyond_places, doubt, is_likewise, is_small, least_instructions};
+use super::doubt::{
+    Doubt, beyond_places, counts, doubt_on_metric, doubt_on_time, is_likewise, is_small, least_instructions,
+};
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::Measurement;
@@ -199,26 +201,51 @@ impl Confirmation<'_, '_> {
     /// What fresh values say in the end.
     fn answer(&mut self, open: &Open, measurement: Measurement) -> Result<Ended> {
         let end = measurement.finish();
-        let doubt = match open.question {
-            Question::FirstCall => return Ok(end),
-            Question::Pairs(_) if is_small(&end) => return self.judged_closer(open, measurement, end),
-            Question::Pairs(places) => doubt(&end, places),
-            Question::Small => Some(Doubt::Usual),
-        };
-        match doubt.filter(|_| has_changed(&end)) {
-            Some(doubt) => {
-                let instructions = self.instructions(open, least_instructions(&end, doubt))?;
-                Ok(beyond_places(end, doubt, instructions))
+        match open.question {
+            Question::FirstCall => Ok(end),
+            Question::Small => self.time_beyond_places(open, end, Some(Doubt::Usual)),
+            Question::Pairs(places) => {
+                let end = if is_small(&end) {
+                    self.judged_closer(open, measurement, end)?
+                } else {
+                    let doubt = doubt_on_time(&end, places);
+                    self.time_beyond_places(open, end, doubt)?
+                };
+                self.cpu_time_beyond_places(open, end, places)
             }
-            None => Ok(end),
         }
+    }
+
+    /// The end of a test whose change counts only with other instructions, if it is in doubt.
+    fn time_beyond_places(&mut self, open: &Open, end: Ended, doubt: Option<Doubt>) -> Result<Ended> {
+        let change = end.result.as_ref().ok().filter(|_| has_changed(&end)).map(|figures| figures.measured.change);
+        let (Some(change), Some(doubt)) = (change, doubt) else { return Ok(end) };
+        let instructions = self.instructions(open, least_instructions(&change, doubt))?;
+        Ok(beyond_places(end, doubt, instructions))
+    }
+
+    /// So, too, for CPU time, if it decides.
+    fn cpu_time_beyond_places(&mut self, open: &Open, mut end: Ended, places: Placed) -> Result<Ended> {
+        let decides = gates(self.config, self.subjects[open.subject]).contains(&Metric::CpuTime);
+        let in_doubt = doubt_on_metric(&end, Metric::CpuTime, places).filter(|_| decides);
+        if let Some((change, doubt)) = in_doubt {
+            let instructions = self.instructions(open, least_instructions(&change, doubt))?;
+            if !counts(change.estimate > 0.0, doubt, &instructions)
+                && let Ok(figures) = &mut end.result
+                && let Some(Ok(metered)) = figures.metrics.get_mut(&Metric::CpuTime)
+            {
+                metered.verdict = MetricVerdict::Inconclusive;
+            }
+        }
+        Ok(end)
     }
 
     /// The end of a test whose change was too small to count, unless its instructions changed likewise and more values show
     /// the change.
     fn judged_closer(&mut self, open: &Open, measurement: Measurement, end: Ended) -> Result<Ended> {
         let Some(mut closer) = measurement.judged_from(LEAST_NS_BY_INSTRUCTIONS) else { return Ok(end) };
-        let instructions = self.instructions(open, least_instructions(&end, Doubt::Usual))?;
+        let Ok(change) = end.result.as_ref().map(|figures| figures.measured.change) else { return Ok(end) };
+        let instructions = self.instructions(open, least_instructions(&change, Doubt::Usual))?;
         if !is_likewise(&end, &instructions) {
             return Ok(end);
         }

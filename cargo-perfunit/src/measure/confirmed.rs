@@ -1,5 +1,6 @@
 //! What is said in the end of a test that was flagged, given what fresh pairs say. Pure.
 
+use super::doubt::is_small;
 use super::layouts::Placed;
 use super::secondary_metrics::OF_PAIRS;
 use super::subject::{Ended, Figures};
@@ -22,7 +23,7 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
 }
 
 fn is_flagged_metric(metered: &std::result::Result<Metered, NotMetered>) -> bool {
-    matches!(metered, Ok(metered) if matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less))
+    metered.as_ref().is_ok_and(|metered| metered.verdict.is_change())
 }
 
 /// Whether time was said to have changed.
@@ -45,7 +46,13 @@ pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
     let metrics_of_fresh = fresh.result.as_ref().map_or(&none, |fresh| &fresh.metrics);
     let metrics = confirmed_metrics(&before.metrics, metrics_of_fresh, places);
     let is_checked = before.verdict.is_change() || places != Placed::Matched;
-    let mut end = if is_checked { confirmed_time(first, fresh) } else { first.clone() };
+    let mut end = if is_checked {
+        confirmed_time(first, fresh)
+    } else if let Some(flagged) = flagged_as_small(first, &fresh).filter(|_| is_small(first)) {
+        confirmed_time(&flagged, fresh)
+    } else {
+        first.clone()
+    };
     if let Ok(figures) = &mut end.result {
         figures.metrics = metrics;
         if places != Placed::Matched && figures.measured.layouts > 1 {
@@ -75,13 +82,18 @@ fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Placed) -> Metric
 /// Joins what the first pairs of a test said, whose change was too small to count, with fresh pairs and instructions: that it
 /// counts, or else nothing.
 pub fn with_small(first: Ended, fresh: Ended) -> Ended {
-    let (Ok(before), Ok(after)) = (&first.result, &fresh.result) else { return first };
-    let agrees = before.measured.change.estimate.signum() == after.measured.change.estimate.signum();
-    if !after.verdict.is_change() || !agrees {
-        return first;
+    match flagged_as_small(&first, &fresh) {
+        Some(flagged) => confirmed(&flagged, fresh, Placed::Matched),
+        None => first,
     }
+}
+
+/// What the first pairs would have said, had they been allowed to, if fresh ones say the same.
+fn flagged_as_small(first: &Ended, fresh: &Ended) -> Option<Ended> {
+    let (before, after) = (first.result.as_ref().ok()?, fresh.result.as_ref().ok()?);
+    let agrees = before.measured.change.estimate.signum() == after.measured.change.estimate.signum();
     let flagged = Figures { verdict: after.verdict, ..before.clone() };
-    confirmed(&Ended { result: Ok(flagged), ..first }, fresh, Placed::Matched)
+    (after.verdict.is_change() && agrees).then(|| Ended { result: Ok(flagged), ..first.clone() })
 }
 
 /// Joins the first verdict with the one on fresh pairs, whose figures are reported.
@@ -271,6 +283,23 @@ pub mod tests {
         check_cpu_time(More, Inconclusive, Inconclusive);
         // What was not flagged stays.
         check_cpu_time(Same, More, Same);
+    }
+
+    #[test]
+    fn a_small_change_of_time_is_not_lost_beside_another_metric_s() {
+        let of = |verdict, estimate: f64| {
+            let mut figures = with_cpu_time(verdict, MetricVerdict::More, 103.0);
+            figures.measured.change = Change { estimate, low: estimate - 0.001, high: estimate + 0.001 };
+            figures.measured.asked = Threshold::new(0.01).unwrap();
+            ended(Ok(figures))
+        };
+        let check = |first: f64, fresh, expected| {
+            let end = confirmed(&of(Verdict::ChangedBelowThreshold, first), of(fresh, 0.03), Placed::Matched);
+            assert_eq!(end.result.unwrap().verdict, expected);
+        };
+        check(0.03, Verdict::Slower, Verdict::Slower);
+        check(0.03, Verdict::Inconclusive, Verdict::ChangedBelowThreshold);
+        check(0.009, Verdict::Slower, Verdict::ChangedBelowThreshold);
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::layouts::Placed;
 use super::settled::LEAST_NS_BY_INSTRUCTIONS;
 use super::subject::Ended;
 use crate::model::{
-    Measured, MetricVerdict, Mode, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_WITHIN_CODE, Reason,
-    Verdict,
+    Change, Measured, Metric, MetricVerdict, Mode, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE,
+    REACH_WITHIN_CODE, Reason, Sides, Verdict,
 };
 
 /// How the place of code can be behind a change.
@@ -35,10 +35,10 @@ pub fn is_small(end: &Ended) -> bool {
 const LEAST_SHARE: f64 = 0.25;
 const LEAST_SHARE_IF_REMOTE: f64 = 0.1;
 
-/// The change of instructions, as a fraction, that the change of time takes to count.
-pub fn least_instructions(end: &Ended, doubt: Doubt) -> f64 {
+/// The change of instructions, as a fraction, that this change of time takes to count.
+pub fn least_instructions(change: &Change, doubt: Doubt) -> f64 {
     let share = if doubt == Doubt::Usual { LEAST_SHARE } else { LEAST_SHARE_IF_REMOTE };
-    end.result.as_ref().map_or(0.0, |figures| share * figures.measured.change.estimate.abs())
+    share * change.estimate.abs()
 }
 
 /// Whether the instructions of a test changed as its time did.
@@ -53,13 +53,7 @@ pub fn is_likewise(end: &Ended, instructions: &Result<MetricVerdict, NotMetered>
 pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVerdict, NotMetered>) -> Ended {
     let Ok(figures) = &mut end.result else { return end };
     let seen = figures.verdict;
-    let counts = match &instructions {
-        Ok(MetricVerdict::More) => seen == Verdict::Slower || doubt == Doubt::Remote,
-        Ok(MetricVerdict::Less) => seen == Verdict::Faster || doubt == Doubt::Remote,
-        Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
-        Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => doubt != Doubt::Usual,
-    };
-    if !counts {
+    if !counts(seen == Verdict::Slower, doubt, &instructions) {
         figures.verdict = Verdict::Inconclusive;
         end.reason = Some(match instructions {
             Err(NotMetered::BudgetUsedUp) => Reason::BudgetUsedUp,
@@ -70,13 +64,36 @@ pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVe
     end
 }
 
-/// Whether a change can be so small that the place of code does as much; more than a little it does only where code can
-/// neither have a common place nor be everywhere.
-pub fn doubt(end: &Ended, places: Placed) -> Option<Doubt> {
+/// Whether a change that the place of code can be behind counts, given how instructions changed.
+pub fn counts(is_slower: bool, doubt: Doubt, instructions: &Result<MetricVerdict, NotMetered>) -> bool {
+    match instructions {
+        Ok(MetricVerdict::More) => is_slower || doubt == Doubt::Remote,
+        Ok(MetricVerdict::Less) => !is_slower || doubt == Doubt::Remote,
+        Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
+        Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => doubt != Doubt::Usual,
+    }
+}
+
+/// Whether what changed in the end can be due to the place of code.
+pub fn doubt_on_time(end: &Ended, places: Placed) -> Option<Doubt> {
     let figures = end.result.as_ref().ok().filter(|figures| figures.verdict.is_change())?;
-    let Measured { change, base_ns, head_ns, .. } = &figures.measured;
+    let Measured { change, base_ns, head_ns, .. } = figures.measured;
+    doubt(&change, &Sides { base: base_ns, head: head_ns }, places)
+}
+
+/// The change of a time that a metric is, if it is said to have changed and the place of code can be behind it.
+pub fn doubt_on_metric(end: &Ended, metric: Metric, places: Placed) -> Option<(Change, Doubt)> {
+    let metered = end.result.as_ref().ok()?.metrics.get(&metric)?.as_ref().ok()?;
+    let change = metered.change.filter(|_| metered.verdict.is_change())?;
+    let ns = metered.readings.as_ref().map(|readings| readings.value);
+    doubt(&change, &ns, places).map(|doubt| (change, doubt))
+}
+
+/// Whether a change can be so small that the place of code does as much; more than a little it does only where code can
+/// neither have a common place nor be everywhere. `ns` is the time that changed.
+pub fn doubt(change: &Change, ns: &Sides<f64>, places: Placed) -> Option<Doubt> {
     let is_uncertain = places == Placed::Uncertain;
-    if change.estimate.abs() < OF_PLACES || is_uncertain && (head_ns - base_ns).abs() < OF_PLACES_NS {
+    if change.estimate.abs() < OF_PLACES || is_uncertain && (ns.head - ns.base).abs() < OF_PLACES_NS {
         return Some(Doubt::Usual);
     }
     match places {
@@ -90,7 +107,7 @@ mod tests {
     use super::super::confirmed::confirmed;
     use super::super::confirmed::tests::{ended, figures};
     use super::*;
-    use crate::model::Threshold;
+    use crate::model::{Basis, Metered, Readings, Threshold};
 
     #[test]
     fn what_places_can_do_counts_only_with_other_work() {
@@ -98,7 +115,7 @@ mod tests {
         let check = |first: Verdict, instructions: Result<_, _>, verdict: Verdict| {
             let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
             let fresh = ended(Ok(figures(first, estimate)));
-            assert_eq!(doubt(&fresh, Placed::Matched), Some(Doubt::Usual));
+            assert_eq!(doubt_on_time(&fresh, Placed::Matched), Some(Doubt::Usual));
             let before = ended(Ok(figures(first, estimate)));
             let end = confirmed(&before, beyond_places(fresh, Doubt::Usual, instructions.clone()), Placed::Uncertain);
             let why = Reason::AsPlacesDo { seen: first, instructions };
@@ -116,7 +133,8 @@ mod tests {
         let of = |verdict, estimate, base_ns: f64| {
             let mut figures = figures(verdict, estimate);
             (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
-            [Placed::Matched, Placed::Drawn, Placed::Uncertain].map(|places| doubt(&ended(Ok(figures.clone())), places))
+            [Placed::Matched, Placed::Drawn, Placed::Uncertain]
+                .map(|places| doubt_on_time(&ended(Ok(figures.clone())), places))
         };
         assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 3]);
         assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [Some(Doubt::Remote), Some(Doubt::Remote), Some(Doubt::Rare)]);
@@ -148,10 +166,28 @@ mod tests {
         assert!(!small(below, 0.028, 29.5, Mode::FirstCall));
         assert!(!is_small(&ended(Err(Reason::BudgetUsedUp))));
         // 494 instructions for 493 are not what 0.8 of 58 ns are of; 20 of 580 can be what 0.8 of 32 ns are of.
-        let least = |estimate, doubt| least_instructions(&ended(Ok(figures(below, estimate))), doubt);
+        let least = |estimate, doubt| least_instructions(&figures(below, estimate).measured.change, doubt);
         assert!(least(0.014, Doubt::Usual) > 1.0 / 493.0 && least(-0.025, Doubt::Usual) < 20.0 / 580.0);
         // 897 instructions for 896 are not what 2.2 % are of.
         assert!(least(0.022, Doubt::Remote) > 1.0 / 896.0);
+    }
+
+    #[test]
+    fn a_metric_is_in_doubt_as_time_is_once_it_is_said_to_have_changed() {
+        let of = |verdict, estimate: f64| {
+            let reading = |value| Readings { value, low: value, high: value };
+            let readings = Sides { base: reading(1000.0), head: reading(1000.0 * (1.0 + estimate)) };
+            let mut figures = figures(Verdict::Same, 0.0);
+            let change = Some(Change { estimate, low: estimate - 0.001, high: estimate + 0.001 });
+            let metered = Metered { verdict, readings, change, threshold: 0.01, basis: Basis::Pairs(8) };
+            figures.metrics.insert(Metric::CpuTime, Ok(metered));
+            let in_doubt = doubt_on_metric(&ended(Ok(figures)), Metric::CpuTime, Placed::Matched);
+            in_doubt.map(|(_, doubt)| doubt)
+        };
+        assert_eq!(of(MetricVerdict::More, 0.013), Some(Doubt::Usual));
+        assert_eq!(of(MetricVerdict::Less, -0.05), Some(Doubt::Remote));
+        assert_eq!(of(MetricVerdict::More, 0.3), None);
+        assert_eq!(of(MetricVerdict::Same, 0.013), None);
     }
 
     #[test]

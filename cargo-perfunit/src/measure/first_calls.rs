@@ -43,7 +43,7 @@ pub struct Flagged {
 pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fastrand::Rng) -> Result<Look> {
     let _span = tracing::debug_span!("first_call").entered();
     let config = trial.config;
-    if !matches!(way.task, Task::Steady(_)) || later.verdict == Verdict::Slower || interrupt::requested() {
+    if !matches!(way.task, Task::Steady(_)) || interrupt::requested() {
         return Ok(Look::Nothing);
     }
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -98,11 +98,13 @@ pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut E
     let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
     // That the first call got faster says nothing of later ones that may have got slower.
     let is_open = figures.verdict == Verdict::Inconclusive && fresh.verdict == Verdict::Faster;
-    if figures.verdict.is_change() || is_open {
+    // The worse of two changes decides.
+    let is_worse = figures.verdict == Verdict::Faster && fresh.verdict == Verdict::Slower;
+    if figures.verdict.is_change() && !is_worse || is_open {
         figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
         return;
     }
-    let note = Note::FirstCallOnly { later_ns: ns(rest) };
+    let note = Note::FirstCallDecides { later_ns: ns(rest) };
     let metrics = std::mem::take(&mut figures.metrics);
     let notes = figures.notes.drain(..).chain([note]).collect();
     *figures = Figures { notes, metrics, ..fresh };
@@ -156,22 +158,33 @@ mod tests {
     fn a_first_call_that_shows_again_is_the_test_s_verdict() {
         let figures = joined(Ok(first_calls(Verdict::Slower, 0.4))).result.unwrap();
         assert_eq!(figures.verdict, Verdict::Slower);
-        assert!(matches!(figures.notes[0], Note::FirstCallOnly { .. }), "{figures:?}");
+        assert!(matches!(figures.notes[0], Note::FirstCallDecides { .. }), "{figures:?}");
+    }
+
+    /// The verdict on a test whose later calls and whose first call end so.
+    fn verdict(later: Verdict, first: Verdict, estimate: f64) -> (Verdict, Option<Reason>) {
+        let settled = crate::measure::bound::tests::settled(1e5, 1e5 * (1.0 + estimate));
+        let flagged = Flagged { settled, figures: first_calls(first, estimate) };
+        let reason = (later == Verdict::Inconclusive).then_some(Reason::TooNoisy);
+        let mut later = Ended { result: Ok(figures(later, 0.0)), reason, capture: None };
+        let fresh = Ended { result: Ok(first_calls(first, estimate)), reason: None, capture: None };
+        join(&flagged, fresh, Threshold::default(), &mut later);
+        (later.result.unwrap().verdict, later.reason)
     }
 
     #[test]
-    fn a_faster_first_call_is_no_verdict_on_later_calls_that_are_open() {
-        let settled = crate::measure::bound::tests::settled(1e5, 0.5e5);
-        let flagged = Flagged { settled, figures: first_calls(Verdict::Faster, -0.5) };
-        let joined = |later: Verdict| {
-            let reason = (later == Verdict::Inconclusive).then_some(Reason::TooNoisy);
-            let mut later = Ended { result: Ok(figures(later, 0.0)), reason, capture: None };
-            let fresh = Ended { result: Ok(first_calls(Verdict::Faster, -0.5)), reason: None, capture: None };
-            join(&flagged, fresh, Threshold::default(), &mut later);
-            (later.result.unwrap().verdict, later.reason)
-        };
-        assert_eq!(joined(Verdict::Inconclusive), (Verdict::Inconclusive, Some(Reason::TooNoisy)));
-        assert_eq!(joined(Verdict::Same), (Verdict::Faster, None));
+    fn a_faster_first_call_is_no_verdict_on_later_calls_that_are_open_or_slower() {
+        let check = |later, expected| assert_eq!(verdict(later, Verdict::Faster, -0.5), expected);
+        check(Verdict::Inconclusive, (Verdict::Inconclusive, Some(Reason::TooNoisy)));
+        check(Verdict::Slower, (Verdict::Slower, None));
+        check(Verdict::Same, (Verdict::Faster, None));
+    }
+
+    #[test]
+    fn a_slower_first_call_is_the_verdict_whatever_later_calls_are() {
+        for later in [Verdict::Inconclusive, Verdict::Same, Verdict::Faster, Verdict::Slower] {
+            assert_eq!(verdict(later, Verdict::Slower, 0.5), (Verdict::Slower, None));
+        }
     }
 
     #[test]

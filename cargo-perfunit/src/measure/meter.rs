@@ -153,7 +153,7 @@ impl Pass<'_> {
             }
             let differs = wanted.iter().zip(&counted).any(|((metric, _), counted)| {
                 let verdict = counted.as_ref().ok().and_then(|counted| judge(*metric, counted));
-                matches!(verdict, Some(MetricVerdict::More | MetricVerdict::Less))
+                verdict.is_some_and(MetricVerdict::is_change)
             });
             if gauge == Gauge::Callgrind || !(differs || self.later == 0) {
                 break;

@@ -57,13 +57,13 @@ pub fn measure_all(
     let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
     let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&gates(config, subject));
-    // Verdicts that pairs have given.
+    // Verdicts that pairs have given or could have.
     let mut done = 0;
     while !waiting.is_empty() {
         screening.config.deadline = config.deadline.map(before_confirmation);
         let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
-        let measured = subjects.iter().zip(&screened).filter(|(_, screened)| screened.end.result.is_ok());
-        done += measured.map(|(subject, _)| verdicts(subject)).sum::<usize>();
+        // Those without a verdict, too: they may be measured once more, in another round or pairing.
+        done += subjects.iter().map(|subject| verdicts(subject)).sum::<usize>();
         let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
         let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
         let Screening { layouts, random, .. } = &mut screening;

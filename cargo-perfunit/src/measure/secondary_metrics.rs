@@ -140,7 +140,7 @@ impl Column {
         let decision = decide::conclude(rule, &self.log_ratios);
         let mut verdict = decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into());
         let few_pages = metric == Metric::PeakRss && (readings.head.value - readings.base.value).abs() < LEAST_RSS;
-        if matches!(verdict, MetricVerdict::More | MetricVerdict::Less) && few_pages {
+        if verdict.is_change() && few_pages {
             verdict = MetricVerdict::ChangedBelowThreshold;
         }
         let basis = Basis::Pairs(self.values.base.len());

@@ -129,6 +129,13 @@ pub enum MetricVerdict {
     Varies,
 }
 
+impl MetricVerdict {
+    /// Whether it says that the metric is another one, by as much as counts.
+    pub fn is_change(self) -> bool {
+        matches!(self, Self::More | Self::Less)
+    }
+}
+
 impl From<Verdict> for MetricVerdict {
     fn from(verdict: Verdict) -> Self {
         match verdict {

@@ -13,8 +13,8 @@ pub enum Note {
     FirstCalls { because: FirstCallsBecause, obstacle: Option<ForkObstacle> },
     /// Beside its later calls, its first call changed, too.
     FirstCallToo { ns: Sides<f64>, change: Change },
-    /// Its first call changed, and its later calls did not.
-    FirstCallOnly {
+    /// Its first call changed, and its later calls did not, or got faster while it got slower.
+    FirstCallDecides {
         /// Time of later calls.
         later_ns: Sides<f64>,
     },

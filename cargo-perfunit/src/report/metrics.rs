@@ -22,8 +22,7 @@ pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
 fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &Metered) -> bool) -> Option<String> {
     let changed = besides_time(outcome).filter_map(|(metric, metered)| {
         let metered = metered.as_ref().ok()?;
-        let is_changed = matches!(metered.verdict, MetricVerdict::More | MetricVerdict::Less);
-        (is_changed && is_wanted(metric, metered)).then(|| phrase(metric, metered, glyphs))
+        (metered.verdict.is_change() && is_wanted(metric, metered)).then(|| phrase(metric, metered, glyphs))
     });
     join(&changed.collect::<Vec<_>>())
 }

@@ -40,7 +40,9 @@ impl fmt::Display for NoCounter {
 impl fmt::Display for NoVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooNoisy => f.write_str("too noisy to tell within the test's budget"),
+            Self::TooNoisy => {
+                f.write_str("too noisy to tell within the test's budget, or no more than moved code can fake")
+            }
             Self::Varies => f.write_str("it differs from call to call"),
             Self::NotLookedAt => f.write_str("it was not looked at"),
             Self::NotMetered(why) => why.fmt(f),

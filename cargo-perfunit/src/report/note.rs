@@ -23,8 +23,8 @@ impl fmt::Display for Note {
                 let (low, high) = (100.0 * change.low, 100.0 * change.high);
                 write!(f, "its first call changed apart: {} [{low:+.1} %, {high:+.1} %]", microseconds(ns))
             }
-            Note::FirstCallOnly { later_ns } => {
-                write!(f, "only the first call changed; later calls: {}", microseconds(later_ns))
+            Note::FirstCallDecides { later_ns } => {
+                write!(f, "its first call changed like this; later calls: {}", microseconds(later_ns))
             }
             Note::FirstCallUnknown { because } => write!(f, "its first calls were not compared apart: {because}"),
             Note::FirstCallTakenBack => {
@@ -195,7 +195,10 @@ mod tests {
     #[test]
     fn figures_have_their_units() {
         let later_ns = Sides { base: 1500.0, head: 1510.0 };
-        check(&Note::FirstCallOnly { later_ns }, "only the first call changed; later calls: 1.500 us -> 1.510 us");
+        check(
+            &Note::FirstCallDecides { later_ns },
+            "its first call changed like this; later calls: 1.500 us -> 1.510 us",
+        );
         check(&Note::LeastDifference { ns: 1.0 }, "judged from 1 ns on, a few cycles of the processor");
         check(&Note::DataFiles { of: Side::Head }, "measured with head's data files: it does not pass with base's");
     }

@@ -54,7 +54,7 @@ impl Workspace {
 }
 
 /// A package of the repository.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Package {
     pub name: String,
     /// Its version; empty where it is not known.

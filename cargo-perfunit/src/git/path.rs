@@ -12,6 +12,16 @@ pub fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
+/// Whether a path is inside a folder.
+pub fn is_below(path: &str, dir: &str) -> bool {
+    within(path, dir).is_some()
+}
+
+/// The path from the folder, if it is inside.
+pub fn within<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
+    if dir.is_empty() { Some(path) } else { path.strip_prefix(dir)?.strip_prefix('/') }
+}
+
 /// The path of `relative` in a folder, or `None` if it leaves the repository.
 pub fn join(folder: &str, relative: &str) -> Option<String> {
     let mut segments: Vec<&str> = folder.split('/').filter(|segment| !segment.is_empty()).collect();

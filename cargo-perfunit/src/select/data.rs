@@ -180,7 +180,7 @@ fn parts<'a>(versions: &Versions, graph: &'a Graph) -> PartsOfPackages<'a> {
 }
 
 /// Adds what stands between quotes and slashes.
-fn parts_of_paths(code: &str, parts: &mut BTreeSet<String>) {
+pub(super) fn parts_of_paths(code: &str, parts: &mut BTreeSet<String>) {
     /// Names of files are not longer.
     const LONGEST: usize = 255;
     let mut found: Vec<&str> = code.split(['"', '/', '\\']).skip(1).collect();
@@ -196,7 +196,7 @@ pub fn all_rust(versions: &Versions) -> Vec<u8> {
     all
 }
 
-fn each_rust_file(versions: &Versions, mut each: impl FnMut(&str, Vec<u8>)) {
+pub(super) fn each_rust_file(versions: &Versions, mut each: impl FnMut(&str, Vec<u8>)) {
     let Versions { repository, files, .. } = versions;
     let mut seen = BTreeSet::new();
     for (path, entry) in files.base.entries.iter().chain(&files.head.entries) {

@@ -1,6 +1,7 @@
 //! The packages of both versions, and how they depend on each other.
 
 use super::data;
+use super::included::TakenIn;
 use super::reach::{Graph, PackageNode, TargetNode};
 use super::source::{InputKind, SourceDiff};
 use super::target_files::{TargetFiles, modules};
@@ -19,6 +20,7 @@ pub fn graph(
     versions: &Versions,
     workspace: &Workspace,
     diff: &SourceDiff,
+    taken_in: &TakenIn,
 ) -> Result<(Graph, TargetFiles)> {
     let changed = versions.changed_paths();
     let links_differ = [&versions.files.base, &versions.files.head].into_iter().any(|files| {
@@ -61,6 +63,9 @@ pub fn graph(
     let external = external(builder, versions, workspace, diff)?;
     let mut graph = Graph { root: workspace.root.clone(), packages, external, outside, ..Graph::default() };
     (graph.named_by, graph.started_by) = data::named_in_code(versions, &graph, diff);
+    let dir = |file: &String| Some(graph.packages[graph.nearest_package(file)?].dir.clone());
+    let dirs = |files: &BTreeSet<String>| files.iter().filter_map(dir).collect();
+    graph.taken_in = taken_in.iter().map(|(path, by)| (path.clone(), dirs(by))).collect();
     Ok((graph, files))
 }
 

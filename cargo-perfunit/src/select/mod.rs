@@ -14,6 +14,7 @@ mod data;
 mod executed;
 mod functions;
 mod graph;
+mod included;
 mod names;
 mod on_request;
 mod other_inputs;

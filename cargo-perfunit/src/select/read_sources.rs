@@ -2,13 +2,12 @@
 //!
 //! `include_bytes!("../src/lib.rs")` is a workload that grows with the library, whatever its speed.
 
+use super::included::included;
 use super::target_files::TargetFiles;
 use crate::git::Versions;
-use crate::git::path::{is_rust, join, parent};
+use crate::git::path::is_rust;
 use crate::model::{Side, TargetId, Warning};
 use std::collections::{BTreeMap, BTreeSet};
-
-const INCLUDING: [&str; 2] = ["include_bytes!", "include_str!"];
 
 /// A warning for each changed source file that code of these targets includes as data.
 pub fn warnings<'a>(
@@ -38,34 +37,4 @@ pub fn warnings<'a>(
         }
     }
     found.into_iter().map(|(target, path)| Warning::SourceIsInput { target, path }).collect()
-}
-
-/// The files that this one includes as data, from the root of the repository.
-fn included(path: &str, code: &str) -> Vec<String> {
-    let of = |name: &&str| code.split(*name).skip(1).filter_map(|rest| literal(rest)).collect::<Vec<_>>();
-    INCLUDING.iter().flat_map(of).filter_map(|relative| join(parent(path), relative)).collect()
-}
-
-/// The text in the parentheses that follow, if that is all they hold.
-fn literal(rest: &str) -> Option<&str> {
-    let rest = rest.trim_start().strip_prefix(['(', '[', '{'])?.trim_start().strip_prefix('"')?;
-    rest.split_once('"').map(|(text, _)| text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_included_by_paths_from_where_they_are_named() {
-        let code = r#"
-            const DATA: &[u8] = include_bytes!("../src/lib.rs");
-            const TEXT: &str = include_str!( "data/words.rs" );
-            const MADE: &str = include_str!(concat!(env!("OUT_DIR"), "/made.rs"));
-            mod lib;
-        "#;
-        assert_eq!(included("hex/benches/hex.rs", code), ["hex/src/lib.rs", "hex/benches/data/words.rs"]);
-        assert_eq!(included("lib.rs", "include_str!(\"../../x.rs\")"), Vec::<String>::new());
-        assert_eq!(included("lib.rs", "include_str!(\"/x.rs\")"), Vec::<String>::new());
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::data::{self, Ruled};
 use super::graph::graph;
+use super::included::taken_in;
 use super::on_request;
 use super::reach::{self, Graph, Reached};
 use super::read_sources;
@@ -141,7 +142,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
     let _span = tracing::info_span!("select").entered();
     let code = OnceCell::new();
     let code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
-    let diff = source_diff(versions, &code)?;
+    let mut diff = source_diff(versions, &code)?;
     let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
     if wanted.scope.asks_for(TargetKind::Doctest) {
         workspace.add_doctests();
@@ -150,6 +151,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         let all = wanted.scope.targets.contains(&(TargetKind::Bench, None));
         workspace.add_benches(all, &|package, target| on_request::has_benches(versions, package, target));
     }
+    let taken_in = taken_in(versions, &workspace, &mut diff);
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
     let mut selected = Selected {
@@ -174,8 +176,9 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
     let Ruled { reaching, ignored, warnings } = data::apart(&code, &selected.rules, &mut selected.diff);
     selected.ignored = ignored;
     selected.warnings.extend(warnings);
-    if wanted.all_tests || !selected.diff.is_empty() || !reaching.is_empty() {
-        (selected.graph, selected.target_files) = graph(builder, versions, &selected.workspace, &selected.diff)?;
+    if wanted.all_tests || !selected.diff.is_empty() || !reaching.is_empty() || !taken_in.is_empty() {
+        (selected.graph, selected.target_files) =
+            graph(builder, versions, &selected.workspace, &selected.diff, &taken_in)?;
         selected.rules.heed_attributes(versions, &selected.workspace, &selected.target_files);
         let left_out = selected.reach();
         if !left_out.is_empty() && !wanted.scope.workspace {

@@ -1,6 +1,7 @@
 //! The workspace as far as reaching is concerned: packages, targets, files, local dependencies.
 
 use crate::cargo::Dependency;
+use crate::git::path::{is_below, within};
 use crate::model::TargetId;
 use crate::select::source::FileInTarget;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,8 @@ pub struct Graph {
     /// For changed data files the folders of the packages whose code names them; of their own package only code of its
     /// library and binaries counts.
     pub named_by: BTreeMap<String, BTreeSet<String>>,
+    /// For other changed files those of the packages that take them in as data.
+    pub taken_in: BTreeMap<String, BTreeSet<String>>,
     /// By the folder of a package those of packages whose code names a binary of it: all their tests may start it.
     pub started_by: BTreeMap<String, BTreeSet<String>>,
 }
@@ -92,16 +95,6 @@ impl Graph {
     pub(crate) fn is_outside(&self, path: &str) -> bool {
         self.nearest_package(path).is_none() && self.outside.iter().any(|dir| is_below(path, dir))
     }
-}
-
-/// True if the path is inside the folder.
-pub(crate) fn is_below(path: &str, dir: &str) -> bool {
-    within(path, dir).is_some()
-}
-
-/// The path from the folder, if it is inside.
-pub(crate) fn within<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
-    if dir.is_empty() { Some(path) } else { path.strip_prefix(dir)?.strip_prefix('/') }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which targets a change can reach, along files, packages and their dependencies.
 
-use super::graph::{Graph, PackageNode, is_below};
-use crate::git::path::parent;
+use super::graph::{Graph, PackageNode};
+use crate::git::path::{is_below, parent};
 use crate::model::{ChangeKind, ReachedBy, TargetId, TargetKind};
 use crate::select::source::{ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +36,9 @@ pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
     }
     for input in &diff.inputs {
         sources.input(input);
+    }
+    for (path, folders) in &graph.taken_in {
+        sources.read_in(path, folders);
     }
     sources.reached()
 }
@@ -166,9 +169,11 @@ impl<'a> Sources<'a> {
         if input.kind == InputKind::Data && self.data_file(&path) && self.graph.nearest_package(&path).is_none() {
             return;
         }
+        if input.kind == InputKind::CargoConfig && is_found_from(&self.graph.root, &path) {
+            return self.everywhere(ReachedBy::File { path });
+        }
         if self.graph.is_outside(&path) {
-            self.nowhere.insert(path);
-            return;
+            return self.outside(path, &input.kind);
         }
         let at_root = parent(&path) == self.graph.root;
         match &input.kind {
@@ -193,17 +198,42 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// A file of another workspace. From its manifest path dependencies of ours inherit that are members there.
+    fn outside(&mut self, path: String, kind: &InputKind) {
+        let folder = parent(&path);
+        let is_heir = |package: &PackageNode| !package.member && is_below(&package.dir, folder);
+        let packages = self.graph.packages.iter().enumerate();
+        let heirs: Vec<usize> = packages.filter(|(_, package)| is_heir(package)).map(|(at, _)| at).collect();
+        let cause = match kind {
+            InputKind::Manifest | InputKind::WorkspaceManifest if !heirs.is_empty() => ReachedBy::File { path },
+            InputKind::ManifestVersion if !heirs.is_empty() => ReachedBy::Version { path },
+            _ => {
+                self.nowhere.insert(path);
+                return;
+            }
+        };
+        let cause = self.cause(cause);
+        for heir in heirs {
+            self.packages[heir].exported.insert(cause);
+        }
+    }
+
     /// A data file in the packages whose code names it: their tests may read it, and those of packages that use them. False
     /// if there are none.
     fn data_file(&mut self, path: &str) -> bool {
         let Some(folders) = self.graph.named_by.get(path) else { return false };
+        self.read_in(path, folders);
+        true
+    }
+
+    /// A file that packages in these folders read or have compiled in.
+    fn read_in(&mut self, path: &str, folders: &BTreeSet<String>) {
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         for (position, package) in self.graph.packages.iter().enumerate() {
             if folders.contains(&package.dir) {
                 self.packages[position].exported.insert(cause);
             }
         }
-        true
     }
 
     fn is_in_library_folder(&self, path: &str) -> bool {
@@ -323,6 +353,13 @@ impl<'a> Sources<'a> {
         causes.dedup();
         causes
     }
+}
+
+/// Whether cargo's configuration, or the toolchain's, is found from a folder on its way up.
+fn is_found_from(folder: &str, configuration: &str) -> bool {
+    let at = parent(configuration);
+    let above = if at.rsplit('/').next() == Some(".cargo") { parent(at) } else { at };
+    folder == above || is_below(folder, above)
 }
 
 /// Whether a cause goes on to the packages that depend on this one.

@@ -55,6 +55,7 @@ fn graph() -> Graph {
             .into(),
         outside: vec!["fuzz".to_owned()],
         named_by: [("testdata/a.json".to_owned(), ["mid".to_owned()].into())].into(),
+        taken_in: [].into(),
         started_by: [].into(),
     }
 }
@@ -186,6 +187,46 @@ fn data_that_a_library_has_built_in_reaches_all_that_depend_on_it() {
     assert_eq!(count(&graph), 2);
     graph.named_by.insert("core/proto/a.proto".to_owned(), ["core".to_owned()].into());
     assert_eq!(count(&graph), ALL.len());
+}
+
+#[test]
+fn what_code_takes_in_as_data_reaches_it_whatever_it_is() {
+    let mut graph = graph();
+    for path in ["app/examples/demo.rs", "core/Cargo.toml", "prelude.rs", "fuzz/main.rs"] {
+        graph.taken_in = [(path.to_owned(), ["mid".to_owned()].into())].into();
+        let reached = reached_in(&graph, &[(path, "a = 1", "a = 1 # new")]);
+        let cause = ReachedBy::File { path: path.to_owned() };
+        let by: Vec<_> = reached.targets.iter().filter(|(_, causes)| causes.contains(&cause)).collect();
+        assert_eq!(by.len(), 4, "{path}: {reached:?}");
+    }
+}
+
+#[test]
+fn what_packages_of_another_workspace_inherit_reaches_those_that_depend_on_them() {
+    let mut graph = graph();
+    for package in graph.packages.iter_mut().filter(|package| package.name == "core") {
+        (package.dir, package.member) = ("other/core".to_owned(), false);
+    }
+    graph.outside.push("other".to_owned());
+    let count = |base, head| reached_in(&graph, &[("other/Cargo.toml", base, head)]).targets.len();
+    let dependents = ALL.len() - 2;
+    assert_eq!(count("[workspace.dependencies]\na = '1'", "[workspace.dependencies]\na = '2'"), dependents);
+    assert_eq!(count("[workspace.package]\nversion = '1.0.0'", "[workspace.package]\nversion = '1.0.1'"), dependents);
+    // Its lock file and its profiles are not read.
+    assert!(reached_in(&graph, &[("other/Cargo.lock", "a = 1", "a = 2")]).targets.is_empty());
+}
+
+#[test]
+fn configuration_above_the_workspace_reaches_it_even_in_another_one() {
+    let mut graph = graph();
+    graph.root = "nested".to_owned();
+    for package in &mut graph.packages {
+        package.dir = format!("nested/{}", package.name);
+    }
+    graph.outside.push(String::new());
+    let count = |path| reached_in(&graph, &[(path, "a = 1", "a = 2")]).targets.len();
+    assert_eq!((count(".cargo/config.toml"), count("rust-toolchain.toml")), (ALL.len(), ALL.len()));
+    assert_eq!(count("fuzz/.cargo/config.toml"), 0);
 }
 
 #[test]

@@ -15,10 +15,13 @@ pub(super) const NOTE: &str = "compiled.json";
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFiles {
     extents: BTreeMap<String, Extent>,
-    /// The features with which a target was compiled, by its root file.
+    /// The features with which a target was compiled, by its root file: several where it is in several builds.
     #[serde(default)]
-    features: BTreeMap<String, BTreeSet<String>>,
+    feature_sets: FeatureSets<String>,
 }
+
+/// By root file.
+pub(super) type FeatureSets<P> = BTreeMap<P, BTreeSet<BTreeSet<String>>>;
 
 /// How far a file reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,17 +53,17 @@ impl CompiledFiles {
     }
 
     /// Adds the features of targets, by their root files.
-    pub(super) fn with_features(mut self, features: &BTreeMap<PathBuf, BTreeSet<String>>, workspace: &Path) -> Self {
+    pub(super) fn with_features(mut self, features: &FeatureSets<PathBuf>, workspace: &Path) -> Self {
         for (root, features) in features {
             let name = root.strip_prefix(workspace).unwrap_or(root).to_string_lossy().into_owned();
-            self.features.entry(name).or_default().extend(features.iter().cloned());
+            self.feature_sets.entry(name).or_default().extend(features.iter().cloned());
         }
         self
     }
 
-    /// The features with which the target with this root file was compiled.
-    pub fn features(&self, root: &str) -> Option<&BTreeSet<String>> {
-        self.features.get(root)
+    /// The features with which the target with this root file was compiled, for each build of it.
+    pub fn features(&self, root: &str) -> Option<&BTreeSet<BTreeSet<String>>> {
+        self.feature_sets.get(root)
     }
 
     /// Reads the note in a side's folder; a side without one compiled nothing that is known.
@@ -131,6 +134,15 @@ mod tests {
         assert!(files.holds("src/lib.rs", 1, 1) && files.holds("src/lib.rs", 3, 9));
         assert!(!files.holds("src/lib.rs", 4, 1) && !files.holds("src/lib.rs", 1, 10));
         assert!(!files.holds("src/lib.rs", 0, 1) && !files.holds("lib.rs", 1, 1));
+    }
+
+    #[test]
+    fn each_build_of_a_target_has_its_own_features() {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+        let sets = BTreeSet::from([set(&["std"]), set(&["alloc"])]);
+        let known = FeatureSets::from([(PathBuf::from("/w/src/lib.rs"), sets.clone())]);
+        let files = CompiledFiles::default().with_features(&known, Path::new("/w"));
+        assert_eq!((files.features("src/lib.rs"), files.features("src/main.rs")), (Some(&sets), None));
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl Configuration {
     }
 }
 
+/// Cargo's configuration in a folder `.cargo`. The name without extension is the older one and wins if both exist.
+pub(super) fn file_in(folder: &Path) -> Option<PathBuf> {
+    ["config", "config.toml"].map(|name| folder.join(name)).into_iter().find(|file| file.is_file())
+}
+
 fn read(file: &Path, depth: usize, found: &mut Vec<Configuration>) -> Result<()> {
     if !file.is_file() {
         return Ok(());

@@ -2,7 +2,7 @@
 //! for in cargo's folder one version takes the place of the other.
 
 use super::capture_role::Invocation;
-use super::compiled::{CompiledFiles, listed, lists};
+use super::compiled::{CompiledFiles, FeatureSets, listed, lists};
 use super::dispatch_role;
 use super::link::{self, LIBRARIES};
 use super::made::Made;
@@ -26,7 +26,7 @@ pub(super) struct Reported {
     /// Shared libraries of the project.
     libraries: Vec<PathBuf>,
     /// The features with which targets were compiled, by their root files.
-    features: BTreeMap<PathBuf, BTreeSet<String>>,
+    features: FeatureSets<PathBuf>,
     /// Variables that build scripts set.
     variables: BTreeSet<String>,
     /// `OUT_DIR` of the project's own packages. Those of others are as constant as their code.
@@ -37,7 +37,7 @@ impl Reported {
     pub fn add_artifact(&mut self, artifact: &Artifact) {
         self.built.extend(artifact.filenames.iter().map(|path| path.clone().into()));
         let features = self.features.entry(fs::normal(artifact.target.src_path.as_std_path())).or_default();
-        features.extend(artifact.features.iter().cloned());
+        features.insert(artifact.features.iter().cloned().collect());
         let is_loaded = |kind: &TargetKind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib);
         if artifact.target.kind.iter().any(is_loaded) {
             let files = artifact.filenames.iter().filter(|path| is_library(path.as_std_path()));

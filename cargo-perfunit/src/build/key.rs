@@ -1,11 +1,12 @@
 //! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
 
-use super::configuration::Configuration;
+use super::configuration::{Configuration, file_in};
 use super::doctests;
 use super::request::{Options, Request};
 use super::toolchain::Toolchain;
 use crate::cargo::user_folder;
 use crate::error::{Error, Result};
+use crate::git::Repository;
 use crate::model::TargetId;
 use crate::system::cache::KeyBuilder;
 use serde::Serialize;
@@ -120,18 +121,29 @@ fn libraries(folders: &OsStr) -> Vec<PathBuf> {
 
 /// All files that cargo reads for its configuration, that with the highest rank last.
 pub(super) fn configuration_files(request: &Request<'_>) -> Vec<PathBuf> {
-    let arguments = &request.options.arguments;
-    let given = arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]));
+    let given = given_configuration(&request.options.arguments);
     implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given).collect()
+}
+
+/// What cargo is told of: files, and settings, which are none.
+fn given_configuration(arguments: &[String]) -> impl Iterator<Item = PathBuf> {
+    arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]))
 }
 
 /// The files that cargo reads without being told: it is started from `/`.
 fn implicit_configuration() -> Vec<PathBuf> {
     let folders = [Some(PathBuf::from("/.cargo")), user_folder()];
-    // The name without extension is the older one and wins if both exist.
-    let file =
-        |folder: PathBuf| ["config", "config.toml"].map(|name| folder.join(name)).into_iter().find(|f| f.is_file());
-    folders.into_iter().flatten().filter_map(file).collect()
+    folders.into_iter().flatten().filter_map(|folder| file_in(&folder)).collect()
+}
+
+/// The files that cargo reads when it is started in a folder of the repository and that are in no version of it.
+fn unversioned_configuration(folder: &Path, repository: &Repository, arguments: &[String]) -> Vec<PathBuf> {
+    let above = folder.ancestors().map(|folder| folder.join(".cargo")).filter_map(|folder| file_in(&folder));
+    let mut files: Vec<PathBuf> = above.filter(|file| !repository.tracks(file)).collect();
+    files.extend(implicit_configuration());
+    files.reverse();
+    files.extend(given_configuration(arguments));
+    files
 }
 
 /// Adds what a configuration file, and those that it includes, say about builds. Tests run with what cargo's `[env]` says
@@ -155,10 +167,16 @@ fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
     Ok(key)
 }
 
-/// Adds what has code compiled otherwise, whatever the machine: variables, and the user's own configuration.
-pub fn with_code_settings(key: KeyBuilder) -> Result<KeyBuilder> {
+/// Adds what has the code of versions compiled otherwise, whatever the machine: variables, and configuration that is in none
+/// of them, as cargo finds it from this folder or is told of it.
+pub fn with_code_settings(
+    key: KeyBuilder,
+    folder: &Path,
+    repository: &Repository,
+    arguments: &[String],
+) -> Result<KeyBuilder> {
     let mut key = with_variables(key, decides_code);
-    for file in implicit_configuration() {
+    for file in unversioned_configuration(folder, repository, arguments) {
         for table in Configuration::read(&file)?.into_iter().filter_map(|read| read.table) {
             let table = code_settings(table);
             if !table.is_empty() {
@@ -234,6 +252,7 @@ mod tests {
         assert_eq!(settings(&with_tools), settings(flags));
         assert_eq!(settings(flags).matches("-g").count(), 2);
     }
+    use crate::git::fixture::Fixture;
     use crate::system::fs;
 
     #[test]
@@ -263,6 +282,31 @@ mod tests {
         assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=2']\n"));
         assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=1']\n[env]\nX = '1'\n"));
         assert_ne!(key("not TOML"), key("not TOML either"));
+    }
+
+    #[test]
+    fn configuration_that_no_version_has_decides_code() {
+        let flags = |level: u8| format!("[build]\nrustflags = ['-Copt-level={level}']\n");
+        let fixture = Fixture::new(&[(".cargo/config.toml", &flags(1))]);
+        let write = |path: PathBuf, text: &str| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+        };
+        let given = fixture.outside().join("given.toml");
+        let arguments = ["--config".to_owned(), given.to_string_lossy().into_owned()];
+        let key = || {
+            let folder = fixture.root.join("nested");
+            with_code_settings(KeyBuilder::default(), &folder, &fixture.open(), &arguments).unwrap().finish()
+        };
+        let plain = key();
+        write(fixture.root.join(".cargo/config.toml"), &flags(2));
+        assert_eq!(key(), plain);
+        for path in [given.clone(), fixture.outside().join(".cargo/config"), fixture.root.join("nested/.cargo/config")]
+        {
+            let before = key();
+            write(path.clone(), &flags(3));
+            assert_ne!(key(), before, "{}", path.display());
+        }
     }
 
     #[test]

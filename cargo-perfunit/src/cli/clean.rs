@@ -1,6 +1,6 @@
 //! `cargo perfunit clean`.
 
-use super::arguments::folder;
+use super::arguments::place;
 use crate::error::{ExitCode, Result};
 use crate::session;
 use crate::system::cache;
@@ -34,7 +34,8 @@ impl CleanArguments {
     /// Removes our folder below the target folder.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = Terminal::default();
-        let ours = session::home(&folder()?, self.manifest_path.as_deref(), self.target_dir.as_deref())?;
+        let (folder, manifest) = place(self.manifest_path.as_deref())?;
+        let ours = session::home(&folder, manifest.as_deref(), self.target_dir.as_deref())?;
         let cache = self.cache.then(|| cache::folder(&ours)).transpose()?;
         if ours.exists() {
             // Not under the feet of a run.

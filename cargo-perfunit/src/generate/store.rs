@@ -17,11 +17,11 @@ pub struct Store {
     folder: PathBuf,
 }
 
-/// The key of a generation: the contents of the versions, what decides their build, and the functions.
-pub fn key(contents: &Sides<String>, build: &str, functions: &[Function]) -> String {
-    let key = KeyBuilder::default().with(RULES).with(&contents.base).with(&contents.head).with(build);
+/// The key of a generation but for what decides builds: the contents of the versions, and the functions.
+pub fn key(contents: &Sides<String>, functions: &[Function]) -> KeyBuilder {
+    let key = KeyBuilder::default().with(RULES).with(&contents.base).with(&contents.head);
     let functions = functions.iter().map(|function| format!("{}:{} {}", function.file, function.line, function.name));
-    functions.fold(key, KeyBuilder::with).finish()
+    functions.fold(key, KeyBuilder::with)
 }
 
 impl Store {
@@ -62,10 +62,10 @@ mod tests {
     #[test]
     fn what_is_kept_is_found_by_all_that_it_depends_on() {
         let contents = Sides { base: "b".to_owned(), head: "h".to_owned() };
-        let own = key(&contents, "bench", &[function(1)]);
-        assert_ne!(own, key(&contents, "dev", &[function(1)]));
-        assert_ne!(own, key(&contents, "bench", &[function(2)]));
-        assert_ne!(own, key(&Sides { base: "h".to_owned(), head: "b".to_owned() }, "bench", &[function(1)]));
+        let key = |contents: &Sides<String>, line| super::key(contents, &[function(line)]).finish();
+        let own = key(&contents, 1);
+        assert_ne!(own, key(&contents, 2));
+        assert_ne!(own, key(&Sides { base: "h".to_owned(), head: "b".to_owned() }, 1));
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path());
         assert_eq!(store.load(&own).unwrap(), None);

@@ -68,6 +68,12 @@ impl Repository {
         &self.root
     }
 
+    /// Whether git tracks the file at an absolute path.
+    pub fn tracks(&self, path: &Path) -> bool {
+        let relative = path.strip_prefix(&self.root).ok();
+        relative.is_some_and(|path| self.inner.index().is_ok_and(|index| index.get_path(path, 0).is_some()))
+    }
+
     /// Whether a path relative to the root lies in an excluded folder.
     pub(super) fn is_excluded(&self, path: &Path) -> bool {
         self.excluded.iter().any(|folder| path.starts_with(folder))

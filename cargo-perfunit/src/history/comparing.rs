@@ -43,6 +43,7 @@ pub struct Comparing {
     terminal: Terminal,
     /// Our folder.
     ours: PathBuf,
+    repository: Repository,
     project: String,
     store: Store,
     /// Of cargo: what is measured depends on it.
@@ -59,7 +60,8 @@ pub struct Comparing {
 impl Comparing {
     /// Opens the store: the one in our folder, unless another is named.
     pub fn open(options: &Options, store: Option<PathBuf>, family: usize, terminal: Terminal) -> Result<Self> {
-        let project = Repository::discover(&options.folder)?.beginning()?;
+        let repository = Repository::discover(&options.folder)?;
+        let project = repository.beginning()?;
         let ours = session::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
         let store = Store::open(&store.unwrap_or_else(|| ours.join(FILE)), &project)?;
         let toolchain = Cargo::find(&options.folder)?.version;
@@ -69,7 +71,8 @@ impl Comparing {
             ours,
             project,
             store,
-            terms: terms(options, &toolchain)?,
+            terms: terms(options, &repository, &toolchain)?,
+            repository,
             toolchain,
             machine: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
             family: family_of(family),
@@ -92,7 +95,7 @@ impl Comparing {
     pub fn only(&mut self, test: &str) -> Result<()> {
         self.options.filter.names = vec![test.to_owned()];
         self.options.filter.exact = true;
-        self.terms = terms(&self.options, &self.toolchain)?;
+        self.terms = terms(&self.options, &self.repository, &self.toolchain)?;
         Ok(())
     }
 
@@ -170,7 +173,7 @@ impl Comparing {
         let mut options = self.options.clone();
         options.filter.names = tests.iter().map(|test| test.name.clone()).collect();
         options.filter.exact = true;
-        let terms = std::mem::replace(&mut self.terms, terms(&options, &self.toolchain)?);
+        let terms = std::mem::replace(&mut self.terms, terms(&options, &self.repository, &self.toolchain)?);
         let options = std::mem::replace(&mut self.options, options);
         let compared = self.compare(base, head);
         (self.terms, self.options) = (terms, options);
@@ -241,7 +244,7 @@ fn family_of(comparisons: usize) -> usize {
 
 /// Everything but commits and machine that a verdict depends on: what was asked, the toolchain, this tool, and what the
 /// environment says of builds.
-fn terms(options: &Options, toolchain: &str) -> Result<String> {
+fn terms(options: &Options, repository: &Repository, toolchain: &str) -> Result<String> {
     let measuring = &options.measuring;
     let asked = (
         (&options.scope, &options.filter, &options.rules, options.all_tests, &options.build),
@@ -251,7 +254,8 @@ fn terms(options: &Options, toolchain: &str) -> Result<String> {
     let asked =
         serde_json::to_vec(&asked).map_err(|error| Error::setup(format!("cannot name the options: {error}")))?;
     let key = KeyBuilder::default().with(asked).with(toolchain).with(env!("CARGO_PKG_VERSION"));
-    Ok(with_code_settings(key)?.finish())
+    let folder = options.manifest.as_deref().and_then(Path::parent).unwrap_or(&options.folder);
+    Ok(with_code_settings(key, folder, repository, &options.build.arguments)?.finish())
 }
 
 /// True if not all that was to be measured was.

@@ -306,10 +306,13 @@ impl Coverage<'_> {
         self.holding(path).filter_map(|target| self.selected.root(target))
     }
 
-    /// The features of the targets that head's file belongs to, as far as they were built.
+    /// The features of the targets that head's file belongs to, for each of their builds.
     fn features(&self, path: &str) -> impl Iterator<Item = &BTreeSet<String>> {
-        let features = |root| self.found.iter().find_map(|found| found.compiled.features(&self.in_workspace(root)));
-        self.roots(path).filter_map(features)
+        let features = move |root: &str| {
+            let root = self.in_workspace(root);
+            self.found.iter().filter_map(move |found| found.compiled.features(&root)).flatten()
+        };
+        self.roots(path).flat_map(features)
     }
 
     fn in_workspace(&self, path: &str) -> String {

@@ -9,7 +9,7 @@ use super::options::Options;
 use super::pairings;
 use super::second::{self, not_compared};
 use super::shared::{Session, select_to_build};
-use crate::build::Builder;
+use crate::build::{Builder, with_code_settings};
 use crate::config::Rules;
 use crate::error::{Error, Result};
 use crate::generate::{self, CrateSources, Placing, Sources, Store, Trials};
@@ -19,6 +19,7 @@ use crate::model::{
     Side, Sides, TargetKind, TestId, Uncovered, Unused, Warning, WithoutWorkload,
 };
 use crate::select::{Filter, Names, Scope, Selected, Wanted, unseen};
+use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;
 use crate::system::term::Terminal;
 use std::collections::BTreeSet;
@@ -218,13 +219,21 @@ impl Ground {
         Self { opened, options, started: Instant::now() }
     }
 
+    /// What the generation for the functions depends on.
+    fn key(&self, functions: &[Function]) -> Result<String> {
+        let Opened { context, versions, .. } = &self.opened;
+        let build = &self.options.build;
+        let how = [&context.cargo.version, &build.profile].into_iter().chain(&build.arguments);
+        let how = how.fold(generate::key(&versions.contents(), functions), KeyBuilder::with);
+        let folder = context.location.manifest.parent().unwrap_or(&self.options.folder);
+        Ok(with_code_settings(how, folder, &versions.repository, &build.arguments)?.finish())
+    }
+
     /// What was or is generated for the functions.
     pub fn generation(&self, functions: &[Function]) -> Result<Generation> {
         let Opened { context, versions, .. } = &self.opened;
         let store = Store::new(&context.ours);
-        let build = &self.options.build;
-        let how = format!("{}\n{}\n{}", context.cargo.version, build.profile, build.arguments.join("\n"));
-        let key = generate::key(&versions.contents(), &how, functions);
+        let key = self.key(functions)?;
         if let Some(known) = store.load(&key)? {
             return Ok(known);
         }

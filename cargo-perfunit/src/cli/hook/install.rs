@@ -55,8 +55,9 @@ impl InstallArguments {
         }
         let (manifest, build) = (root.join(&manifest), self.check.diff_arguments()?);
         let target_dir = build.common.cargo.target_dir.as_deref();
+        let project = manifest.parent().unwrap_or(root);
         let is_built =
-            || session::home(root, Some(&manifest), target_dir).is_ok_and(|ours| ours.join("sides").exists());
+            || session::home(project, Some(&manifest), target_dir).is_ok_and(|ours| ours.join("sides").exists());
         if self.build
             || !is_built() && term::asks("Build what the remote has now, so that the first push need not wait?")
         {

@@ -3,7 +3,7 @@
 //! Only regressions block, and what the user asked to be denied: that a push could not be checked is no reason to stop
 //! it, unless `--strict` says so.
 
-use super::super::arguments::{folder, terminal};
+use super::super::arguments::{folder, place, terminal};
 use super::super::diff::DiffRequest;
 use super::super::exit_code;
 use super::super::output::{self, RunOutput};
@@ -262,11 +262,9 @@ impl Push<'_> {
             Some(manifest) => Some(manifest),
             None => self.check.manifest_path.clone(),
         };
-        session::home(
-            &self.folder,
-            manifest.as_deref(),
-            self.check.diff_arguments()?.common.cargo.target_dir.as_deref(),
-        )
+        let (folder, manifest) = place(manifest.as_deref())?;
+        let target_dir = self.check.diff_arguments()?.common.cargo.target_dir;
+        session::home(&folder, manifest.as_deref(), target_dir.as_deref())
     }
 
     /// The manifest of the project, if the user names none and it does not lie at the top.

@@ -1,16 +1,23 @@
 //! Paths the generated code uses.
 //!
-//! All are absolute. Their tokens carry our call site, whose edition is that of this crate: so `::core` and
-//! `::__perfunit_runtime` are found among the extern crates in a crate of edition 2015, too, and without a prelude.
+//! All are absolute. Their tokens carry our call site, whose edition is that of this crate: so `::__perfunit_runtime` is
+//! found among the extern crates in a crate of edition 2015, too, and without a prelude. `core` is taken from there: a
+//! package may have another dependency of that name.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned, ToTokens};
 use syn::spanned::Spanned;
 use syn::Expr;
 
+/// The crate `core`.
+pub fn core() -> TokenStream {
+    quote!(::__perfunit_runtime::__private::core)
+}
+
 /// The attribute that makes libtest see a test.
 pub fn builtin_test() -> TokenStream {
-    quote!(::core::prelude::v1::test)
+    let core = core();
+    quote!(#core::prelude::v1::test)
 }
 
 /// The function `fn run<T: Termination>(marker: &'static str, body: fn() -> T) -> T` of the runtime.
@@ -40,13 +47,13 @@ pub fn probed() -> TokenStream {
 
 /// `black_box(expr)`: a value the optimiser knows nothing about.
 pub fn black_box(expr: &Expr) -> Expr {
-    Expr::Verbatim(quote_spanned!(at(expr)=> ::core::hint::black_box(#expr)))
+    Expr::Verbatim(quote_spanned!(at(expr)=> ::__perfunit_runtime::__private::black_box(#expr)))
 }
 
 /// `(*black_box(&expr))`: the same as a place in static memory, so that what a method borrows from it lives as long
 /// as it did when the compiler promoted the constant itself.
 pub fn black_box_place(expr: &Expr) -> Expr {
-    Expr::Verbatim(quote_spanned!(at(expr)=> (*::core::hint::black_box(&#expr))))
+    Expr::Verbatim(quote_spanned!(at(expr)=> (*::__perfunit_runtime::__private::black_box(&#expr))))
 }
 
 /// Names resolve as in our other paths, but line numbers are those of the user's expression.

@@ -125,10 +125,11 @@ impl Head {
             Type::Infer(_) => quote!(let #result = #body; #result),
             _ => quote!(let #result: #output = #body; #result),
         };
+        let core = paths::core();
         let told = match output {
             Type::Never(_) | Type::Infer(_) => TokenStream::new(),
             _ => quote! {
-                if let ::core::option::Option::Some(#result) = ::core::option::Option::None::<#output> { return #result; }
+                if let #core::option::Option::Some(#result) = #core::option::Option::None::<#output> { return #result; }
             },
         };
         let Head { attrs, vis, sig } = self;
@@ -241,7 +242,10 @@ fn counted(key: &LitInt, sig: &Signature) -> TokenStream {
                 let name = &name.ident;
                 quote!((&&&&#growth::Of(&#name)).perfunit_length())
             }
-            _ => quote!(::core::option::Option::None),
+            _ => {
+                let core = paths::core();
+                quote!(#core::option::Option::None)
+            }
         },
     });
     quote!({

@@ -5,7 +5,7 @@
 //! ```
 //! becomes
 //! ```text
-//! #[::core::prelude::v1::test] #[ignore] pub fn parses() -> R {
+//! #[::__perfunit_runtime::__private::core::prelude::v1::test] #[ignore] pub fn parses() -> R {
 //!     fn parses() -> R { BODY, its constants opaque }
 //!     ::__perfunit_runtime::__private::run("perfunit-test=krate::module::parses;", parses)
 //! }
@@ -114,7 +114,8 @@ impl TestFn {
 /// raw identifiers with their `r#`.
 fn marker(name: &Ident) -> TokenStream {
     let end = format!("::{name}{MARKER_END}");
-    quote!(::core::concat!(#MARKER, ::core::module_path!(), #end))
+    let core = paths::core();
+    quote!(#core::concat!(#MARKER, #core::module_path!(), #end))
 }
 
 #[cfg(test)]
@@ -141,17 +142,17 @@ mod tests {
 
     #[track_caller]
     fn check_passes_through(item: &str) {
-        check(item, &format!("#[::core::prelude::v1::test] {item}"));
+        check(item, &format!("#[::__perfunit_runtime::__private::core::prelude::v1::test] {item}"));
     }
 
     #[test]
     fn plain_test_is_captured() {
         check(
             "#[ignore] #[doc = \"x\"] pub fn name() -> Result<(), E> { work()? }",
-            "#[::core::prelude::v1::test] #[ignore] #[doc = \"x\"] pub fn name() -> Result<(), E> {
+            "#[::__perfunit_runtime::__private::core::prelude::v1::test] #[ignore] #[doc = \"x\"] pub fn name() -> Result<(), E> {
                 fn name() -> Result<(), E> { work()? }
                 ::__perfunit_runtime::__private::run(
-                    ::core::concat!(\"perfunit-test=\", ::core::module_path!(), \"::name;\"), name)
+                    ::__perfunit_runtime::__private::core::concat!(\"perfunit-test=\", ::__perfunit_runtime::__private::core::module_path!(), \"::name;\"), name)
             }",
         );
     }
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn arguments_pass_through() {
         let passed = expand(&tokens("x"), &tokens("fn a() {}"));
-        assert_eq!(without_spaces(&passed), "#[::core::prelude::v1::test(x)]fna(){}");
+        assert_eq!(without_spaces(&passed), "#[::__perfunit_runtime::__private::core::prelude::v1::test(x)]fna(){}");
     }
 
     #[test]

@@ -74,6 +74,7 @@ pub mod __private {
     #[cfg(target_os = "linux")]
     pub use crate::request::{request, Request};
     pub use crate::serve::serve_function;
+    pub use core;
     pub use core::hint::black_box;
 
     use std::process::Termination;

@@ -118,3 +118,42 @@ fn a_second_look_needs_no_build_and_no_comparison() {
     assert!(!second.stderr.contains("Compiling"), "{}", second.stderr);
     assert_eq!(before, written(&answers));
 }
+
+#[test]
+fn targets_that_do_not_compile_with_base_s_test_code_are_found_at_once() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let version = |name: &str| {
+        project.write("src/lib.rs", format!("pub fn {name}() -> u8 {{ 1 }}\n"));
+        for number in 0..6 {
+            let test = format!("#[test] fn calls_it() {{ assert_eq!(sample::{name}(), 1); }}\n");
+            project.write(format!("tests/t{number}.rs"), test);
+        }
+        project.commit(name);
+    };
+    version("old");
+    version("new");
+    let run = project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0);
+    assert_eq!(run.json()["tests"].as_array().unwrap().len(), 6);
+    let again = run.stderr.lines().filter(|line| line.ends_with(", again")).count();
+    // Each version with the other one's test code.
+    assert!(again <= 2, "{}", run.stderr);
+}
+
+#[test]
+fn a_dependency_named_core_is_not_in_the_way() {
+    let project = Project::empty();
+    let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let dependency = "[workspace]\n[dependencies]\ncore = { path = \"empty\", package = \"empty\" }\n";
+    project.write("Cargo.toml", package("sample") + dependency);
+    project.write("empty/Cargo.toml", package("empty"));
+    project.write("empty/src/lib.rs", "");
+    for rounds in [500, 1500] {
+        project.write("src/lib.rs", source(rounds));
+        project.commit("a version");
+    }
+    let run = project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0);
+    let document = run.json();
+    let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "tests::mixes").unwrap();
+    assert_eq!(test["capture"], "macro", "{}", run.stderr);
+}

@@ -200,6 +200,8 @@ impl<'a> Builder<'a> {
                         Err(Stop::Because(failure)) => failure,
                         Err(failed) => return Err(failed),
                     };
+                    tracing::info!(%side, error = failure.first_error(), "does not build");
+                    tracing::debug!(output = failure.output);
                     *failed.get_mut(side) = true;
                     let tree = self.root(attempt.place())?;
                     match attempt.after(side, &failure, &tree)? {

@@ -56,6 +56,8 @@ struct AsMeasured {
     benches: BTreeMap<PathBuf, TargetId>,
     left_out: BTreeMap<TargetId, NoBench>,
     without_macro: BTreeSet<String>,
+    /// The first error of these.
+    macro_error: Option<String>,
     injections: Injections,
     variant: Variant,
     warnings: Vec<Warning>,
@@ -86,12 +88,15 @@ impl Builder<'_> {
             left_out: BTreeMap::new(),
             roots,
             without_macro: BTreeSet::new(),
+            macro_error: None,
             variant,
             warnings: Vec::new(),
             names: self.names().clone(),
         };
         let both = apart(self.both_sides(job, &mut attempt))?;
         let Both { sides, toolchains } = both.map_err(|failure| Error::new(ExitCode::BuildFailed, failure.output))?;
+        let roots = attempt.without_macro.iter().cloned().collect();
+        attempt.warnings.extend(attempt.macro_error.map(|error| Warning::WithoutMacro { roots, error }));
         Ok(BuiltSides {
             sides,
             pairing: attempt.pairing,
@@ -141,8 +146,8 @@ impl Attempt for AsMeasured {
         }
         let failed = self.injected(failure, tree);
         if failure.only_tests && !failed.is_empty() {
-            self.warnings.push(Warning::WithoutMacro { roots: failed.iter().cloned().collect() });
             self.without_macro.extend(failed);
+            self.macro_error.get_or_insert_with(|| failure.roots.values().next().cloned().unwrap_or_default());
             self.injections = self.roots.without(&self.without_macro);
             return Ok(Next::BothSides);
         }

@@ -8,10 +8,10 @@ use super::fingerprint::Fingerprint;
 use super::in_place;
 use super::kept::{self, Artifacts, SideBuild};
 use super::key::{self, side_key};
+use super::messages::{ErrorPlace, Messages, read_messages};
 use super::request::Request;
 use super::toolchain::Toolchain;
 use super::unify::{self, Flags};
-use crate::cargo;
 use crate::cargo::Cargo;
 use crate::error::{Error, ExitCode, Result, Stop, Tried};
 use crate::system::cache;
@@ -22,11 +22,9 @@ use crate::system::os::unix::fs::symlink;
 use crate::system::process;
 use crate::system::progress::Progress;
 use crate::system::term;
-use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
@@ -53,16 +51,6 @@ pub struct BuildFailure {
     pub stopped: bool,
     /// Everything that cargo wrote.
     pub output: String,
-}
-
-/// A place in the source with an error.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrorPlace {
-    /// In the tree.
-    pub file: PathBuf,
-    /// From 1.
-    pub line: usize,
-    pub message: String,
 }
 
 impl BuildFailure {
@@ -185,6 +173,11 @@ fn stop_at(deadline: Instant, id: u32, end: &Receiver<()>) -> bool {
 /// It is read when a test is compiled, so cargo has to know of it as well.
 const INSTA_ROOT: &str = "INSTA_WORKSPACE_ROOT";
 
+/// Builds and runs tests, up to the first that does not compile.
+const TEST: [&str; 2] = ["test", "--no-fail-fast"];
+/// Builds tests, also behind one that does not compile.
+const ALL_TESTS: [&str; 2] = ["build", "--keep-going"];
+
 /// How the test runner is written down. Cargo joins the values of all configuration files: a text replaces a text, a
 /// list is appended to a list, and one does not go with the other.
 #[derive(Debug, Clone, Copy)]
@@ -249,11 +242,23 @@ impl Call<'_> {
     ) -> Tried<Artifacts, BuildFailure> {
         let workspace = self.request.manifest.parent().unwrap_or(Path::new("/"));
         let deadline = self.request.deadline;
-        let attempt =
-            |form, artifacts| run(&mut self.command(flags, rustdoc, form)?, deadline, workspace, progress, artifacts);
-        match attempt(RunnerForm::Text, artifacts.clone()) {
+        let attempt = |verb, form, artifacts| {
+            run(&mut self.command(verb, flags, rustdoc, form)?, deadline, workspace, progress, artifacts)
+        };
+        let (end, form) = match attempt(&TEST, RunnerForm::Text, artifacts.clone()) {
             Err(Stop::Because(failure)) if failure.output.contains("failed to merge key `runner`") => {
-                attempt(RunnerForm::List, artifacts)
+                (attempt(&TEST, RunnerForm::List, artifacts), RunnerForm::List)
+            }
+            end => (end, RunnerForm::Text),
+        };
+        match end {
+            // The others that fail as well are found at once, and what does not fail is built for the next attempt.
+            Err(Stop::Because(failure)) if failure.only_tests && flags.iter().any(|flag| flag == "--tests") => {
+                match attempt(&ALL_TESTS, form, Artifacts::default()) {
+                    Err(Stop::Because(all)) if all.only_tests => Err(Stop::Because(all)),
+                    Err(Stop::Failed(error)) => Err(Stop::Failed(error)),
+                    _ => Err(Stop::Because(failure)),
+                }
             }
             end => end,
         }
@@ -277,13 +282,19 @@ impl Call<'_> {
         Ok(role)
     }
 
-    fn command(&self, flags: &[String], rustdoc: Option<(&Path, &Path)>, runner: RunnerForm) -> Result<Command> {
+    fn command(
+        &self,
+        verb: &[&str],
+        flags: &[String],
+        rustdoc: Option<(&Path, &Path)>,
+        runner: RunnerForm,
+    ) -> Result<Command> {
         let Self { cargo, toolchain, request, notes } = self;
         let options = request.options;
         let mut command = cargo.command();
         let (format, color) =
             if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
-        command.args(["test", "--no-fail-fast", "--message-format", format, "--color", color]);
+        command.args(verb).args(["--message-format", format, "--color", color]);
         command.args(["--profile", &options.profile]);
         // Its progress bar says how many crates are left; not in the environment, which tests would see.
         command.args(["--config", "term.progress.when='always'", "--config", "term.progress.width=100"]);
@@ -317,68 +328,6 @@ impl Call<'_> {
 /// None in insta's own workspace: its tests start `cargo insta`, which inherits it, on projects that lie elsewhere.
 fn insta_root<'a>(manifest: &'a Path, packages: &BTreeMap<String, PathBuf>) -> Option<&'a Path> {
     if packages.contains_key("insta") { None } else { manifest.parent() }
-}
-
-/// What cargo says on stdout.
-#[derive(Debug, Default)]
-struct Messages {
-    artifacts: Artifacts,
-    /// Root files of targets with errors, with the first error of each.
-    roots: BTreeMap<PathBuf, String>,
-    /// Places of errors, in files as rustc names them.
-    places: Vec<ErrorPlace>,
-    /// The errors, as rustc renders them.
-    errors: String,
-}
-
-/// Reads cargo's messages to their end, and adds what was built.
-fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
-    let mut messages = Messages { artifacts, ..Messages::default() };
-    let Some(stdout) = child.stdout.take() else { return Ok(messages) };
-    for message in Message::parse_stream(BufReader::new(stdout)) {
-        match message.map_err(|error| Error::setup(format!("cannot read cargo's messages: {error}")))? {
-            Message::CompilerArtifact(artifact) => {
-                messages.artifacts.reported.add_artifact(&artifact);
-                messages.artifacts.traces.add_compiled(artifact.filenames.iter().map(AsRef::as_ref));
-                let Some(executable) = artifact.executable else { continue };
-                let target = &artifact.target;
-                if artifact.profile.test {
-                    messages.artifacts.tests.push((executable.into(), cargo::target_kind(target), target.name.clone()));
-                } else if target.is_bin() {
-                    messages.artifacts.binaries.push(executable.into());
-                }
-            }
-            Message::BuildScriptExecuted(script) => {
-                messages.artifacts.reported.add_script(&script);
-                messages.artifacts.traces.add_script(script.out_dir.into(), &script.package_id.repr);
-            }
-            Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
-                let first = &message.message.message;
-                messages
-                    .roots
-                    .entry(fs::normal(message.target.src_path.as_std_path()))
-                    .or_insert_with(|| first.clone());
-                for primary in message.message.spans.iter().filter(|span| span.is_primary) {
-                    // "mismatched types" alone says little.
-                    let label = primary.label.iter().filter(|label| label.starts_with("expected "));
-                    let message = label.fold(first.clone(), |message, label| format!("{message}: {label}"));
-                    messages.places.extend(outwards(primary).map(|span| ErrorPlace {
-                        file: PathBuf::from(&span.file_name),
-                        line: span.line_start,
-                        message: message.clone(),
-                    }));
-                }
-                messages.errors.push_str(&message.message.rendered.unwrap_or_default());
-            }
-            _ => {}
-        }
-    }
-    Ok(messages)
-}
-
-/// A place in the source and, if a macro made what is there, where that was called, outwards.
-fn outwards(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
-    std::iter::successors(Some(span), |span| Some(&span.expansion.as_ref()?.span))
 }
 
 #[cfg(test)]

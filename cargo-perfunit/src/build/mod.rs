@@ -27,6 +27,7 @@ mod key;
 mod link;
 mod listing;
 mod made;
+mod messages;
 mod own_harness;
 mod own_runtime;
 mod pairing;

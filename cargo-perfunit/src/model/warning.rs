@@ -29,8 +29,8 @@ pub enum Warning {
     NotTraced { why: Untraceable },
     /// Machine code could not be compared.
     NotCompared { target: TargetId, why: Uncompared },
-    /// Crate roots that do not compile with our `#[test]`.
-    WithoutMacro { roots: Vec<String> },
+    /// Crate roots that do not compile with our `#[test]`, and the first error.
+    WithoutMacro { roots: Vec<String>, error: String },
     /// The tests do not compile with our test runner.
     WithoutRunner,
     /// Processes of a pair draw different random numbers.

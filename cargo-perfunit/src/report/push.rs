@@ -2,7 +2,7 @@
 
 use super::caveats;
 use super::figures::{self, Words, sorted};
-use super::format::{count, one_line};
+use super::format::{count, first, one_line};
 use super::rendering::Denied;
 use super::{generated, growth, ratchet, uncovered, undecided};
 use crate::error::ExitCode;
@@ -139,11 +139,8 @@ pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
 }
 
 /// The first few of a list.
-fn some(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(SHOWN);
-    names.truncate(SHOWN);
-    names.extend((more > 0).then(|| format!("and {more} more")));
-    names.join(", ")
+fn some(names: Vec<String>) -> String {
+    first(names.into_iter(), SHOWN, |more| format!("{more} more"))
 }
 
 #[cfg(test)]

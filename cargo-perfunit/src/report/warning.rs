@@ -1,5 +1,6 @@
 //! Warnings in words.
 
+use super::format;
 use crate::model::{Machine, OwnRandomNumbers, Shards, Side, Sides, ToolchainsUsed, Unused, Warning};
 use crate::system::suggest;
 use std::fmt::{Display, Formatter, Result};
@@ -41,10 +42,10 @@ impl Display for Warning {
             Self::Unused(unused) => unused.fmt(f),
             Self::NotTraced { why } => write!(f, "which tests execute the change was not looked at: {why}"),
             Self::NotCompared { target, why } => write!(f, "all tests of {target} count as changed: {why}"),
-            Self::WithoutMacro { roots } => write!(
+            Self::WithoutMacro { roots, error } => write!(
                 f,
-                "the tests of {} do not compile with our #[test]; they are measured as whole functions",
-                roots.join(", ")
+                "the tests of {} do not compile with our #[test], and are measured as whole functions: {error}",
+                format::some(roots.iter().cloned())
             ),
             Self::WithoutRunner => f.write_str(
                 "the tests do not compile with our test runner; tests made by other macros are not measured",

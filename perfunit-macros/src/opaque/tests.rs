@@ -1,4 +1,4 @@
-//! Small snippets before and after; `bb` is short for `::core::hint::black_box`.
+//! Small snippets before and after; `bb` is short for `::__perfunit_runtime::__private::black_box`.
 
 use super::{rewrite, Asserts};
 use proc_macro2::TokenStream;
@@ -7,13 +7,13 @@ use proc_macro2::TokenStream;
 fn check(before: &str, after: &str) {
     let body: TokenStream = before.parse().unwrap();
     let rewritten = rewrite(body.clone(), Asserts::Rewrite).unwrap_or(body);
-    let expected: TokenStream = after.replace("bb(", "::core::hint::black_box(").parse().unwrap();
+    let expected: TokenStream = after.replace("bb(", "::__perfunit_runtime::__private::black_box(").parse().unwrap();
     assert_eq!(without_spaces(&rewritten), without_spaces(&expected));
 }
 
 /// Parsed and generated tokens differ in their spacing.
 fn without_spaces(tokens: &TokenStream) -> String {
-    tokens.to_string().replace(' ', "").replace("::core::hint::black_box", "bb")
+    tokens.to_string().replace(' ', "").replace("::__perfunit_runtime::__private::black_box", "bb")
 }
 
 #[track_caller]

@@ -20,8 +20,8 @@ fn without_spaces(tokens: &TokenStream) -> String {
 fn check(item: &str, expected: &str) {
     let expected = expected
         .replace("SITE", SITE)
-        .replace("SOME", "::core::option::Option::Some")
-        .replace("NONE", "::core::option::Option::None")
+        .replace("SOME", "::__perfunit_runtime::__private::core::option::Option::Some")
+        .replace("NONE", "::__perfunit_runtime::__private::core::option::Option::None")
         .replace("PRIVATE", "::__perfunit_runtime::__private");
     assert_eq!(without_spaces(&expand(&tokens("7u64"), &tokens(item))), without_spaces(&tokens(&expected)));
 }
@@ -74,7 +74,7 @@ fn a_guard_comes_before_the_body() {
 fn arguments_with_names_are_asked_for_their_lengths() {
     let length = |name: &str| format!("(&&&&::__perfunit_growth::Of(&{name})).perfunit_length()");
     check_with_lengths("fn a(b: u8) -> u8", &length("b"), "", "let c = b; c");
-    let (text, none) = (length("text"), "::core::option::Option::None");
+    let (text, none) = (length("text"), "::__perfunit_runtime::__private::core::option::Option::None");
     check_with_lengths(
         "fn a(&mut self, (b, c): (B, C), mut text: &str)",
         &format!("{}, {none}, {text}", length("self")),

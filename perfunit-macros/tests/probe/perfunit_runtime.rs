@@ -26,6 +26,7 @@ impl Drop for Noted {
 }
 
 pub mod __private {
+    pub use core;
     use super::note;
     use std::future::Future;
     use std::pin::Pin;

@@ -61,11 +61,10 @@ pub fn graph(
     }
     let outside = outside_packages(&versions.files.head, workspace);
     let external = external(builder, versions, workspace, diff)?;
-    let mut graph = Graph { root: workspace.root.clone(), packages, external, outside, ..Graph::default() };
+    let (root, taken_in) = (workspace.root.clone(), taken_in.clone());
+    let mut graph = Graph { root, packages, external, outside, taken_in, ..Graph::default() };
     (graph.named_by, graph.started_by) = data::named_in_code(versions, &graph, diff);
-    let dir = |file: &String| Some(graph.packages[graph.nearest_package(file)?].dir.clone());
-    let dirs = |files: &BTreeSet<String>| files.iter().filter_map(dir).collect();
-    graph.taken_in = taken_in.iter().map(|(path, by)| (path.clone(), dirs(by))).collect();
+
     Ok((graph, files))
 }
 

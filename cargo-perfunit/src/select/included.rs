@@ -31,9 +31,10 @@ pub fn taken_in(versions: &Versions, workspace: &Workspace, diff: &mut SourceDif
         let included = included(path, &code);
         let names = script.map(|package| Names::new(package, &code));
         let is_taken = |other: &&&str| {
-            included.iter().any(|included| included == **other) || names.as_ref().is_some_and(|names| names.has(other))
+            included.iter().any(|included| included == **other)
+                || (names.as_ref().is_some_and(|names| names.has(other)) && **other != path)
         };
-        for other in others.iter().filter(is_taken).filter(|other| **other != path) {
+        for other in others.iter().filter(is_taken) {
             found.entry((*other).to_owned()).or_default().insert(path.to_owned());
         }
     });

@@ -24,7 +24,7 @@ pub struct Graph {
     /// For changed data files the folders of the packages whose code names them; of their own package only code of its
     /// library and binaries counts.
     pub named_by: BTreeMap<String, BTreeSet<String>>,
-    /// For other changed files those of the packages that take them in as data.
+    /// For other changed files the files of code, and the build scripts, that take them in as data.
     pub taken_in: BTreeMap<String, BTreeSet<String>>,
     /// By the folder of a package those of packages whose code names a binary of it: all their tests may start it.
     pub started_by: BTreeMap<String, BTreeSet<String>>,

@@ -37,8 +37,10 @@ pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
     for input in &diff.inputs {
         sources.input(input);
     }
-    for (path, folders) in &graph.taken_in {
-        sources.read_in(path, folders);
+    for (path, by) in &graph.taken_in {
+        for by in by {
+            sources.taken_in(path, by);
+        }
     }
     sources.reached()
 }
@@ -222,17 +224,28 @@ impl<'a> Sources<'a> {
     /// if there are none.
     fn data_file(&mut self, path: &str) -> bool {
         let Some(folders) = self.graph.named_by.get(path) else { return false };
-        self.read_in(path, folders);
-        true
-    }
-
-    /// A file that packages in these folders read or have compiled in.
-    fn read_in(&mut self, path: &str, folders: &BTreeSet<String>) {
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         for (position, package) in self.graph.packages.iter().enumerate() {
             if folders.contains(&package.dir) {
                 self.packages[position].exported.insert(cause);
             }
+        }
+        true
+    }
+
+    /// A file that another one takes in as data, which is as if that one had changed.
+    fn taken_in(&mut self, path: &str, by: &str) {
+        let cause = self.cause(ReachedBy::File { path: path.to_owned() });
+        let holders = self.holders.get(by).cloned().unwrap_or_default();
+        for holder in &holders {
+            self.place(*holder, false, cause);
+        }
+        let Some(package) = self.graph.nearest_package(by).filter(|_| holders.is_empty()) else { return };
+        let package = &mut self.packages[package];
+        if self.graph.is_beside_the_library(by) {
+            package.own.insert(cause);
+        } else {
+            package.exported.insert(cause);
         }
     }
 
